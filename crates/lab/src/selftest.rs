@@ -148,11 +148,11 @@ fn workload() -> Workload {
     };
     let whole = |region: u32| Span { region, offset_bytes: 0, len_bytes: REGION_BYTES };
     let touch = |region| {
-        let (span, pattern) = (whole(region), Pattern::Sequential);
+        let (span, pattern) = (whole(region), Pattern::sequential());
         Op::Access(Access { span, pattern, write: 1.0, bypass: false, compute_ns: 0.0, accesses: 1, score: None })
     };
     let chase = |region, score| {
-        let (span, pattern) = (whole(region), Pattern::Chase);
+        let (span, pattern) = (whole(region), Pattern::chase());
         // Scores count bytes: 64 per access make one unit.
         let score = Some((score, 1.0 / 64.0));
         vec![Op::Access(Access { span, pattern, write: 0.0, bypass: false, compute_ns: 0.0, accesses: 256, score })]
@@ -260,7 +260,7 @@ pub(crate) mod tests {
         let plan = numalab_worker::memory::plan(&job).unwrap();
         let costs = numalab_worker::program::Costs {
             spin_per_second: 1_000_000,
-            access_ps: [1000; numalab_worker::access::KINDS.len()],
+            access_ps: [1000; numalab_worker::access::LOOPS.len()],
         };
         let mut compiler = numalab_worker::program::Compiler::new(&job, &plan, costs);
         for thread in &job.workload.processes[0].threads {

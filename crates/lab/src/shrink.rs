@@ -3,7 +3,7 @@
 //! Sizes, offsets and access counts are divided alike: every thread keeps its share of every region, and a pass over a
 //! span remains a pass. Loops, times and computation per line do not change.
 
-use numalab_model::workload::{Access, ForkPoint, Op, Pattern, Process, Span, Workload};
+use numalab_model::workload::{Access, ForkPoint, Op, Process, Span, Workload};
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
@@ -86,16 +86,9 @@ fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
     match op {
         Op::Access(a) => {
             let span = span(a.span);
-            let accesses = match a.pattern {
-                // The number of lines of the pass.
-                Pattern::Sequential => span.len_bytes.div_ceil(LINE),
-                Pattern::Strided { stride_bytes } => span.len_bytes.div_ceil(stride_bytes.max(LINE)),
-                Pattern::Random
-                | Pattern::Zipf { .. }
-                | Pattern::Chase
-                | Pattern::Reuse { .. }
-                | Pattern::Blocks { .. } => (a.accesses / divisor).max(1),
-            };
+            // A pass has as many lines as its span.
+            let of_pass = a.pattern.walk().lines_of_pass(span.len_bytes);
+            let accesses = of_pass.unwrap_or((a.accesses / divisor).max(1));
             Op::Access(Access { span, accesses, ..*a })
         }
         Op::Discard(s) => Op::Discard(span(*s)),
@@ -106,7 +99,7 @@ fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use numalab_model::workload::{HugeAdvice, Region, RegionKind, Thread};
+    use numalab_model::workload::{HugeAdvice, Pattern, Region, RegionKind, Thread};
 
     /// One process with one region, whose halves two threads sweep.
     pub(crate) fn workload(bytes: u64) -> Workload {
@@ -114,7 +107,7 @@ pub(crate) mod tests {
             let span = Span { region: 0, offset_bytes: n * bytes / 2, len_bytes: bytes / 2 };
             let access = Access {
                 span,
-                pattern: Pattern::Sequential,
+                pattern: Pattern::sequential(),
                 write: 1.0,
                 bypass: false,
                 compute_ns: 0.0,

@@ -10,6 +10,7 @@
 //! catalog, paths to TOML files, and machines read from sysfs. Without it the crate needs no operating system, so that
 //! the simulator builds for `wasm32-unknown-unknown`.
 
+pub mod access;
 pub mod catalog;
 pub mod counters;
 pub mod experiment;

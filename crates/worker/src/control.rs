@@ -4,6 +4,7 @@
 //! processes agree on it. Cells have 64 bits, futex words 32. Each cell has one writer, the process or thread that it
 //! belongs to; only the start gate, barriers, channels and score clocks have several.
 
+use crate::access::LOOPS;
 use crate::job::Job;
 use crate::sys;
 use std::io;
@@ -17,7 +18,7 @@ pub enum Head {
     StartNs,
     /// Turns of the spin loop per second ([`crate::spin`]).
     SpinPerSecond,
-    /// Own cost of the access loops, picoseconds per line, by pattern in [`crate::access::Kind`] order.
+    /// Own cost of the access loops, picoseconds per line, in the order of [`LOOPS`].
     AccessCost0,
 }
 
@@ -74,7 +75,7 @@ pub enum State {
     Failed = 4,
 }
 
-const HEAD_CELLS: usize = 16;
+const HEAD_CELLS: usize = (Head::AccessCost0 as usize + LOOPS.len()).next_multiple_of(8);
 const PROCESS_CELLS: usize = 6;
 const THREAD_CELLS: usize = 8;
 /// Longest reason of a failed process, bytes.
@@ -226,9 +227,10 @@ impl Control {
     pub fn head(&self, cell: Head) -> &AtomicU64 {
         self.cell(cell as usize)
     }
-    /// Cost cell of an access pattern.
-    pub fn access_cost(&self, kind: usize) -> &AtomicU64 {
-        self.cell((Head::AccessCost0 as usize + kind).min(HEAD_CELLS - 1))
+    /// Cost cell of an access loop, by its number among the [`LOOPS`].
+    pub fn access_cost(&self, number: usize) -> &AtomicU64 {
+        debug_assert!(number < LOOPS.len());
+        self.cell(Head::AccessCost0 as usize + number)
     }
     /// A process's cell.
     pub fn process(&self, p: usize, cell: ProcessCell) -> &AtomicU64 {

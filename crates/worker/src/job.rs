@@ -7,7 +7,7 @@ use numalab_model::workload::{ForkPoint, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Version of the job and frame formats; a worker refuses any other.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Everything one run needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -237,7 +237,7 @@ pub(crate) mod tests {
     /// One sequential pass.
     pub(crate) fn access(region: u32, offset_bytes: u64, len_bytes: u64, write: f64) -> Access {
         let span = Span { region, offset_bytes, len_bytes };
-        Access { span, pattern: Pattern::Sequential, write, bypass: false, compute_ns: 0.0, accesses: 1, score: None }
+        Access { span, pattern: Pattern::sequential(), write, bypass: false, compute_ns: 0.0, accesses: 1, score: None }
     }
 
     /// A job of these processes with one score, on one node.

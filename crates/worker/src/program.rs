@@ -3,13 +3,14 @@
 //! Compiling also checks every index and span, so that running needs no checks and cannot leave the
 //! regions of its process.
 
-use crate::access::{reuse, zipf, Kind, Plan, Range, Walk, KINDS};
+use crate::access::{loop_of, Plan, Range, Walk, LOOPS};
 use crate::control::Control;
 use crate::job::{Job, JobError};
 use crate::memory::{self, Placed};
 use crate::spin;
 use crate::sys::RawPolicy;
-use numalab_model::workload::{Access, Bound, Op, Pattern, Region, Span};
+use numalab_model::access::{Pattern, Ranks, MAX_KEYS};
+use numalab_model::workload::{Access, Bound, Op, Region, Span};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -100,8 +101,8 @@ pub struct Program {
 pub struct Costs {
     /// Spin turns per second.
     pub spin_per_second: u64,
-    /// Picoseconds per line, by [`Kind`].
-    pub access_ps: [u64; KINDS.len()],
+    /// Picoseconds per line of each of the [`LOOPS`]; 0 for those that the job does not need.
+    pub access_ps: [u64; LOOPS.len()],
 }
 
 impl Costs {
@@ -112,24 +113,27 @@ impl Costs {
         Self { spin_per_second: spin.load(Ordering::Acquire), access_ps }
     }
     /// Spin turns to add to each line of a walk so that it costs `compute_ns`.
-    fn turns_per_line(&self, kind: Kind, compute_ns: f64) -> f64 {
-        spin::turns(compute_ns - self.access_ps[kind as usize] as f64 / 1000.0, self.spin_per_second)
+    fn turns_per_line(&self, pattern: &Pattern, compute_ns: f64) -> f64 {
+        spin::turns(compute_ns - self.access_ps[loop_of(pattern)] as f64 / 1000.0, self.spin_per_second)
     }
 }
+
+/// What a table of ranks depends on: the pattern's word, the lines, the bits of its values.
+type RanksKey = (&'static str, u64, [u64; MAX_KEYS]);
 
 /// Compiles op lists of one job.
 pub struct Compiler<'a> {
     job: &'a Job,
     plan: &'a [Vec<Placed>],
     costs: Costs,
-    /// By kind, lines and skew.
-    tables: BTreeMap<(usize, u64, u64), Arc<zipf::Table>>,
+    /// Tables of the patterns that draw by rank.
+    ranks: BTreeMap<RanksKey, Arc<Ranks>>,
 }
 
 impl<'a> Compiler<'a> {
     /// A compiler for `job` whose regions are placed by `plan`.
     pub fn new(job: &'a Job, plan: &'a [Vec<Placed>], costs: Costs) -> Self {
-        Self { job, plan, costs, tables: BTreeMap::new() }
+        Self { job, plan, costs, ranks: BTreeMap::new() }
     }
 
     /// Compiles ops of process `p`.
@@ -218,24 +222,15 @@ impl<'a> Compiler<'a> {
         // SAFETY: `place` checked that the span lies in a region that the process maps before its first
         // step and never unmaps; regions hold no Rust objects; writes were checked above.
         let range = unsafe { Range::new(address, access.span.len_bytes) };
-        let walk = match access.pattern {
-            Pattern::Sequential => Walk::Sequential,
-            Pattern::Strided { stride_bytes } => Walk::Strided(stride_bytes),
-            Pattern::Random => Walk::Random,
-            Pattern::Zipf { theta } => Walk::Zipf(self.table(Kind::Zipf, range.lines(), theta)),
-            Pattern::Chase => Walk::Chase,
-            Pattern::Blocks { block_bytes } => Walk::Blocks(block_bytes),
-            Pattern::Reuse { alpha } => Walk::Reuse(self.table(Kind::Reuse, range.lines(), alpha)),
-        };
-        let turns_per_line = self.costs.turns_per_line(walk.kind(), access.compute_ns);
+        let walk = Walk::of(&access.pattern, || self.ranks(&access.pattern, range.lines()));
+        let turns_per_line = self.costs.turns_per_line(&access.pattern, access.compute_ns);
         Ok(Plan { range, walk, write: access.write, turns_per_line, accesses: access.accesses, score: access.score })
     }
 
-    /// The table of a skewed pattern, made once.
-    fn table(&mut self, kind: Kind, lines: u64, skew: f64) -> Arc<zipf::Table> {
-        let make = if kind == Kind::Reuse { reuse::table } else { zipf::Table::new };
-        let entry = self.tables.entry((kind as usize, lines, skew.to_bits()));
-        entry.or_insert_with(|| Arc::new(make(lines, skew))).clone()
+    /// The table of a pattern that draws by rank, made once.
+    fn ranks(&mut self, pattern: &Pattern, lines: u64) -> Arc<Ranks> {
+        let key = (pattern.word(), lines, pattern.args().map(f64::to_bits));
+        self.ranks.entry(key).or_insert_with(|| Arc::new(pattern.ranks(lines))).clone()
     }
 
     fn discard(&self, p: usize, span: Span) -> Result<Step, JobError> {
@@ -248,27 +243,22 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The largest ratio by which a walk's own instructions exceed the compute time its op asks for, if any
-/// does: (own ns per line, asked ns per line).
+/// All accesses of a job.
+pub fn accesses(job: &Job) -> impl Iterator<Item = &Access> {
+    let processes = job.workload.processes.iter();
+    let programs = processes.flat_map(|p| std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)));
+    programs.flat_map(|ops| ops.iter()).filter_map(|op| match op {
+        Op::Access(access) => Some(access),
+        _ => None,
+    })
+}
+
+/// The access whose loop exceeds the compute time that it asks for by the largest ratio, if one does: its loop's own ns
+/// per line, and the ns per line asked for.
 pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
-    let ops = job
-        .workload
-        .processes
-        .iter()
-        .flat_map(|p| p.prologue.iter().chain(p.threads.iter().flat_map(|t| t.ops.iter())));
     let mut worst: Option<(f64, f64)> = None;
-    for op in ops {
-        let Op::Access(access) = op else { continue };
-        let kind = match access.pattern {
-            Pattern::Sequential => Kind::Sequential,
-            Pattern::Strided { .. } => Kind::Strided,
-            Pattern::Random => Kind::Random,
-            Pattern::Zipf { .. } => Kind::Zipf,
-            Pattern::Chase => Kind::Chase,
-            Pattern::Blocks { .. } => Kind::Blocks,
-            Pattern::Reuse { .. } => Kind::Reuse,
-        };
-        let own = costs.access_ps[kind as usize] as f64 / 1000.0;
+    for access in accesses(job) {
+        let own = costs.access_ps[loop_of(&access.pattern)] as f64 / 1000.0;
         let asked = access.compute_ns;
         if own > asked && worst.is_none_or(|(o, a)| own * a.max(0.1) > o * asked.max(0.1)) {
             worst = Some((own, asked));
@@ -288,7 +278,7 @@ mod tests {
         let mut job = job(vec![process("a", vec![region("x", 8192), ro], ops.clone())]);
         job.workload.barrier_widths = vec![1];
         let plan = memory::plan(&job).unwrap();
-        let costs = Costs { spin_per_second: 1_000_000_000, access_ps: [1000; KINDS.len()] };
+        let costs = Costs { spin_per_second: 1_000_000_000, access_ps: [1000; LOOPS.len()] };
         Compiler::new(&job, &plan, costs).compile(0, &ops)
     }
 

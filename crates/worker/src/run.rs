@@ -1,11 +1,11 @@
 //! The coordinator: starts the processes of a job together, samples, waits for them, and collects the figures.
 
-use crate::access::{self, KINDS};
+use crate::access;
 use crate::collect;
 use crate::control::{Control, Head, Layout, ProcessCell, State};
 use crate::job::Job;
 use crate::mark::{Mark, Marks};
-use crate::program::{slowest_walk, Costs};
+use crate::program::{accesses, slowest_walk, Costs};
 use crate::sample::sched;
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
@@ -13,6 +13,7 @@ use crate::sampler::Sampler;
 use crate::settings::{Settings, WEIGHTS};
 use crate::{memory, spin, sys};
 use numalab_model::record::{Outcome, Status};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
@@ -63,17 +64,19 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
     Ok(outcome)
 }
 
-fn calibrate(control: &Control) -> Costs {
+/// Measures what the loops that the job needs cost by themselves.
+fn calibrate(job: &Job, control: &Control) -> Costs {
     control.head(Head::SpinPerSecond).store(spin::calibrate(), Ordering::Release);
-    for kind in KINDS {
-        control.access_cost(kind as usize).store(access::cost_ps(kind), Ordering::Release);
+    let needed: BTreeSet<usize> = accesses(job).map(|a| access::loop_of(&a.pattern)).collect();
+    for number in needed {
+        control.access_cost(number).store(access::cost_ps(number), Ordering::Release);
     }
     Costs::read(control)
 }
 
 fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>) -> Result<Outcome, RunError> {
     let (control, control_fd) = Control::create(Layout::of(job)).map_err(|e| format!("shared block: {e}"))?;
-    let costs = calibrate(&control);
+    let costs = calibrate(job, &control);
     if let Some((own, asked)) = slowest_walk(job, &costs) {
         if own > 2.0 * asked.max(0.1) {
             warnings.push(format!(

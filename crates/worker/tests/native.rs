@@ -92,13 +92,13 @@ fn every_op_is_carried_out() {
         region("file", RegionKind::FileShared, MIB),
     ];
     let patterns = vec![
-        access(0, MIB, Pattern::Sequential, 0),
-        access(1, MIB, Pattern::Strided { stride_bytes: 4096 }, 0),
-        access(2, MIB, Pattern::Random, 1000),
-        access(3, MIB, Pattern::Zipf { theta: 0.9 }, 1000),
-        access(0, MIB, Pattern::Chase, 1000),
-        access(1, MIB, Pattern::Blocks { block_bytes: 4096 }, 1000),
-        access(2, MIB, Pattern::Reuse { alpha: 0.5 }, 1000),
+        access(0, MIB, Pattern::sequential(), 0),
+        access(1, MIB, Pattern::strided(4096), 0),
+        access(2, MIB, Pattern::random(), 1000),
+        access(3, MIB, Pattern::zipf(0.9), 1000),
+        access(0, MIB, Pattern::chase(), 1000),
+        access(1, MIB, Pattern::blocks(4096), 1000),
+        access(2, MIB, Pattern::reuse(0.5), 1000),
     ];
     let bytes = 64.0 * (16384.0 + 256.0 + 5000.0);
     let mut first = patterns.clone();
@@ -139,15 +139,15 @@ fn forked_processes_share_what_was_touched_before() {
     let parent = process(
         "p",
         vec![region("x", RegionKind::PrivateAnon, MIB)],
-        vec![access(0, MIB, Pattern::Sequential, 0)],
+        vec![access(0, MIB, Pattern::sequential(), 0)],
         vec![thread(vec![Op::Wait { channel: 0 }])],
     );
     let own = region("y", RegionKind::PrivateAnon, MIB);
-    let ops = vec![access(0, 4096, Pattern::Sequential, 0), access(1, MIB, Pattern::Sequential, 0)];
+    let ops = vec![access(0, 4096, Pattern::sequential(), 0), access(1, MIB, Pattern::sequential(), 0)];
     let mut child =
         process("c", vec![own.clone()], vec![], vec![thread([ops, vec![Op::Signal { channel: 0 }]].concat())]);
     (child.parent, child.fork) = (Some(0), ForkPoint::AfterPrologue);
-    let mut early = process("e", vec![own], vec![], vec![thread(vec![access(0, 8192, Pattern::Sequential, 0)])]);
+    let mut early = process("e", vec![own], vec![], vec![thread(vec![access(0, 8192, Pattern::sequential(), 0)])]);
     (early.parent, early.fork) = (Some(0), ForkPoint::BeforePrologue);
     let mut j = job(vec![parent, child, early]);
     j.workload.channels = 1;
@@ -195,7 +195,7 @@ fn a_failing_process_ends_the_run_with_its_reason() {
 #[test]
 fn an_impossible_job_is_refused_before_it_starts() {
     let mut j = job(vec![process("a", vec![region("x", RegionKind::PrivateAnon, MIB)], vec![], vec![thread(vec![])])]);
-    j.workload.processes[0].threads[0].ops = vec![access(0, 2 * MIB, Pattern::Sequential, 0)].into();
+    j.workload.processes[0].threads[0].ops = vec![access(0, 2 * MIB, Pattern::sequential(), 0)].into();
     assert!(run(&j, "outside").unwrap_err().contains("leaves region"));
     j.workload.processes[0].threads[0].ops = vec![Op::Join].into();
     j.knobs = vec![numalab_worker::job::Knob {
@@ -262,7 +262,7 @@ fn a_failure_before_the_start_undoes_the_settings() {
     let mut j = endless();
     j.knobs = vec![knob(&setting)];
     // The processes refuse this access when they compile their ops, before the gate.
-    j.workload.processes[0].threads[0].ops = vec![access(3, 64, Pattern::Sequential, 0)].into();
+    j.workload.processes[0].threads[0].ops = vec![access(3, 64, Pattern::sequential(), 0)].into();
     assert!(run(&j, "refused").unwrap_err().contains("no region 3"));
     assert_eq!(std::fs::read_to_string(&setting).unwrap(), "5");
 }

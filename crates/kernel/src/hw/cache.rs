@@ -8,7 +8,7 @@
 //! * cyclic sweeps under LRU fall off a cliff: 1 up to 0.9 of the capacity, 0 from 1.2 on;
 //! * uniform random accesses hit in proportion to the capacity they hold, which is shared by access
 //!   rate; what others cannot fill is left to those who can;
-//! * skewed accesses ([`Pattern::Reuse`](numalab_model::workload::Pattern::Reuse)) hit by the power law, and hold what
+//! * skewed accesses ([`CacheFit::Reuse`](numalab_model::access::CacheFit::Reuse)) hit by the power law, and hold what
 //!   they touch in the time after which an unused line leaves the cache ([`window`]).
 //!
 //! Units: bytes, ns, GB/s, shares 0..=1. All sums are integers, so that any order of arrivals and

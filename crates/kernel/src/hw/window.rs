@@ -22,7 +22,7 @@
 //! Units: bytes, ms, lines per ms. Invariant: sums are integers, so their value does not depend on the order of changes.
 
 use numalab_base::math::{exp, ln};
-use numalab_model::workload::REUSE_REACH_BYTES;
+use numalab_model::access::REUSE_REACH_BYTES;
 
 const LINE_BYTES: f64 = 64.0;
 const REACH: f64 = REUSE_REACH_BYTES as f64;

@@ -71,7 +71,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         let accesses = len_bytes / 64;
         Op::Access(Access {
             span,
-            pattern: Pattern::Sequential,
+            pattern: Pattern::sequential(),
             write: 1.0,
             bypass: false,
             compute_ns: 0.0,

@@ -1,10 +1,11 @@
-//! A workload file as parsed: names resolved to indices, expressions parsed, nothing evaluated yet.
+//! A workload file as parsed: names are resolved to indices and expressions are parsed, but nothing is evaluated.
 
 use super::{ForkPoint, HugeAdvice, PolicyMode, RegionKind};
+use crate::access::PatternSpec;
 use crate::expr::Formula;
 use crate::spec::Spot;
 
-/// A parsed workload file, independent of any machine; made by [`super::parse`].
+/// A parsed workload file, independent of any machine. [`super::parse`] makes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadSpec {
     pub(super) file: String,
@@ -58,13 +59,13 @@ impl WorkloadSpec {
 pub struct ParamSpec {
     /// Name, as used in expressions and overrides.
     pub name: String,
-    /// One line, empty if the file gives none.
+    /// One line about it; empty if the file gives none.
     pub about: String,
     pub(super) default: Formula,
 }
 
 impl ParamSpec {
-    /// Default, as written: an expression of the machine and of earlier parameters.
+    /// The default as written: an expression of the machine and of earlier parameters.
     pub fn default_text(&self) -> &str {
         self.default.text()
     }
@@ -91,7 +92,7 @@ pub(super) enum ListItem {
     Range { from: Formula, to: Formula, by: Option<Formula> },
 }
 
-/// A name that stands for one thing, or (with `over`) for one per number of a list.
+/// A name that stands for one thing or, with `over`, for one thing per number of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Family {
     pub name: Spot<String>,
@@ -102,7 +103,7 @@ pub(super) struct Family {
     pub futex: bool,
 }
 
-/// A use of a family: its index among those of its kind, and the member.
+/// A use of a family: the index of the family among those of its kind, and the member.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ref {
     pub index: usize,
@@ -126,14 +127,14 @@ pub(super) struct PolicySpec {
     pub nodes: Option<List>,
     pub weights: Vec<Formula>,
     pub numa_balancing: bool,
-    /// Whether it depends on the thread's number.
+    /// Whether the policy depends on the number of the thread.
     pub per_thread: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RegionSpec {
     pub family: Family,
-    /// Mapped only where this holds.
+    /// The region is mapped only where this condition holds.
     pub when: Option<Formula>,
     pub kind: RegionKind,
     pub size: Formula,
@@ -154,7 +155,7 @@ pub(super) struct RegionId {
 pub(super) struct ProcessSpec {
     pub name: Spot<String>,
     pub count: Option<Formula>,
-    /// Entry it is forked from, and which instance of it.
+    /// The process entry that it is forked from, and which instance of that entry.
     pub parent: Option<(usize, Option<Formula>)>,
     /// Instances after the first are forked from the first.
     pub forked_from_first: bool,
@@ -162,25 +163,25 @@ pub(super) struct ProcessSpec {
     pub policy: Option<usize>,
     pub cpuset: Option<CpusetSpec>,
     pub regions: Vec<RegionSpec>,
-    /// Regions its steps may name: inherited ones first.
+    /// Regions that its steps can name, inherited ones first.
     pub visible: Vec<RegionId>,
     pub prologue: Vec<Step>,
-    /// The initial thread is the first thread of the first group; otherwise it only waits.
+    /// Whether the initial thread is the first thread of the first group; otherwise it only waits.
     pub initial_works: bool,
     pub groups: Vec<Group>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Group {
-    /// Number of threads, one if absent.
+    /// Number of threads; one if absent.
     pub threads: Option<Formula>,
     pub affinity: Option<Affinity>,
     pub phases: Vec<Step>,
-    /// Whether its steps, or the policies they set, depend on the thread's number.
+    /// Whether the steps, or the policies that they set, depend on the number of the thread.
     pub per_thread: bool,
 }
 
-/// CPUs a thread may use, as a list of CPUs or of larger units.
+/// CPUs that a thread may use, as a list of CPUs or of larger units.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Affinity {
     pub unit: AffinityUnit,
@@ -198,15 +199,15 @@ pub(super) enum AffinityUnit {
     Sockets,
 }
 
-/// What a process may use at all; what is absent is not limited.
+/// CPUs and memory nodes that a process may use at all; an absent list sets no limit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CpusetSpec {
     pub cpus: Option<Affinity>,
     pub mems: Option<List>,
 }
 
-/// One step: modifiers around a verb. They apply from the outside in: `for`, `let`, `when`, `policy`,
-/// `timed`, `count` or `time`, verb.
+/// One step: modifiers around a verb. They apply from the outside in: `for`, `let`, `when`, `policy`, `timed`, `count`
+/// or `time`, and the verb.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     pub spot: Spot<()>,
@@ -260,18 +261,6 @@ pub(super) struct AccessSpec {
     pub pattern: PatternSpec,
     pub write: Option<Formula>,
     pub cost: Option<Formula>,
-    /// Score counted to, and how many bytes make one unit of it.
+    /// The score that the access counts to, and how many bytes make one unit of it.
     pub counts: Option<(Ref, Option<Formula>)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum PatternSpec {
-    Sequential,
-    Fill,
-    Strided { stride: Formula },
-    Random { accesses: Formula },
-    Blocks { accesses: Formula, block: Formula },
-    Zipf { accesses: Formula, theta: Formula },
-    Chase { accesses: Formula },
-    Reuse { accesses: Formula, alpha: Formula },
 }

@@ -1,5 +1,5 @@
-//! What can only be seen once all ops are known: barriers and channels on which threads would hang, runs
-//! that are too short to tell anything, runs that cannot end before their limit.
+//! Checks that need all ops of a workload: barriers and channels on which threads would hang, runs that are too short to
+//! tell anything, and runs that cannot end before their limit.
 
 use super::resolve::Tables;
 use super::{Bound, Op, Process, Workload};
@@ -9,7 +9,7 @@ use crate::spec::SpecError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Below this the first scans (1 s after start, then every scan period) hardly show, ns.
+/// Shortest run in which the first scans show, ns. They come 1 s after the start, and then every scan period.
 const TELLING_NS: u64 = 5_000_000_000;
 
 /// How often a thread arrives at barriers, takes and posts messages, and how long its timed loops last.
@@ -17,7 +17,7 @@ const TELLING_NS: u64 = 5_000_000_000;
 struct Tally {
     barriers: BTreeMap<u32, u64>,
     waits: BTreeMap<u32, u64>,
-    /// Messages posted for certain; a loop bounded by time runs once at least.
+    /// Messages that are posted for certain; a loop bounded by time runs at least once.
     signals: BTreeMap<u32, u64>,
     /// Whether a loop bounded by time may post more.
     open: bool,
@@ -32,7 +32,7 @@ fn add(map: &mut BTreeMap<u32, u64>, key: u32, n: u64) {
 impl Tally {
     /// Adds a list of ops.
     fn read(&mut self, ops: &[Op]) {
-        // (how often the enclosing loops run the body, inside a loop bounded by time)
+        // How often the enclosing loops run the body, and whether one of them is bounded by time.
         let mut loops: Vec<(u64, bool)> = vec![(1, false)];
         for op in ops {
             let (times, timed) = loops.last().copied().unwrap_or((1, false));
@@ -59,7 +59,7 @@ impl Tally {
     }
 }
 
-/// Arrivals at a barrier so far: threads, and how often the first of them comes.
+/// Arrivals at a barrier so far: the number of threads, and how often the first of them arrives.
 struct Arrivals {
     threads: u32,
     times: u64,
@@ -102,7 +102,7 @@ pub(super) fn check(w: &mut Workload, tables: &Tables, limit: Option<&Formula>, 
         }
     }
     w.barrier_widths = arrivals.iter().map(|a| a.as_ref().map_or(0, |a| a.threads)).collect();
-    // A run whose limit is reached has timed out, also if its loops end at that moment.
+    // A run that reaches its limit has timed out, even if its loops end at that moment.
     if longest_ns >= w.limit_ns {
         let what = format!("the loops bounded by time last {}, the limit is {}", time(longest_ns), time(w.limit_ns));
         let expected = "a longer `limit` or a shorter run";
@@ -123,7 +123,7 @@ fn time(ns: u64) -> Value {
     Value::time_ns(ns as f64)
 }
 
-/// Tally of thread `i`; thread 0 runs the prologue as well.
+/// The tally of thread `i`. Thread 0 runs the prologue as well.
 fn tally(p: &Process, i: usize) -> Tally {
     let mut out = Tally::default();
     if i == 0 {

@@ -1,7 +1,7 @@
 //! Cpusets: the CPUs and memory nodes that a process may use at all (`cpuset.cpus`, `cpuset.mems`).
 //!
-//! A cpuset is the outer limit: what `sched_setaffinity` and `set_mempolicy` ask for is cut down to it, and a request of
-//! which nothing is left is refused (both return EINVAL). A process without a cpuset of its own is in its parent's.
+//! A cpuset is the outer limit. What `sched_setaffinity` and `set_mempolicy` ask for is cut down to it, and both return
+//! EINVAL if nothing is left. A process without a cpuset of its own is in the cpuset of its parent.
 
 use super::ast::CpusetSpec;
 use super::layout::{expand, Affinities};
@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
 use std::sync::Arc;
 
-/// A cpuset worked out for one machine; the default one has all of it.
+/// A cpuset resolved for one machine; the default has all CPUs and memory nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cpuset {
     /// Dense CPUs, ascending; `None` = all.

@@ -1,12 +1,13 @@
-//! Steps to ops: one list per prologue or thread, with every expression evaluated.
+//! Steps to ops: one list of ops per prologue or thread, with every expression evaluated.
 
-use super::ast::{AccessSpec, PatternSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::ast::{AccessSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::cpuset::Cpuset;
 use super::layout::{absent, expand, member, policy};
 use super::names::{THREAD, THREADS};
 use super::resolve::Tables;
-use super::{Access, Bound, Op, Pattern, Policy, PolicyMode, RegionKind, Span};
-use crate::expr::{Env, Formula};
+use super::{Access, Bound, Op, Policy, PolicyMode, RegionKind, Span};
+use crate::access::within;
+use crate::expr::Env;
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 pub(super) struct Mapped {
     /// Index in the process, inherited regions first.
     pub index: u32,
-    /// Bytes asked for; the mapping is rounded up to whole pages.
+    /// Bytes that the file asks for; the mapping itself has whole pages.
     pub len_bytes: u64,
     pub kind: RegionKind,
 }
@@ -31,9 +32,9 @@ pub(super) struct Emitter<'a> {
     pub env: &'a mut Env,
     pub regions: &'a Regions,
     pub cpuset: &'a Cpuset,
-    /// Policy in force, restored after a step that sets its own.
+    /// The policy in force. It is restored after a step that sets its own.
     pub policy: Policy,
-    /// Inside a loop bounded by time.
+    /// Whether the step is inside a loop bounded by time.
     pub in_time: bool,
     pub out: Vec<Op>,
 }
@@ -43,7 +44,7 @@ impl Emitter<'_> {
     pub fn steps(&mut self, steps: &[Step]) -> Result<(), SpecError> {
         steps.iter().try_for_each(|s| self.step(s))
     }
-    /// `for`: the step once per number of the list, with the number as a name.
+    /// The modifier `for`: the step once per number of the list, with the number as a name.
     fn step(&mut self, step: &Step) -> Result<(), SpecError> {
         let Some((name, list)) = &step.each else { return self.once(step) };
         let numbers = expand(list, self.env)?;
@@ -180,44 +181,13 @@ impl Emitter<'_> {
     }
     fn access(&mut self, a: &AccessSpec, at: &Spot<()>) -> Result<(), SpecError> {
         let (span, kind) = self.span(&a.span)?;
-        let lines = |step: u64| span.len_bytes.div_ceil(step);
-        let plain = |f: &Formula, env: &Env, low: f64, high: f64, expected: &str| {
-            let x = f.plain(env)?;
-            if (low..=high).contains(&x) {
-                Ok(x)
-            } else {
-                Err(f.refuse(crate::expr::Value::plain(x), expected))
-            }
-        };
-        let (pattern, accesses) = match &a.pattern {
-            PatternSpec::Sequential | PatternSpec::Fill => (Pattern::Sequential, lines(64)),
-            PatternSpec::Strided { stride } => {
-                let (stride_bytes, _) = stride.bytes(self.env, 64)?;
-                (Pattern::Strided { stride_bytes }, lines(stride_bytes))
-            }
-            PatternSpec::Random { accesses } => (Pattern::Random, accesses.whole(self.env, 0, u64::MAX)?),
-            PatternSpec::Zipf { accesses, theta } => {
-                let theta = plain(theta, self.env, 1e-6, 100.0, "a skew above 0 and at most 100")?;
-                (Pattern::Zipf { theta }, accesses.whole(self.env, 0, u64::MAX)?)
-            }
-            PatternSpec::Chase { accesses } => (Pattern::Chase, accesses.whole(self.env, 0, u64::MAX)?),
-            PatternSpec::Reuse { accesses, alpha } => {
-                let alpha = plain(alpha, self.env, 0.1, 2.0, "a power from 0.1 to 2")?;
-                (Pattern::Reuse { alpha }, accesses.whole(self.env, 0, u64::MAX)?)
-            }
-            PatternSpec::Blocks { accesses, block } => {
-                let (bytes, _) = block.bytes(self.env, 64)?;
-                // Whole lines, and none beyond the span.
-                let block_bytes = (bytes.min(span.len_bytes) & !63).max(64);
-                (Pattern::Blocks { block_bytes }, accesses.whole(self.env, 0, u64::MAX / 64)?)
-            }
-        };
+        let (pattern, accesses) = a.pattern.resolve(self.env, span.len_bytes)?;
         if accesses == 0 {
             return Ok(());
         }
-        let fills = a.pattern == PatternSpec::Fill;
+        let fills = a.pattern.fills();
         let (least, expected) = if fills { (1.0, "1: a fill only writes") } else { (0.0, "a share from 0 to 1") };
-        let write = a.write.as_ref().map_or(Ok(least), |w| plain(w, self.env, least, 1.0, expected))?;
+        let write = a.write.as_ref().map_or(Ok(least), |w| within(w, self.env, (least, 1.0), expected))?;
         let bypass = fills && self.machine.cache.fill.is_some_and(|f| span.len_bytes >= f.bypass_bytes);
         if write > 0.0 && kind == RegionKind::FileRead {
             return Err(a
@@ -259,7 +229,8 @@ impl Emitter<'_> {
         }
         Ok((Span { region: mapped.index, offset_bytes, len_bytes }, mapped.kind))
     }
-    /// Bytes `floor(i * size / T)` up to those of the next thread: the slices of all threads make up the whole.
+    /// The slice of thread `i` of `T`: from byte `floor(i * size / T)` to the start of the next thread's slice. All slices
+    /// together are the whole region.
     fn thread_slice(&self, size: u64) -> (u64, u64) {
         let number = |name| self.env.get(name).map_or(0, |v| v.number as u64);
         let (i, threads) = (u128::from(number(THREAD)), u128::from(number(THREADS).max(1)));
@@ -268,7 +239,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The policy of a thread that never set one.
+/// The policy of a thread that sets none.
 pub(super) fn default_policy() -> Policy {
     Policy { mode: PolicyMode::Default, nodes: Vec::new(), weights: Vec::new(), numa_balancing: false }
 }

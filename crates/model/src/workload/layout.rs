@@ -1,4 +1,4 @@
-//! Lists, families, policies and affinities of a workload, worked out for one machine.
+//! Lists, families, policies and affinities of a workload, resolved for one machine.
 
 use super::ast::{Affinity, AffinityUnit, Family, List, ListItem, PolicySpec, Ref};
 use super::cpuset::Cpuset;
@@ -9,7 +9,7 @@ use crate::spec::{SpecError, Spot};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Longest list.
+/// Most numbers in a list.
 const MAX_LIST: u64 = 1_000_000;
 
 /// The numbers of a list, in its order.
@@ -39,7 +39,7 @@ pub(super) fn expand(list: &List, env: &Env) -> Result<Vec<u64>, SpecError> {
     Ok(out)
 }
 
-/// Members of a family and their ids; a family without `over` has the one member 0.
+/// Members of a family and their ids. A family without `over` has one member, 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Members {
     name: String,
@@ -98,7 +98,7 @@ pub(super) fn member(at: Option<&Formula>, env: &Env) -> Result<u64, SpecError> 
     at.map_or(Ok(0), |f| f.whole(env, 0, u64::MAX))
 }
 
-/// The error for a member that a family does not have.
+/// The error that refuses a member that the family does not have.
 pub(super) fn absent(name: &str, n: u64, all: impl Iterator<Item = u64>, at: &Spot<String>) -> SpecError {
     let all: Vec<u64> = all.collect();
     if all.is_empty() {
@@ -111,7 +111,7 @@ pub(super) fn absent(name: &str, n: u64, all: impl Iterator<Item = u64>, at: &Sp
     at.error(format!("`{name}` has no member {n}"), expected)
 }
 
-/// A policy worked out in `env` for a process of `cpuset`; its nodes exist and have memory.
+/// The policy that `spec` describes in `env`, for a process in `cpuset`. Its nodes exist and have memory.
 pub(super) fn policy(spec: &PolicySpec, env: &Env, machine: &Machine, cpuset: &Cpuset) -> Result<Policy, SpecError> {
     let has_memory = |n: u64| machine.nodes.get(n as usize).map(|node| node.memory_bytes > 0);
     let listed = match (&spec.nodes, spec.mode) {
@@ -143,7 +143,7 @@ pub(super) fn policy(spec: &PolicySpec, env: &Env, machine: &Machine, cpuset: &C
         let what = format!("policy `{}` has {} weights", spec.name.value, weights.len());
         return Err(spec.name.error(what, format!("{}, one per node", listed.len())));
     }
-    // Weights travel with their nodes into ascending order; a node that is named twice counts once.
+    // Weights stay with their nodes when these are sorted. A node that is named twice counts once.
     let mut pairs: Vec<(u32, Option<u8>)> =
         listed.iter().enumerate().map(|(i, n)| (*n as u32, weights.get(i).copied())).collect();
     pairs.sort_by_key(|(n, _)| *n);
@@ -157,18 +157,18 @@ pub(super) fn policy(spec: &PolicySpec, env: &Env, machine: &Machine, cpuset: &C
     cpuset.policy(out, &spec.name)
 }
 
-/// Affinities worked out so far, so that equal ones are shared.
+/// Affinities resolved so far, so that equal ones are shared.
 #[derive(Default)]
 pub(super) struct Affinities {
     known: BTreeMap<Vec<u32>, Arc<[u32]>>,
 }
 
 impl Affinities {
-    /// One copy of equal lists.
+    /// The one copy of equal lists.
     pub fn shared(&mut self, cpus: Vec<u32>) -> Arc<[u32]> {
         Arc::clone(self.known.entry(cpus).or_insert_with_key(|c| c.as_slice().into()))
     }
-    /// The CPUs `spec` allows in `env`, ascending; `None` if those are all.
+    /// The CPUs that `spec` allows in `env`, ascending; `None` if they are all CPUs of the machine.
     pub fn resolve(&mut self, spec: &Affinity, env: &Env, m: &Machine) -> Result<Option<Arc<[u32]>>, SpecError> {
         let wanted = expand(&spec.list, env)?;
         let (word, total) = match spec.unit {

@@ -1,6 +1,6 @@
 //! A workload: processes, threads, memory regions and what each thread does, op by op.
 //!
-//! Problem: the simulator models a workload and the worker carries it out; both must mean the same.
+//! Problem: the simulator models a workload and the worker carries it out, and both must mean the same.
 //! Approach: the TOML language (with expressions of the machine) is *resolved* for one machine and one
 //! seed into the plain types below: absolute sizes, absolute counts, one op list per thread.
 //! Units: bytes, ns, dense CPU and node indices of the machine it was resolved for.
@@ -8,8 +8,8 @@
 //! sizes are multiples of 4 KiB and at least one page; every thread has at least one op; all threads of
 //! a barrier arrive equally often, and none arrives or takes a message inside a loop bounded by time.
 //!
-//! The language is described in `docs/workloads.md`; [`parse`] reads a file, [`WorkloadSpec::resolve`]
-//! works it out for a machine.
+//! `docs/workloads.md` describes the language. [`parse`] reads a file, and [`WorkloadSpec::resolve`] evaluates it for a
+//! machine. Access patterns stand in [`crate::access`].
 
 mod ast;
 mod check;
@@ -24,8 +24,10 @@ mod resolve;
 
 pub use ast::{ParamSpec, WorkloadSpec};
 pub use names::{Variable, VARIABLES};
-pub use parse::parse;
+pub use parse::{parse, parse_with};
 pub use resolve::{MAX_OPS, MAX_PROCESSES, MAX_THREADS};
+
+pub use crate::access::Pattern;
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,13 +39,14 @@ pub struct Workload {
     pub name: String,
     /// One line for people.
     pub title: String,
-    /// Process instances in start order; `parent` refers to an earlier one.
+    /// Process instances in start order. A parent stands before its children.
     pub processes: Vec<Process>,
-    /// Number of barriers; a barrier's width is in `barrier_widths`.
+    /// Threads that each barrier waits for, by its number.
     pub barrier_widths: Vec<u32>,
     /// Number of message channels (`Op::Signal` / `Op::Wait`).
     pub channels: u32,
-    /// Those of them that carry nothing: posting wakes up without the hint that who posts is about to wait (`WF_SYNC`).
+    /// Channels that carry no message, as a futex does. Posting to one wakes the waiter without the hint that the poster
+    /// is about to sleep (`WF_SYNC`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub futexes: Vec<u32>,
     /// What is scored, beside elapsed, user and system time.
@@ -56,8 +59,8 @@ pub struct Workload {
     pub warnings: Vec<String>,
 }
 
-/// A process instance. Thread 0 is the initial thread: it runs `prologue`, then creates the other
-/// threads in order, then runs its own ops (which may be just waiting for them) and exits last.
+/// A process instance. Thread 0 is the initial thread: it runs `prologue`, creates the other threads in order, runs its
+/// own ops and exits last. Its own ops can be no more than waiting for the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// Name for reports, e.g. `main.0`.
@@ -66,14 +69,14 @@ pub struct Process {
     pub parent: Option<usize>,
     /// When the fork happens in the parent's life.
     pub fork: ForkPoint,
-    /// Regions it maps itself, in address order (ascending), after those inherited from the parent:
-    /// all of the parent's if forked after its prologue, else those the parent inherited itself.
+    /// Regions that it maps itself, in ascending address order. They follow the regions that it inherits: all of the
+    /// parent's if it is forked after the parent's prologue, otherwise only those that the parent inherited itself.
     pub regions: Vec<Region>,
     /// Ops of the initial thread before it creates threads.
     pub prologue: Arc<[Op]>,
     /// Threads including the initial one; at least one.
     pub threads: Vec<Thread>,
-    /// Memory nodes of its cpuset (dense, ascending), `None` = all. Affinities and policies are within it already.
+    /// Memory nodes of its cpuset (dense, ascending), `None` = all. Affinities and policies are already cut down to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mems: Option<Arc<[u32]>>,
 }
@@ -81,18 +84,18 @@ pub struct Process {
 /// When a child process is forked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ForkPoint {
-    /// Before the parent runs its prologue (nothing of its own regions is inherited).
+    /// Before the parent runs its prologue: the child inherits none of the regions that the parent maps itself.
     BeforePrologue,
-    /// After the prologue: pages touched there are shared copy-on-write.
+    /// After the parent's prologue: pages that the prologue touched are shared copy-on-write.
     AfterPrologue,
 }
 
 /// A thread and its ops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Allowed CPUs (dense, ascending), `None` = all. That of thread 0 holds for the prologue too.
+    /// Allowed CPUs (dense, ascending), `None` = all. Those of thread 0 hold for the prologue too.
     pub affinity: Option<Arc<[u32]>>,
-    /// What it does, from creation to exit.
+    /// What the thread does from its creation to its exit.
     pub ops: Arc<[Op]>,
 }
 
@@ -101,7 +104,7 @@ pub struct Thread {
 pub struct Region {
     /// Name for reports.
     pub name: String,
-    /// What backs it.
+    /// Backing memory.
     pub kind: RegionKind,
     /// Length, bytes, a multiple of 4096.
     pub size_bytes: u64,
@@ -109,12 +112,13 @@ pub struct Region {
     pub misalign_bytes: u64,
     /// madvise for huge pages.
     pub advice: HugeAdvice,
-    /// Policy of the mapping (`mbind`), `None` = the task's.
+    /// Policy of the mapping (`mbind`); `None`: the policy of the task holds.
     pub policy: Option<Policy>,
-    /// Policy of its huge pages (proposed 2019; read by kernels with `thp_locality = mpol_huge`), `None` = as all pages.
+    /// Policy of its huge pages, as proposed in 2019; kernels with `thp_locality = mpol_huge` read it. `None`: `policy` holds
+    /// for them too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_policy: Option<Policy>,
-    /// Protection: a read-only file mapping is `write = false`.
+    /// Whether the mapping can be written; false for a read-only file mapping.
     pub write: bool,
 }
 
@@ -125,7 +129,7 @@ pub enum RegionKind {
     PrivateAnon,
     /// `MAP_SHARED` anonymous memory, shared with forked children.
     SharedAnon,
-    /// Private file mapping that is written to (data segment: copy-on-write of the page cache).
+    /// Private file mapping that is written, such as a data segment: stores copy pages of the page cache.
     CowData,
     /// Private or shared read-only file mapping.
     FileRead,
@@ -136,7 +140,7 @@ pub enum RegionKind {
 /// `madvise` hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HugeAdvice {
-    /// None.
+    /// No hint.
     Default,
     /// `MADV_HUGEPAGE`.
     Huge,
@@ -149,11 +153,11 @@ pub enum HugeAdvice {
 pub struct Policy {
     /// Mode.
     pub mode: PolicyMode,
-    /// Nodes (dense), ascending; empty for `Default` and `Local`.
+    /// Nodes (dense, ascending); empty for `Default` and `Local`.
     pub nodes: Vec<u32>,
     /// Weights for weighted interleave, one per node; empty otherwise.
     pub weights: Vec<u8>,
-    /// `MPOL_F_NUMA_BALANCING`.
+    /// Whether the flag `MPOL_F_NUMA_BALANCING` is set.
     pub numa_balancing: bool,
 }
 
@@ -170,9 +174,9 @@ pub enum PolicyMode {
     PreferredMany,
     /// Only these nodes.
     Bind,
-    /// Round robin by page.
+    /// Round robin over the nodes, page by page.
     Interleave,
-    /// Round robin with weights.
+    /// Round robin over the nodes with weights.
     WeightedInterleave,
 }
 
@@ -189,10 +193,10 @@ impl PolicyMode {
     ];
 }
 
-/// One step of a thread. Loops are brackets: `LoopStart` … `LoopEnd`, properly nested.
+/// One step of a thread. A loop is a pair of `LoopStart` and `LoopEnd`; loops nest properly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
-    /// Walk memory.
+    /// Access memory.
     Access(Access),
     /// Compute for this many ns at full speed of an unshared core.
     Compute {
@@ -203,24 +207,24 @@ pub enum Op {
     Sleep {
         /// Mean, ns.
         ns: u64,
-        /// Draw from an exponential distribution with that mean instead of sleeping exactly so long.
+        /// Draw the time from an exponential distribution with that mean.
         exponential: bool,
     },
     /// Set the thread's memory policy (`set_mempolicy`).
     SetPolicy(Policy),
-    /// Wait for all others of the barrier.
+    /// Wait until all threads of a barrier have arrived.
     Barrier {
         /// Index into `barrier_widths`.
         id: u32,
-        /// Busy-wait (OpenMP-like) instead of sleeping.
+        /// Busy-wait, as OpenMP does, instead of sleeping.
         spin: bool,
     },
-    /// Post one message to a channel, waking a waiter.
+    /// Post one message to a channel, and wake a thread that waits for one.
     Signal {
         /// Channel.
         channel: u32,
     },
-    /// Take one message from a channel, sleeping until there is one.
+    /// Take one message from a channel; sleep until there is one.
     Wait {
         /// Channel.
         channel: u32,
@@ -229,12 +233,12 @@ pub enum Op {
     LoopStart(Bound),
     /// End the innermost loop.
     LoopEnd,
-    /// Start or stop this thread's clock of a score. The seconds of a score with clocks are those during
-    /// which at least one thread's clock ran, instead of the seconds of the whole run.
+    /// Start or stop this thread's clock of a score. A score with clocks counts the seconds during which at least one
+    /// thread's clock runs, instead of the seconds of the whole run.
     ScoreClock {
         /// Index into `Workload::scores`.
         id: u32,
-        /// Start (else stop).
+        /// Whether the clock starts; otherwise it stops.
         run: bool,
     },
     /// Count `amount` units of a score.
@@ -244,7 +248,7 @@ pub enum Op {
         /// Units.
         amount: f64,
     },
-    /// Free the pages of a range (`MADV_DONTNEED`): allocation churn.
+    /// Free the pages of a range (`MADV_DONTNEED`), as programs do that allocate and free.
     Discard(Span),
     /// Wait until all other threads of the process have ended (initial thread only).
     Join,
@@ -253,9 +257,9 @@ pub enum Op {
 /// How long a loop or an access runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound {
-    /// This many times; at least 1.
+    /// So many times, at least once.
     Count(u64),
-    /// Until this much wall time since the loop was entered has passed, checked at its end.
+    /// Until so much wall time has passed since the loop was entered; checked at the end of each pass.
     Time {
         /// Wall time, ns.
         ns: u64,
@@ -265,7 +269,7 @@ pub enum Bound {
 /// A byte range of a region of the thread's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// Region index, counting inherited ones first.
+    /// Index of the region; inherited regions come first.
     pub region: u32,
     /// Offset, bytes.
     pub offset_bytes: u64,
@@ -276,25 +280,26 @@ pub struct Span {
 /// One pass (or `accesses` accesses) over a span.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Access {
-    /// Where.
+    /// The bytes that it touches.
     pub span: Span,
-    /// In what order.
+    /// The order of the accesses, and what follows from it.
     pub pattern: Pattern,
-    /// Share of the accesses that write, 0..=1. A pass with `write > 0` dirties every page.
+    /// Share of the accesses that write, 0..=1. Above 0, a pass dirties every page.
     pub write: f64,
-    /// A fill that goes past the caches on this machine ([`Fill`](crate::machine::Fill)): lines are written and not read.
+    /// Whether it is a fill that goes past the caches on this machine ([`Fill`](crate::machine::Fill)): lines are written
+    /// and not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bypass: bool,
-    /// CPU time per 64-byte line (sequential, strided) or per access (others), ns, cache hits included.
+    /// CPU time per 64-byte line of a sweep or stride, or per access of other patterns, ns; includes cache hits.
     pub compute_ns: f64,
-    /// Number of accesses for the random patterns; sequential and strided patterns make one pass,
-    /// and this is the number of lines it touches.
+    /// Number of accesses. For a pattern that makes one pass over the span, the number of lines that the pass touches.
     pub accesses: u64,
-    /// Score that each pass or access batch counts to: (score, units per byte touched).
+    /// Score that the access counts to: index into `Workload::scores`, and units per byte touched.
     pub score: Option<(u32, f64)>,
 }
 
-/// As derived, but for `bypass` where it is false: see [`Cache`](crate::machine::Cache).
+/// As derived, except that a `bypass` of false is left out. The text is part of a plan's identity, which stays the same
+/// for workloads without one ([`Cache`](crate::machine::Cache)).
 impl std::fmt::Debug for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = f.debug_struct("Access");
@@ -306,43 +311,6 @@ impl std::fmt::Debug for Access {
     }
 }
 
-/// The cache that every access of [`Pattern::Reuse`] misses, bytes: half the smallest second-level cache at hand.
-pub const REUSE_REACH_BYTES: u64 = 128 << 10;
-
-/// Order of accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Pattern {
-    /// Every line in address order (bzero, STREAM).
-    Sequential,
-    /// One line every `stride_bytes`.
-    Strided {
-        /// Distance, bytes, at least 64.
-        stride_bytes: u64,
-    },
-    /// Independent uniform random lines.
-    Random,
-    /// Independent zipf-distributed lines.
-    Zipf {
-        /// Skew, > 0.
-        theta: f64,
-    },
-    /// Dependent random lines (one in flight).
-    Chase,
-    /// Dependent lines, favouring some: of the accesses, which are those that miss a cache of [`REUSE_REACH_BYTES`], the
-    /// part that also misses one of `C` bytes falls with `C` to the power of `-alpha` (Hartstein and others, "Cache miss
-    /// behavior: is it sqrt(2)?", Computing Frontiers 2006). Favoured lines lie anywhere in the span.
-    Reuse {
-        /// The power, 0.1..=2; 0.5 is the square-root rule, 0.3 to 0.7 what programs have.
-        alpha: f64,
-    },
-    /// Blocks of `block_bytes` anywhere in the span, aligned to their size, each in address order: buffers that an
-    /// allocator hands out. What an access leaves of its last block the thread's next one to the same span goes on with.
-    Blocks {
-        /// Length of a block, bytes; whole lines, at least one, at most the span.
-        block_bytes: u64,
-    },
-}
-
 /// A scored figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
@@ -350,17 +318,17 @@ pub struct Score {
     pub name: String,
     /// Unit, e.g. `MB/s`.
     pub unit: String,
-    /// Direction.
+    /// Whether more is better.
     pub higher_is_better: bool,
-    /// Divide the units counted by seconds (a rate): those of its clocks (`Op::ScoreClock`), or of the run.
+    /// Whether it is a rate: units per second of its clocks ([`Op::ScoreClock`]), or of the run if it has none.
     pub per_second: bool,
 }
 
 impl Score {
-    /// The score of `units` counted in `ns`: divided by seconds if it is a rate.
+    /// The score of `units` counted in `ns`; a rate is divided by the seconds.
     ///
     /// # Errors
-    /// A rate of no time is no figure; what to tell the reader instead.
+    /// A rate over no time has no value; the error is a sentence for the reader.
     pub fn figure(&self, units: f64, ns: u64) -> Result<f64, String> {
         match (self.per_second, ns) {
             (true, 0) => {

@@ -1,4 +1,4 @@
-//! The names expressions of a workload may use: variables of the machine, of the run, and of the place.
+//! Names that expressions of a workload can use: variables of the machine, of the run, and of the process and thread.
 
 use crate::expr::Value;
 use crate::machine::Machine;
@@ -8,7 +8,7 @@ use crate::machine::Machine;
 pub struct Variable {
     /// Name in expressions.
     pub name: &'static str,
-    /// One line.
+    /// One line about it.
     pub about: &'static str,
     value: fn(&Machine) -> Value,
 }
@@ -70,7 +70,7 @@ pub const VARIABLES: [Variable; 13] = [
 
 /// Seed of the run, modulo 2^32 so that every bit of it is exact in an expression.
 pub(super) const SEED: &str = "seed";
-/// Number of the instance of its process entry, from 0.
+/// Number of the process among the instances of its entry, from 0.
 pub(super) const PROCESS: &str = "process";
 /// Instances of the process entry.
 pub(super) const PROCESSES: &str = "processes";
@@ -84,7 +84,7 @@ pub(super) fn seed_value(seed: u64) -> Value {
     Value::plain((seed % (1 << 32)) as f64)
 }
 
-/// Whether `name` means something already and cannot be the name of a parameter or local value.
+/// Whether `name` has a meaning, so that no parameter or local value can have it.
 pub(super) fn is_reserved(name: &str) -> bool {
     let own = [SEED, PROCESS, PROCESSES, THREAD, THREADS, "and", "or", "not"];
     own.contains(&name) || VARIABLES.iter().any(|v| v.name == name)

@@ -3,6 +3,7 @@
 use super::ast::{Family, List, ListItem, ParamSpec, PolicySpec, Ref, Require, ScoreSpec, WorkloadSpec};
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
 use super::PolicyMode;
+use crate::access::{PatternList, PATTERNS};
 use crate::expr::{shift, Formula};
 use crate::record::TIMES;
 use crate::spec::{clip, Doc, SpecError, Spot, Table};
@@ -12,9 +13,17 @@ use std::collections::BTreeSet;
 /// Parses a workload file; `file` is used in messages.
 ///
 /// # Errors
-/// Anything that is wrong whatever the machine: syntax, unknown keys and names, a score, barrier, channel,
-/// policy or parameter that nothing uses.
+/// Anything that is wrong on every machine: syntax, unknown keys and names, and scores, barriers, channels, policies or
+/// parameters that nothing uses.
 pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
+    parse_with(file, text, PATTERNS)
+}
+
+/// As [`parse`], with `patterns` instead of the access patterns that numalab has; the first one is the default.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Result<WorkloadSpec, SpecError> {
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let name = root.str("name")?;
@@ -31,7 +40,7 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
         Ok(trimmed)
     };
     let (title, about, source) = (root.title()?, prose("about")?, prose("source")?);
-    let mut cx = Context::default();
+    let mut cx = Context { patterns, ..Context::default() };
     let params = params(&root, &mut cx)?;
     let requires = requires(&root, &cx)?;
     let limit = cx.opt_formula(&root, "limit", &cx.global())?;
@@ -61,14 +70,14 @@ pub fn parse(file: &str, text: &str) -> Result<WorkloadSpec, SpecError> {
 
 const NAME: &str = "letters, digits, `_`, `-` and `.`";
 
-/// Longest name of a workload: it becomes part of file names.
+/// Longest name of a workload, bytes; the name becomes part of file names.
 const NAME_MAX: usize = 64;
 
 fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"_-.".contains(&b)
 }
 
-/// Names an expression at some place may use.
+/// Names that an expression can use.
 pub(super) type Scope = Vec<String>;
 
 /// Kinds of things that are declared once and used by name.
@@ -91,9 +100,11 @@ impl Kind {
     }
 }
 
-/// What the file has declared so far, and what of it was used.
+/// What the file has declared so far, and which of the declared names are used.
 #[derive(Default)]
 pub(super) struct Context {
+    /// Access patterns that steps may name.
+    pub patterns: &'static PatternList,
     params: Vec<String>,
     pub policies: Vec<PolicySpec>,
     pub barriers: Vec<Family>,
@@ -101,12 +112,12 @@ pub(super) struct Context {
     pub scores: Vec<ScoreSpec>,
     used: RefCell<BTreeSet<(Kind, usize)>>,
     used_params: RefCell<BTreeSet<String>>,
-    /// Set as soon as something read depends on the number of the thread.
+    /// Whether anything read since it was cleared depends on the number of the thread.
     pub per_thread: Cell<bool>,
 }
 
 impl Context {
-    /// Names known everywhere: the machine, the seed, the parameters.
+    /// Names that every expression can use: the machine's variables, the seed, the parameters.
     pub fn global(&self) -> Scope {
         let machine = VARIABLES.iter().map(|v| v.name.to_string());
         machine.chain([SEED.to_string()]).chain(self.params.iter().cloned()).collect()
@@ -131,11 +142,11 @@ impl Context {
     pub fn opt_formula(&self, t: &Table, key: &str, scope: &Scope) -> Result<Option<Formula>, SpecError> {
         t.opt_formula(key)?.map(|text| self.formula(key, text, scope)).transpose()
     }
-    /// The expression under `key`, if present, where true and false will do.
+    /// The expression under `key`, if present; true and false are allowed.
     pub fn opt_condition(&self, t: &Table, key: &str, scope: &Scope) -> Result<Option<Formula>, SpecError> {
         t.opt_condition(key)?.map(|text| self.formula(key, text, scope)).transpose()
     }
-    /// The expression under `key`.
+    /// The expression under `key`, which must be present.
     pub fn need_formula(&self, t: &Table, key: &str, scope: &Scope) -> Result<Formula, SpecError> {
         self.opt_formula(t, key, scope)?.ok_or_else(|| t.missing(key, "a number or an expression"))
     }
@@ -182,7 +193,7 @@ impl Context {
         self.used.borrow_mut().insert((kind, index));
         Ok(Ref { index, at, spot: text })
     }
-    /// The score whose clock a step drives. That alone does not count anything, so it is no use of the score.
+    /// The score whose clock a step starts and stops. A clock alone counts nothing, so the score is not used by it.
     pub fn clock(&self, text: Spot<String>, scope: &Scope) -> Result<Ref, SpecError> {
         let all: Vec<&Family> = self.scores.iter().map(|s| &s.family).collect();
         let (index, at) = self.member(Kind::Score.word(), &text, &all, scope)?;
@@ -239,7 +250,7 @@ impl Context {
     }
 }
 
-/// A scope with more names.
+/// The scope with further names.
 pub(super) fn with(scope: &Scope, names: &[&str]) -> Scope {
     let mut out = scope.clone();
     out.extend(names.iter().map(|n| (*n).to_string()));
@@ -255,7 +266,7 @@ pub(super) fn find(word: &str, at: &Spot<String>, name: &str, names: &[&str]) ->
     })
 }
 
-/// One of fixed words under `key`.
+/// The value of the word under `key`, if present; it must be one of `words`.
 pub(super) fn word<T: Copy>(t: &Table, key: &str, words: &[(&str, T)]) -> Result<Option<T>, SpecError> {
     let Some(text) = t.opt_text(key)? else { return Ok(None) };
     let names: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
@@ -268,7 +279,7 @@ pub(super) fn word<T: Copy>(t: &Table, key: &str, words: &[(&str, T)]) -> Result
     }
 }
 
-/// The declared name under `name`, different from those `before` it.
+/// The name that a table declares; it must differ from those `before` it.
 pub(super) fn declared<'a>(
     t: &Table,
     what: &str,
@@ -285,7 +296,7 @@ pub(super) fn declared<'a>(
     Ok(name)
 }
 
-/// A name for expressions (parameter, `for`, `let`), not yet taken.
+/// Checks a new name for expressions (of a parameter, `for` or `let`): it must be usable and not taken.
 pub(super) fn new_name(name: &Spot<String>, taken: &[String]) -> Result<(), SpecError> {
     let text = &name.value;
     if !names::is_identifier(text) {

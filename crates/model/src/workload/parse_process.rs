@@ -7,7 +7,7 @@ use super::parse_step::{steps, Place};
 use super::{ForkPoint, HugeAdvice, RegionKind};
 use crate::spec::{SpecError, Spot, Table};
 
-/// Reads all processes; there must be one at least.
+/// Reads all processes; there must be at least one.
 pub(super) fn processes(root: &Table, cx: &Context) -> Result<Vec<ProcessSpec>, SpecError> {
     let mut out: Vec<ProcessSpec> = Vec::new();
     for t in root.tables("process")? {
@@ -58,7 +58,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
     })
 }
 
-/// How a process comes to be.
+/// How a process is started: by exec, or forked from another one.
 struct Forked {
     parent: Option<(usize, Option<crate::expr::Formula>)>,
     from_first: bool,
@@ -95,7 +95,8 @@ fn forking(
     Ok(Forked { parent: Some((index, which)), from_first: false, point })
 }
 
-/// Regions a process has from its parent: all of the parent's after its prologue, else those the parent inherited.
+/// Regions that a process inherits: all of the parent's if it is forked after the parent's prologue, otherwise those that
+/// the parent inherited.
 fn inherited(forked: &Forked, before: &[ProcessSpec]) -> Vec<(RegionId, Family)> {
     let Some((parent, _)) = &forked.parent else { return Vec::new() };
     let ids = before[*parent].visible.iter().copied();
@@ -133,7 +134,8 @@ fn region<'a>(
     })
 }
 
-/// Groups of threads: `[[process.group]]`, or one made of the process's own `threads`, `affinity` and `phase`.
+/// Groups of threads: those under `[[process.group]]`, or one group of the process's own `threads`, `affinity` and
+/// `phase`.
 fn groups(t: &Table, cx: &Context, scope: &Scope, place: Place) -> Result<Vec<Group>, SpecError> {
     if !t.has("group") {
         return Ok(vec![group(t, cx, scope, &place)?]);
@@ -166,7 +168,7 @@ fn group(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Group,
     Ok(Group { threads, affinity, phases, per_thread: cx.per_thread.get() })
 }
 
-/// The cpuset of a process: CPUs as in an affinity, `mems`, or both.
+/// The cpuset of a process, if it has one: CPUs as in an affinity, `mems`, or both.
 fn cpuset(t: &Table, cx: &Context, scope: &Scope) -> Result<Option<CpusetSpec>, SpecError> {
     let Some(c) = t.opt_table("cpuset")? else { return Ok(None) };
     let (cpus, mems) = (units(&c, "cpuset", cx, scope)?, cx.opt_list(&c, "mems", scope)?);
@@ -183,7 +185,7 @@ fn affinity(t: &Table, cx: &Context, scope: &Scope) -> Result<Affinity, SpecErro
         .ok_or_else(|| t.error("affinity is empty", "one of cpus, cores, llcs, nodes, sockets"))
 }
 
-/// A list of CPUs or of larger units, if there is one.
+/// The list of CPUs or of larger units in a table, if there is one.
 fn units(t: &Table, what: &str, cx: &Context, scope: &Scope) -> Result<Option<Affinity>, SpecError> {
     const UNITS: [(&str, AffinityUnit); 5] = [
         ("cpus", AffinityUnit::Cpus),

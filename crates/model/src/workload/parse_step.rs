@@ -1,18 +1,19 @@
-//! Steps of a prologue or phase: one verb each, with modifiers around it.
+//! Steps of a prologue or phase: each has one verb, with modifiers around it.
 
-use super::ast::{AccessSpec, Family, PatternSpec, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::ast::{AccessSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::parse::{new_name, with, word, Context, Kind, Scope};
+use crate::access::{AccessPattern, PatternSpec};
 use crate::spec::{SpecError, Spot, Table};
 
 /// Deepest nesting of steps.
 const MAX_DEPTH: usize = 16;
 
-/// Where steps stand.
+/// The place of a list of steps in the file.
 #[derive(Clone)]
 pub(super) struct Place {
-    /// Regions that can be named.
+    /// Regions that the steps can name.
     pub visible: Vec<(RegionId, Family)>,
-    /// In a phase of a thread (else in a prologue).
+    /// Whether the steps are in a phase of a thread; otherwise they are in a prologue.
     pub thread: bool,
     /// Depth of nesting.
     pub depth: usize,
@@ -135,28 +136,11 @@ fn span(t: &Table, verb: &str, cx: &Context, scope: &Scope, place: &Place) -> Re
 }
 
 fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<AccessSpec, SpecError> {
-    const PATTERNS: [(&str, u8); 8] = [
-        ("sequential", 0),
-        ("strided", 1),
-        ("random", 2),
-        ("zipf", 3),
-        ("chase", 4),
-        ("blocks", 5),
-        ("reuse", 6),
-        ("fill", 7),
-    ];
     let span = span(t, "access", cx, scope, place)?;
-    let need = |key| cx.need_formula(t, key, scope);
-    let pattern = match word(t, "pattern", &PATTERNS)?.unwrap_or(0) {
-        0 => PatternSpec::Sequential,
-        1 => PatternSpec::Strided { stride: need("stride")? },
-        2 => PatternSpec::Random { accesses: need("accesses")? },
-        3 => PatternSpec::Zipf { accesses: need("accesses")?, theta: need("theta")? },
-        4 => PatternSpec::Chase { accesses: need("accesses")? },
-        5 => PatternSpec::Blocks { accesses: need("accesses")?, block: need("block")? },
-        7 => PatternSpec::Fill,
-        _ => PatternSpec::Reuse { accesses: need("accesses")?, alpha: need("alpha")? },
-    };
+    let words: Vec<(&str, &dyn AccessPattern)> = cx.patterns.iter().map(|p| (p.word(), *p)).collect();
+    let default = words.first().map(|(_, of)| *of);
+    let of = word(t, "pattern", &words)?.or(default).ok_or_else(|| t.missing("pattern", "an access pattern"))?;
+    let pattern = PatternSpec::read(of, |key| cx.need_formula(t, key, scope))?;
     let counts = match t.opt_text("counts")? {
         None => None,
         Some(text) => Some((cx.reference(Kind::Score, text, scope)?, cx.opt_formula(t, "unit_bytes", scope)?)),

@@ -16,27 +16,28 @@ use std::sync::Arc;
 pub const MAX_THREADS: u64 = 1_000_000;
 /// Most process instances of a workload.
 pub const MAX_PROCESSES: u64 = 100_000;
-/// Most ops worked out for a workload, before equal lists are shared.
+/// Most ops that are resolved for a workload, before equal lists are shared.
 pub const MAX_OPS: u64 = 4_000_000;
 
-/// What a mapping of a process takes from that budget.
+/// How many ops a mapping of a process counts as.
 const OPS_PER_MAPPING: u64 = 16;
 
-/// Bound of model time where the file gives none: longer than every published run but SPECjbb's.
+/// Limit of model time where the file gives none, ns. It is longer than every published run except those of SPECjbb.
 const DEFAULT_LIMIT_NS: u64 = 7_200_000_000_000;
 const PAGE_BYTES: u64 = 4096;
 const HUGE_BYTES: u64 = 2 << 20;
-/// Sizes above this are refused before any arithmetic on them.
+/// Largest region, bytes. Larger sizes are refused before any arithmetic on them.
 const MAX_REGION_BYTES: u64 = 1 << 52;
 
-/// Names of the workload with their members and ids, and the budget of ops.
+/// Names of the workload with their members and ids, and how many ops are left of [`MAX_OPS`].
 pub(super) struct Tables {
     pub policies: Vec<PolicySpec>,
     barriers: Vec<(Members, bool)>,
     channels: Vec<(Members, bool)>,
     scores: Vec<Members>,
-    /// Name and place of the first use, by id.
+    /// Name and place of the first use of each barrier, by id.
     pub barrier_uses: Vec<Spot<String>>,
+    /// Name and place of the first use of each channel, by id.
     pub channel_uses: Vec<Spot<String>>,
     /// Ids of the channels that are futexes.
     futexes: Vec<u32>,
@@ -59,7 +60,7 @@ impl Tables {
             ops_left: MAX_OPS,
         })
     }
-    /// Takes `n` from the budget of ops.
+    /// Counts `n` ops; refuses them if that is more than [`MAX_OPS`] in all.
     pub fn spend<T>(&mut self, n: u64, at: &Spot<T>) -> Result<(), SpecError> {
         self.ops_left = self.ops_left.checked_sub(n).ok_or_else(|| {
             at.error("the workload comes to too many steps", format!("at most {MAX_OPS} over all threads"))
@@ -87,7 +88,7 @@ impl Tables {
         }
         Ok(id)
     }
-    /// Id of a score; all scores have theirs from the start, in order of declaration.
+    /// Id of a score. Scores have ids from the start, in the order of their declaration.
     pub fn score(&mut self, r: &Ref, env: &Env) -> Result<u32, SpecError> {
         self.scores[r.index].id(r, env, &mut 0).map(|(id, _)| id)
     }
@@ -104,16 +105,16 @@ impl Tables {
 }
 
 impl WorkloadSpec {
-    /// Works the workload out for `machine`. `overrides` are parameters with the expressions that replace
-    /// their defaults (`("loops", "5")`); `seed` is the seed of the run.
+    /// Evaluates the workload for `machine`. `overrides` are parameters with the expressions that replace their defaults
+    /// (`("loops", "5")`); `seed` is the seed of the run.
     ///
     /// # Errors
-    /// An unknown or doubly given parameter, a requirement the machine does not meet, an expression without
-    /// a value or with one out of range, names of things that do not exist, counts beyond the limits,
-    /// barriers or channels on which threads would hang.
+    /// A parameter that is unknown or given twice, a requirement that the machine does not meet, an expression that has no
+    /// value or one out of range, names of things that do not exist, counts beyond the limits, barriers or channels on
+    /// which threads would hang.
     pub fn resolve(&self, machine: &Machine, seed: u64, overrides: &[(String, String)]) -> Result<Workload, SpecError> {
         self.work_out(machine, seed, overrides).map_err(|mut e| {
-            // What is wrong is often not in the file but in a value that was given for it.
+            // The mistake is often not in the file but in a value given on the command line.
             if e.file != COMMAND_LINE && !overrides.is_empty() {
                 let given: Vec<String> = overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 e.what = format!("{} (with {})", e.what, given.join(", "));
@@ -213,7 +214,7 @@ impl WorkloadSpec {
 
 const COMMAND_LINE: &str = "command line";
 
-/// The value of an override; it must be of the same kind as the default, where that has a value.
+/// The value of an override. It must have the unit of the default, if the default has a value.
 fn overridden(name: &str, text: &str, default: &Formula, env: &Env) -> Result<Value, SpecError> {
     let text = Spot { value: text.to_string(), file: COMMAND_LINE.into(), line: 1, column: 1 };
     let about = |mut e: SpecError| {
@@ -231,7 +232,7 @@ fn overridden(name: &str, text: &str, default: &Formula, env: &Env) -> Result<Va
     }
 }
 
-/// What a child needs to know of an instance.
+/// What the children of a process instance inherit from it.
 struct Instance {
     inherited: Vec<RegionId>,
     regions: Regions,
@@ -245,10 +246,10 @@ struct Builder<'a> {
     env: Env,
     tables: Tables,
     affinities: Affinities,
-    /// Of the process being worked out.
+    /// The cpuset of the process that is being resolved.
     cpuset: Cpuset,
     instances: Vec<Instance>,
-    /// First instance and number of instances, by entry.
+    /// The first instance and the number of instances of each entry.
     first: Vec<(usize, u64)>,
     processes: Vec<Process>,
     threads: u64,
@@ -306,14 +307,14 @@ impl Builder<'_> {
         if let [only] = counts[..] {
             self.env.set(THREADS, Value::plain(only as f64));
         }
-        // Many processes with many mappings, inherited or own, are too much as well.
+        // Inherited mappings count too, so that many processes with many mappings are refused as well.
         self.tables.spend(regions.len() as u64 * OPS_PER_MAPPING, &p.name)?;
         let own = self.regions(entry, p, &mut regions)?;
         self.env.unset(THREADS);
         if let Some(index) = p.policy {
             policy = Some(layout::policy(&self.tables.policies[index], &self.env, self.machine, &self.cpuset)?);
         }
-        // Ops of an earlier instance of the same entry, to share those that are equal.
+        // The ops of an earlier instance of the same entry are shared if they are equal.
         let (first, _) = self.first[entry];
         let twin = (k > 0).then(|| self.processes.len() - 1).filter(|i| *i >= first);
         let prologue = self.ops(&p.prologue, &regions, policy.as_ref())?;
@@ -332,7 +333,7 @@ impl Builder<'_> {
         self.instances.push(Instance { inherited, regions, policy, cpuset });
         Ok(())
     }
-    /// Threads of each group, checked against the limit of the workload.
+    /// The number of threads of each group; refuses more than [`MAX_THREADS`] in all.
     fn thread_counts(&mut self, p: &ProcessSpec) -> Result<Vec<u64>, SpecError> {
         let mut counts = Vec::new();
         self.threads += u64::from(!p.initial_works);
@@ -430,7 +431,7 @@ impl Builder<'_> {
         let mut out: Vec<Thread> = Vec::new();
         let total = counts.iter().sum::<u64>() + u64::from(!p.initial_works);
         if !p.initial_works {
-            // The initial thread only waits; an affinity that differs by thread says nothing about it.
+            // The initial thread only waits. An affinity that depends on the thread's number does not apply to it.
             let spec = p.groups[0].affinity.as_ref().filter(|a| !a.per_thread);
             let affinity = self.affinity(spec)?;
             out.push(Thread { affinity, ops: Arc::from(vec![Op::Join]) });
@@ -442,7 +443,7 @@ impl Builder<'_> {
                 self.env.set(THREAD, Value::plain(i as f64));
                 let mut ops = match &common {
                     Some(ops) if !group.per_thread => {
-                        // Not worked out again, but the last thread's list can be shared.
+                        // The ops are those of the thread before, so they are not resolved again.
                         if let Some(last) = out.last().filter(|t| t.ops[..] == ops[..]) {
                             let ops = Arc::clone(&last.ops);
                             let affinity = self.affinity(group.affinity.as_ref())?;
@@ -476,7 +477,7 @@ impl Builder<'_> {
         }
         Ok(out)
     }
-    /// The CPUs of a thread: those asked for that the cpuset allows, or else all of that.
+    /// The CPUs of a thread: those that it asks for and the cpuset allows; all CPUs of the cpuset if it asks for none.
     fn affinity(&mut self, spec: Option<&Affinity>) -> Result<Option<Arc<[u32]>>, SpecError> {
         let Some(spec) = spec else { return Ok(self.cpuset.cpus.clone()) };
         let wanted = self.affinities.resolve(spec, &self.env, self.machine)?;

@@ -171,7 +171,7 @@ fn numa01_starts_on_one_node_chosen_by_the_seed_for_both_processes() {
                     );
                     let Op::Access(start) = t.ops[1] else { panic!("then one start-up zeroing") };
                     assert_eq!((start.span.offset_bytes, start.span.len_bytes), (0, 3 << 30));
-                    assert_eq!((start.write, start.pattern), (1.0, Pattern::Sequential));
+                    assert_eq!((start.write, start.pattern), (1.0, Pattern::sequential()));
                     let Op::SetPolicy(back) = &t.ops[2] else { panic!("then back to the default") };
                     assert_eq!(back.mode, PolicyMode::Default);
                     assert!(t.affinity.is_none());
@@ -268,7 +268,7 @@ fn cow_counter_workers_read_disjoint_slices_of_what_they_all_map() {
     for (i, p) in w.processes[1..].iter().enumerate() {
         let read = accesses(&p.threads[0].ops)[0];
         assert_eq!(read.span.offset_bytes, i as u64 * 8 * 45 * MIB);
-        assert_eq!((read.write, read.pattern), (0.0, Pattern::Random));
+        assert_eq!((read.write, read.pattern), (0.0, Pattern::random()));
         let cpus = p.threads[0].affinity.clone().expect("bound away from the shepherd");
         assert!(cpus.iter().all(|c| machine("x5-8").cpus[*c as usize].node == i + 1));
     }
@@ -380,7 +380,7 @@ fn specjbb_multi_has_the_points_of_2021() {
     // The live data of a new warehouse follow those of the point before: 0, then 1, then 8.
     let promoted = accesses(&w.processes[1].threads[1].ops);
     let starts: Vec<u64> =
-        promoted.iter().filter(|a| a.pattern == Pattern::Sequential).map(|a| a.span.offset_bytes).collect();
+        promoted.iter().filter(|a| a.pattern == Pattern::sequential()).map(|a| a.span.offset_bytes).collect();
     assert_eq!(starts[..3], [0, 25_000_000, 8 * 25_000_000]);
     let flat = [("first".to_string(), "8".to_string()), ("next".to_string(), "8".to_string())];
     let e = spec("specjbb-multi").resolve(&machine("milan-2s-nps1"), 0, &flat).unwrap_err();
@@ -438,7 +438,7 @@ fn random_seek_touches_first_and_times_only_the_reads() {
         let ops = &p.threads[0].ops[1..];
         assert!(matches!(ops[0], Op::ScoreClock { run: true, .. }));
         assert!(matches!(ops[ops.len() - 1], Op::ScoreClock { run: false, .. }));
-        assert_eq!(accesses(ops)[0].pattern, Pattern::Chase);
+        assert_eq!(accesses(ops)[0].pattern, Pattern::chase());
     }
     let e = spec("random-seek").resolve(&machine("naples-2s"), 0, &[("memory_node".into(), "8".into())]).unwrap_err();
     assert!(e.to_string().contains("nodes 0 to 7"), "{e}");

@@ -108,24 +108,24 @@ fn access_patterns_become_patterns() {
         a
     };
     let plain = one("");
-    assert_eq!((plain.pattern, plain.write, plain.compute_ns), (Pattern::Sequential, 0.0, 0.0));
+    assert_eq!((plain.pattern, plain.write, plain.compute_ns), (Pattern::sequential(), 0.0, 0.0));
     assert_eq!((plain.span.offset_bytes, plain.span.len_bytes, plain.accesses), (0, 1 << 20, 1 << 14));
     let strided = one("pattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\ncost = \"1.5ns\"\n");
-    assert_eq!((strided.pattern, strided.accesses), (Pattern::Strided { stride_bytes: 4096 }, 256));
+    assert_eq!((strided.pattern, strided.accesses), (Pattern::strided(4096), 256));
     assert_eq!((strided.write, strided.compute_ns), (1.0, 1.5));
     let zipf = one("pattern = \"zipf\"\ntheta = 0.99\naccesses = \"1e6\"\nwrite = 0.5\n");
-    assert_eq!((zipf.pattern, zipf.accesses, zipf.write), (Pattern::Zipf { theta: 0.99 }, 1_000_000, 0.5));
-    assert_eq!(one("pattern = \"random\"\naccesses = 7\n").pattern, Pattern::Random);
+    assert_eq!((zipf.pattern, zipf.accesses, zipf.write), (Pattern::zipf(0.99), 1_000_000, 0.5));
+    assert_eq!(one("pattern = \"random\"\naccesses = 7\n").pattern, Pattern::random());
     let chase = one("pattern = \"chase\"\naccesses = 7\noffset = \"512KiB\"\n");
-    assert_eq!((chase.pattern, chase.span.offset_bytes, chase.span.len_bytes), (Pattern::Chase, 1 << 19, 1 << 19));
+    assert_eq!((chase.pattern, chase.span.offset_bytes, chase.span.len_bytes), (Pattern::chase(), 1 << 19, 1 << 19));
     let reuse = one("pattern = \"reuse\"\nalpha = 0.5\naccesses = 7\n");
-    assert_eq!((reuse.pattern, reuse.accesses), (Pattern::Reuse { alpha: 0.5 }, 7));
+    assert_eq!((reuse.pattern, reuse.accesses), (Pattern::reuse(0.5), 7));
     let blocks = |bytes: &str| one(&format!("pattern = \"blocks\"\naccesses = 9\nblock = \"{bytes}\"\n"));
-    assert_eq!((blocks("64KiB").pattern, blocks("64KiB").accesses), (Pattern::Blocks { block_bytes: 1 << 16 }, 9));
-    assert_eq!(blocks("100B").pattern, Pattern::Blocks { block_bytes: 64 }, "whole lines");
-    assert_eq!(blocks("1GiB").pattern, Pattern::Blocks { block_bytes: 1 << 20 }, "no longer than the span");
+    assert_eq!((blocks("64KiB").pattern, blocks("64KiB").accesses), (Pattern::blocks(1 << 16), 9));
+    assert_eq!(blocks("100B").pattern, Pattern::blocks(64), "whole lines");
+    assert_eq!(blocks("1GiB").pattern, Pattern::blocks(1 << 20), "no longer than the span");
     let fill = one("pattern = \"fill\"\n");
-    assert_eq!((fill.pattern, fill.write, fill.bypass), (Pattern::Sequential, 1.0, false));
+    assert_eq!((fill.pattern, fill.write, fill.bypass), (Pattern::sequential(), 1.0, false));
 }
 
 /// Only long fills bypass the caches, and only if the machine's file says so. The text of a workload without one does

@@ -10,7 +10,8 @@ use crate::state::working_sets::NEVER_WARM;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::workload::{Access, Pattern};
+use numalab_model::access::{CacheFit, Order, Walk};
+use numalab_model::workload::Access;
 
 /// Enters an access if it is new, and finds out how it proceeds.
 pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access) -> AccessCost {
@@ -39,22 +40,19 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     let group_bytes = sim.hw.working_sets.group_bytes(info.group);
     let (fetched, turn_ns) = lockstep_share(sim, llc, sim.tasks[task as usize].process, info.set as usize, a);
     let t = &mut sim.tasks[task as usize];
-    let (l2, llc) = match a.pattern {
+    let (l2, llc) = match a.pattern.cache_fit() {
         _ if fetched < 1.0 || a.bypass => (0.0, 0.0),
-        // The next block is anywhere, and the span larger than what a cache would keep of it.
-        Pattern::Blocks { .. } => (0.0, 0.0),
-        Pattern::Sequential | Pattern::Strided { .. } if !warm => (0.0, 0.0),
-        Pattern::Sequential | Pattern::Strided { .. } => {
-            (cyclic_hit(group_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc))
-        }
-        Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Reuse { .. } => {
+        CacheFit::None => (0.0, 0.0),
+        CacheFit::Cyclic if !warm => (0.0, 0.0),
+        CacheFit::Cyclic => (cyclic_hit(group_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc)),
+        fit @ (CacheFit::Uniform | CacheFit::Reuse { .. }) => {
             if fresh && !warm {
                 t.cold_lines = sim.hw.working_sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
                 if info.bit != NEVER_WARM {
                     t.warm |= 1 << info.bit;
                 }
             }
-            if let Pattern::Reuse { .. } = a.pattern {
+            if let CacheFit::Reuse { .. } = fit {
                 // The LLC holds what the L2 does.
                 let l2 = f64::from(info.l2[usize::from(sibling == Sibling::Working)]);
                 let either = sim.hw.working_sets.loads.reuse_hit(llc, info.set as usize).max(l2);
@@ -86,7 +84,8 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
 /// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads that write one buffer". As long
 /// as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
 fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
-    let (Some(transfer_ns), Pattern::Sequential) = (sim.machine.cache.transfer_ns, a.pattern) else {
+    let in_address_order = a.pattern.walk() == Walk::Sweep(Order::Address);
+    let Some(transfer_ns) = sim.machine.cache.transfer_ns.filter(|_| in_address_order) else {
         return (1.0, 0.0);
     };
     let (threads, cores) = sim.hw.working_sets.loads.users(llc, set);

@@ -13,7 +13,8 @@ use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::tlb::Walk;
 use numalab_kernel::mm::PAGE_BYTES;
-use numalab_model::workload::{Access, Pattern};
+use numalab_model::access::Traffic;
+use numalab_model::workload::Access;
 
 /// No access is shorter than this, ns.
 const SHORTEST_NS: f64 = 0.1;
@@ -35,7 +36,7 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
     let vma = sim.processes[process].space.vma(id);
     let (from, to) = whole_pages(vma.start + a.span.offset_bytes, a.span.len_bytes);
     let pages = (to - from) / PAGE_BYTES;
-    let walk = random_walk(sim, cpu, task, a.pattern, to - from, vma.huge_share());
+    let walk = random_walk(sim, cpu, task, a, to - from, vma.huge_share());
     let uses = sim.processes[process].space.vma_mut(id).random_use(from, to);
     let limit = lookahead_ns(sim, process, end);
     let mut pending_access = sim.tasks[task as usize].pending_access.take();
@@ -97,12 +98,11 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
 }
 
 /// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.
-fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, pattern: Pattern, bytes: u64, huge_share: f64) -> Walk {
+fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, a: &Access, bytes: u64, huge_share: f64) -> Walk {
     let t = &sim.tasks[task as usize];
     let set = sim.hw.working_sets.info(t.process, t.program(), t.pc).set;
     let llc_share = sim.hw.working_sets.loads.held_bytes(sim.cpus[cpu].llc, set as usize);
-    let alpha = if let Pattern::Reuse { alpha } = pattern { alpha } else { 0.0 };
-    mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, alpha)
+    mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, a.pattern.cache_fit().alpha())
 }
 
 /// The fault of a random access, and the one after it: a store that has come to a marked page, or waited for one, may
@@ -148,8 +148,7 @@ fn random_ns(
     tables: &[u64],
     walk: Walk,
 ) -> RandomTimes {
-    let in_flight =
-        if matches!(a.pattern, Pattern::Chase | Pattern::Reuse { .. }) { 1.0 } else { sim.machine.stream.lines_random };
+    let in_flight = if a.pattern.traffic() == Traffic::Dependent { 1.0 } else { sim.machine.stream.lines_random };
     let compute = a.compute_ns / (smt::speed(0.0, pace.sibling) * pace.boost);
     let slower = 1.0 / (in_flight * smt::speed(1.0, pace.sibling));
     let line = sim.hw.contention.latency_ns(pace.kind, pace.place, on_node);

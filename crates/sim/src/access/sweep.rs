@@ -13,10 +13,18 @@ use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
 use numalab_kernel::mm::PAGE_BYTES;
-use numalab_model::workload::{Access, Pattern};
+use numalab_model::access::Order;
+use numalab_model::workload::Access;
 
 /// One pass in address order, or the blocks of a pass.
-pub(crate) fn sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
+pub(crate) fn sweep(
+    sim: &mut Simulation<'_>,
+    cpu: usize,
+    task: u32,
+    (a, order): (&Access, Order),
+    clock: &mut u64,
+    end: u64,
+) -> Step {
     let pace = access_cost(sim, cpu, task, a);
     let process = sim.tasks[task as usize].process as usize;
     let id = sim.processes[process].region_vma[a.span.region as usize] as usize;
@@ -26,9 +34,9 @@ pub(crate) fn sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access,
     let sharing = sharing(sim, process);
     let (mut passed, mut last) = (None, LastChunkTimes::NONE);
     let costs = sweep_costs(sim, &pace, a);
-    let all = sweep_bytes(sim, a);
+    let all = sweep_bytes(a, order);
     while *clock < end && done < all {
-        let (at, left) = run_ahead(sim, task, a, done, all);
+        let (at, left) = run_ahead(sim, task, (a, order), done, all);
         let vma = sim.processes[process].space.vma(id);
         let addr = vma.start + a.span.offset_bytes + at;
         let SweepAhead { chunk, base, lo, fault, clear } = SweepAhead::of(vma, addr, left, write, passed);
@@ -101,18 +109,18 @@ fn wait_for_moves(
     block_task(sim, task, waited, mover);
 }
 
-/// Bytes a sweep goes over.
-fn sweep_bytes(_sim: &Simulation<'_>, a: &Access) -> u64 {
-    match a.pattern {
-        Pattern::Blocks { .. } => a.accesses * LINE_BYTES,
-        _ => a.span.len_bytes,
+/// Bytes that a sweep covers.
+fn sweep_bytes(a: &Access, order: Order) -> u64 {
+    match order {
+        Order::Address => a.span.len_bytes,
+        Order::Blocks { .. } => a.accesses * LINE_BYTES,
     }
 }
 
 /// Where in its span a sweep is that has `done` of `all` bytes behind it, and how many bytes lie ahead in one run:
 /// all that is left, or the rest of a block. A block is drawn when the one before is used up.
-fn run_ahead(sim: &mut Simulation<'_>, task: u32, a: &Access, done: u64, all: u64) -> (u64, u64) {
-    let Pattern::Blocks { block_bytes } = a.pattern else { return (done, all - done) };
+fn run_ahead(sim: &mut Simulation<'_>, task: u32, (a, order): (&Access, Order), done: u64, all: u64) -> (u64, u64) {
+    let Order::Blocks { block_bytes } = order else { return (done, all - done) };
     let open = sim.tasks[task as usize].block.filter(|b| b.span == a.span && b.bytes == block_bytes);
     let within = open.map_or(block_bytes, |b| (done as i64 - b.begun) as u64);
     let (start, within) = match open {

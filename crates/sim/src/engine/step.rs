@@ -11,7 +11,8 @@ use crate::mm::discard::discard;
 use crate::state::cpu::Pending;
 use crate::state::step::Step;
 use crate::state::task::Activity;
-use numalab_model::workload::{Op, Pattern};
+use numalab_model::access::Walk;
+use numalab_model::workload::Op;
 
 impl Engine<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.
@@ -25,12 +26,10 @@ impl Engine<'_> {
         }
         let ops = t.ops;
         match &ops[t.pc] {
-            Op::Access(a) => match a.pattern {
-                Pattern::Sequential | Pattern::Blocks { .. } => sweep(&mut self.sim, cpu, task, a, clock, end),
-                Pattern::Strided { stride_bytes } => stride(&mut self.sim, cpu, task, a, stride_bytes, clock, end),
-                Pattern::Random | Pattern::Zipf { .. } | Pattern::Chase | Pattern::Reuse { .. } => {
-                    random(&mut self.sim, cpu, task, a, clock, end)
-                }
+            Op::Access(a) => match a.pattern.walk() {
+                Walk::Sweep(order) => sweep(&mut self.sim, cpu, task, (a, order), clock, end),
+                Walk::Stride { stride_bytes } => stride(&mut self.sim, cpu, task, a, stride_bytes, clock, end),
+                Walk::Random(_) => random(&mut self.sim, cpu, task, a, clock, end),
             },
             Op::Compute { ns } => compute(&mut self.sim, cpu, task, *ns, clock, end),
             Op::Sleep { ns, exponential } => {

@@ -4,7 +4,8 @@ use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::{Contender, SweepPosition};
 use crate::state::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::workload::{Op, Pattern};
+use numalab_model::access::{Order, Walk};
+use numalab_model::workload::Op;
 
 /// Brings [`SweepPositions`](crate::state::sweep_positions::SweepPositions) up to date for the slice of `first`, which is being
 /// simulated. Returns false if `first` is alone in its process.
@@ -89,7 +90,7 @@ fn current_sweep(sim: &Simulation<'_>, task: u32) -> Option<SweepPosition> {
         _ => return None,
     };
     let Op::Access(a) = t.ops.get(t.pc)? else { return None };
-    if t.ns_per_byte == 0.0 || a.pattern != Pattern::Sequential {
+    if t.ns_per_byte == 0.0 || a.pattern.walk() != Walk::Sweep(Order::Address) {
         return None;
     }
     Some(SweepPosition {

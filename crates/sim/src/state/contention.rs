@@ -8,8 +8,9 @@
 
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling};
+use numalab_model::access::Traffic;
 use numalab_model::machine::Machine;
-use numalab_model::workload::{Access, Op, Pattern, Workload};
+use numalab_model::workload::{Access, Op, Workload};
 use std::cell::Cell;
 
 /// Time between two solutions of the bandwidth model.
@@ -191,12 +192,10 @@ impl AccessRates {
     fn describe(machine: &Machine, a: &Access, sibling: Sibling) -> AccessKind {
         let share = stream_share(sibling);
         // Latency-bound threads keep their lines beside a sibling; what they lose is in `smt::speed`.
-        let (lines, random) = match a.pattern {
-            Pattern::Sequential | Pattern::Strided { .. } | Pattern::Blocks { .. } => {
-                (machine.stream.lines_sequential * share, false)
-            }
-            Pattern::Random | Pattern::Zipf { .. } => (machine.stream.lines_random, true),
-            Pattern::Chase | Pattern::Reuse { .. } => (1.0, true),
+        let (lines, random) = match a.pattern.traffic() {
+            Traffic::Sequential => (machine.stream.lines_sequential * share, false),
+            Traffic::Random => (machine.stream.lines_random, true),
+            Traffic::Dependent => (1.0, true),
         };
         if let (true, Some(fill)) = (a.bypass, machine.cache.fill) {
             // Lines that are written and not read, and as many more of them under way than of a stream as it is faster.

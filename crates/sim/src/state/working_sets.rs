@@ -13,8 +13,9 @@
 use crate::state::contention::{AccessRates, KindSet};
 use numalab_kernel::hw::cache::LlcLoads;
 use numalab_kernel::hw::window::{reuse_miss, touched_bytes, Mix};
+use numalab_model::access::{CacheFit, Traffic, Walk};
 use numalab_model::machine::Machine;
-use numalab_model::workload::{Access, Bound, ForkPoint, Op, Pattern, Process, RegionKind, Span, Workload};
+use numalab_model::workload::{Access, Bound, ForkPoint, Op, Process, RegionKind, Span, Workload};
 use std::collections::BTreeMap;
 
 /// No group: the task uses no set.
@@ -190,20 +191,11 @@ struct Part {
     alpha: u64,
 }
 
-/// Power of an access's reuse, 0 for those without.
-fn alpha(a: &Access) -> f64 {
-    if let Pattern::Reuse { alpha } = a.pattern {
-        alpha
-    } else {
-        0.0
-    }
-}
-
 impl Part {
     fn of(a: &Access) -> Self {
-        let random = !matches!(a.pattern, Pattern::Sequential | Pattern::Strided { .. });
-        let random = random.then_some((a.span.offset_bytes, a.span.len_bytes));
-        Self { region: a.span.region, random, alpha: alpha(a).to_bits() }
+        let fit = a.pattern.cache_fit();
+        let random = (fit != CacheFit::Cyclic).then_some((a.span.offset_bytes, a.span.len_bytes));
+        Self { region: a.span.region, random, alpha: fit.alpha().to_bits() }
     }
 }
 
@@ -293,7 +285,7 @@ impl Builder<'_> {
         begin
     }
     fn span(&mut self, a: &Access) -> u32 {
-        if Part::of(a).random.is_none() {
+        if !matches!(a.pattern.walk(), Walk::Random(_)) {
             return 0;
         }
         let key = (self.process, a.span.region, a.span.offset_bytes, a.span.len_bytes);
@@ -302,7 +294,7 @@ impl Builder<'_> {
     }
     fn bit(&self, spans: &mut Vec<Span>, a: &Access) -> u8 {
         let span = a.span;
-        if span.len_bytes > WARM_LIMIT * self.largest && alpha(a) == 0.0 {
+        if span.len_bytes > WARM_LIMIT * self.largest && a.pattern.cache_fit().alpha() == 0.0 {
             return NEVER_WARM;
         }
         let at = spans.iter().position(|s| *s == span).unwrap_or(spans.len());
@@ -350,16 +342,19 @@ impl Builder<'_> {
     /// Time of one access of the idle machine, ns.
     fn line_ns(&self, a: &Access) -> f64 {
         let near = self.machine.cpu_nodes().next().map_or(100.0, |n| self.machine.latency_ns[n][n]);
-        let memory = match a.pattern {
-            Pattern::Sequential | Pattern::Strided { .. } | Pattern::Blocks { .. } => {
+        let missed = match a.pattern.traffic() {
+            Traffic::Sequential => {
                 LINE_BYTES as f64 * self.machine.cache.lines_of_write(a.write) / self.machine.stream.cap_gbps
             }
-            Pattern::Random | Pattern::Zipf { .. } => near / self.machine.stream.lines_random,
-            Pattern::Chase => near,
-            Pattern::Reuse { alpha } => {
+            Traffic::Random => near / self.machine.stream.lines_random,
+            Traffic::Dependent => near,
+        };
+        let memory = match a.pattern.cache_fit() {
+            CacheFit::Reuse { alpha } => {
                 let missing = reuse_miss(alpha, self.largest, a.span.len_bytes);
-                missing * near + (1.0 - missing) * self.machine.cache.llc_latency_ns
+                missing * missed + (1.0 - missing) * self.machine.cache.llc_latency_ns
             }
+            CacheFit::None | CacheFit::Cyclic | CacheFit::Uniform => missed,
         };
         memory + a.compute_ns
     }

@@ -1,25 +1,26 @@
-//! Blocks anywhere in the range, each in address order: buffers that an allocator hands out.
+//! Blocks anywhere in the range, each in address order ([`Order::Blocks`](numalab_model::access::Order::Blocks)).
 
-use super::{scale, touch, Draw, Range, WriteTurn, LINE_BYTES};
+use super::{touch, Draw, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;
+use numalab_model::access::scale;
 
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
 
-/// A block that is not used up yet.
+/// A block that still has unused lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Open {
     range: Range,
     /// Lines of a block.
     lines: u64,
-    /// Next line.
+    /// The next line to use.
     next: u64,
-    /// Line after the last.
+    /// The line after the last.
     end: u64,
 }
 
-/// `accesses` lines in blocks of `block_bytes`, aligned to their size. What is left of the last block is gone on with by
-/// the thread's next walk over blocks of the same range.
+/// `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks of the same
+/// range continues in the block that this one leaves unfinished.
 pub fn walk(
     range: Range,
     (accesses, block_bytes): (u64, u64),

@@ -1,83 +1,102 @@
-//! Walking memory for real: one file per pattern.
+//! Accessing memory for real: one file per walk.
 //!
-//! Every pattern touches one 8-byte word of each 64-byte line it visits. Writes are spread evenly over
-//! the accesses by an integer accumulator, with at least one on each page of a pass that writes at all.
-//! Work is done in batches; after each batch the compute time owed is spun off and the score counted,
-//! so that samples see a smooth rate.
+//! The walks are the words in which patterns describe themselves ([`numalab_model::access`]), the same that the simulator
+//! carries out; no pattern has a name here. Every walk touches one 8-byte word of each 64-byte line it visits. Writes are
+//! spread evenly over the accesses by an integer accumulator, with at least one on each page of a pass that writes at
+//! all. Work is done in batches. After each batch the thread computes for the time its lines ask for and counts the
+//! score, so that samples see a smooth rate.
 
 pub mod blocks;
-pub mod chase;
 pub mod random;
-pub mod reuse;
-pub mod sequential;
-pub mod strided;
-pub mod zipf;
+
+pub mod stride;
+pub mod sweep;
 
 use crate::spin;
+use numalab_model::access::{self, Order, Pattern, Ranks, Traffic};
 use std::sync::Arc;
 
-/// Bytes of a cache line.
-pub const LINE_BYTES: u64 = 64;
+pub use numalab_model::access::LINE_BYTES;
 
-/// Pattern without its parameters, for cost tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// [`sequential`].
-    Sequential,
-    /// [`strided`].
-    Strided,
-    /// [`random`].
-    Random,
-    /// [`zipf`].
-    Zipf,
-    /// [`chase`].
-    Chase,
-    /// [`blocks`].
-    Blocks,
-    /// [`reuse`].
-    Reuse,
-}
-
-/// All kinds, in the order of their numbers.
-pub const KINDS: [Kind; 7] =
-    [Kind::Sequential, Kind::Strided, Kind::Random, Kind::Zipf, Kind::Chase, Kind::Blocks, Kind::Reuse];
-
-/// A pattern ready to run.
+/// A walk ready to run.
 #[derive(Clone, Debug)]
 pub enum Walk {
     /// Every line in address order.
-    Sequential,
+    Sweep,
     /// One line every so many bytes.
-    Strided(u64),
-    /// Uniform random lines.
-    Random,
-    /// Zipf-distributed lines.
-    Zipf(Arc<zipf::Table>),
-    /// Dependent random lines.
-    Chase,
-    /// Random blocks of so many bytes, each in address order.
+    Stride(u64),
+    /// Blocks of so many bytes anywhere in the range, each in address order.
     Blocks(u64),
-    /// Dependent lines of which some are favoured.
-    Reuse(Arc<zipf::Table>),
+    /// Lines drawn at random.
+    Random {
+        /// Which lines are drawn.
+        lines: Lines,
+        /// Whether the address of each line depends on the value of the one before.
+        dependent: bool,
+    },
+}
+
+/// Which lines are drawn.
+#[derive(Clone, Debug)]
+pub enum Lines {
+    /// Every line equally often.
+    Uniform,
+    /// By rank; the first line of the range has the first rank.
+    Ranked(Arc<Ranks>),
+    /// By rank; ranks are scattered over the range.
+    Scattered(Arc<Ranks>),
 }
 
 impl Walk {
-    /// Its kind.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Walk::Sequential => Kind::Sequential,
-            Walk::Strided(_) => Kind::Strided,
-            Walk::Random => Kind::Random,
-            Walk::Zipf(_) => Kind::Zipf,
-            Walk::Chase => Kind::Chase,
-            Walk::Blocks(_) => Kind::Blocks,
-            Walk::Reuse(_) => Kind::Reuse,
-        }
+    /// The walk of `pattern`; `ranks` gives the table of one that draws by rank.
+    pub fn of(pattern: &Pattern, ranks: impl FnOnce() -> Arc<Ranks>) -> Self {
+        Self::new(pattern.walk(), pattern.traffic() == Traffic::Dependent, ranks)
+    }
+    fn new(walk: access::Walk, dependent: bool, ranks: impl FnOnce() -> Arc<Ranks>) -> Self {
+        let lines = match walk {
+            access::Walk::Sweep(Order::Address) => return Walk::Sweep,
+            access::Walk::Sweep(Order::Blocks { block_bytes }) => return Walk::Blocks(block_bytes),
+            access::Walk::Stride { stride_bytes } => return Walk::Stride(stride_bytes),
+            access::Walk::Random(access::Lines::Uniform) => Lines::Uniform,
+            access::Walk::Random(access::Lines::Ranked) => Lines::Ranked(ranks()),
+            access::Walk::Random(access::Lines::Scattered) => Lines::Scattered(ranks()),
+        };
+        Walk::Random { lines, dependent }
     }
 }
 
-/// A checked range of mapped memory: `base` is 8-aligned and `len` bytes from it stay mapped while the
-/// process lives.
+/// The loops that carry out walks, each with a cost of its own: the walk, and whether each address depends on the value
+/// of the one before.
+pub const LOOPS: [(access::Walk, bool); 9] = [
+    (access::Walk::Sweep(Order::Address), false),
+    (access::Walk::Stride { stride_bytes: LINE_BYTES }, false),
+    (access::Walk::Sweep(Order::Blocks { block_bytes: 4096 }), false),
+    (access::Walk::Random(access::Lines::Uniform), false),
+    (access::Walk::Random(access::Lines::Uniform), true),
+    (access::Walk::Random(access::Lines::Ranked), false),
+    (access::Walk::Random(access::Lines::Ranked), true),
+    (access::Walk::Random(access::Lines::Scattered), false),
+    (access::Walk::Random(access::Lines::Scattered), true),
+];
+
+/// Which of the [`LOOPS`] carries out `pattern`.
+pub fn loop_of(pattern: &Pattern) -> usize {
+    loop_number(pattern.walk(), pattern.traffic() == Traffic::Dependent)
+}
+
+fn loop_number(walk: access::Walk, dependent: bool) -> usize {
+    let lines = match walk {
+        access::Walk::Sweep(Order::Address) => return 0,
+        access::Walk::Stride { .. } => return 1,
+        access::Walk::Sweep(Order::Blocks { .. }) => return 2,
+        access::Walk::Random(access::Lines::Uniform) => 3,
+        access::Walk::Random(access::Lines::Ranked) => 5,
+        access::Walk::Random(access::Lines::Scattered) => 7,
+    };
+    lines + usize::from(dependent)
+}
+
+/// A checked range of mapped memory: `base` is 8-aligned, and `len` bytes from it stay mapped while the process lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     base: u64,
@@ -88,8 +107,8 @@ impl Range {
     /// A range starting at `base` rounded down to a word.
     ///
     /// # Safety
-    /// All whole words of the range must stay mapped, readable, and writable if it is ever written, and
-    /// nobody may hold references into it.
+    /// All whole words of the range must stay mapped, readable, and writable if the range is ever written. No reference
+    /// into the range may exist.
     pub unsafe fn new(base: u64, len: u64) -> Self {
         Self { base: base & !7, len: len.max(8) }
     }
@@ -112,7 +131,7 @@ impl Range {
     }
 }
 
-/// Reads or writes the word at `offset`, whichever the writer's turn is; returns what was there.
+/// Writes the word at `offset` if `turn` says so; otherwise reads it. Returns what was read, or 0.
 #[inline(always)]
 fn touch(range: Range, offset: u64, turn: &mut WriteTurn) -> u64 {
     let p = range.word(offset);
@@ -126,7 +145,7 @@ fn touch(range: Range, offset: u64, turn: &mut WriteTurn) -> u64 {
     }
 }
 
-/// Decides which accesses write.
+/// Says which accesses write.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteTurn {
     step: u64,
@@ -136,11 +155,11 @@ pub struct WriteTurn {
 const ONE: u64 = 1 << 32;
 
 impl WriteTurn {
-    /// For a share of 0..=1.
+    /// For a share of writes of 0..=1.
     pub fn new(share: f64) -> Self {
         Self { step: ((share.clamp(0.0, 1.0) * ONE as f64) as u64).min(ONE), sum: 0 }
     }
-    /// Makes the next access a write, if any are to be.
+    /// Makes the next access a write, if the share is above 0.
     #[inline(always)]
     fn force(&mut self) {
         if self.step > 0 {
@@ -156,7 +175,7 @@ impl WriteTurn {
     }
 }
 
-/// A thread's generator of random lines (xorshift64*), and the block it has drawn last.
+/// A thread's generator of random lines (xorshift64*), and the block that it drew last.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     state: u64,
@@ -164,7 +183,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// One stream per (seed, thread).
+    /// The stream of a seed and a thread.
     pub fn new(seed: u64, thread: u64) -> Self {
         let mut z =
             seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ thread.wrapping_add(1).wrapping_mul(0xD1B5_4A32_D192_ED03);
@@ -186,30 +205,24 @@ impl Draw {
     }
 }
 
-/// `x` scaled from 64 bits to `0..n`.
-#[inline(always)]
-fn scale(x: u64, n: u64) -> u64 {
-    ((u128::from(x) * u128::from(n)) >> 64) as u64
-}
-
 /// One access op, compiled.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where.
+    /// The bytes that it touches.
     pub range: Range,
-    /// How.
+    /// The order of the accesses.
     pub walk: Walk,
-    /// Share of writes.
+    /// Share of the accesses that write, 0..=1.
     pub write: f64,
-    /// Spin turns owed per line visited, beyond what the walk itself costs.
+    /// Spin turns per line visited, beyond what the walk itself costs.
     pub turns_per_line: f64,
-    /// Accesses, for the random patterns.
+    /// Accesses, for walks that are not one pass over the range.
     pub accesses: u64,
-    /// (score, units per byte).
+    /// Score that it counts to, and units per byte.
     pub score: Option<(u32, f64)>,
 }
 
-/// What a walk needs of its thread.
+/// What a walk needs from its thread.
 pub trait Tally {
     /// Counts units of a score.
     fn score(&mut self, id: u32, amount: f64);
@@ -230,18 +243,17 @@ pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
     };
     let turn = WriteTurn::new(plan.write);
     match &plan.walk {
-        Walk::Sequential => sequential::walk(plan.range, turn, &mut after),
-        Walk::Strided(stride) => strided::walk(plan.range, *stride, turn, &mut after),
-        Walk::Random => random::walk(plan.range, plan.accesses, turn, draw, &mut after),
-        Walk::Zipf(table) => zipf::walk(plan.range, plan.accesses, table, turn, draw, &mut after),
-        Walk::Chase => chase::walk(plan.range, plan.accesses, turn, draw, &mut after),
+        Walk::Sweep => sweep::walk(plan.range, turn, &mut after),
+        Walk::Stride(bytes) => stride::walk(plan.range, *bytes, turn, &mut after),
         Walk::Blocks(bytes) => blocks::walk(plan.range, (plan.accesses, *bytes), turn, draw, &mut after),
-        Walk::Reuse(table) => reuse::walk(plan.range, plan.accesses, table, turn, draw, &mut after),
+        Walk::Random { lines, dependent } => {
+            random::walk(plan.range, plan.accesses, (lines, *dependent), turn, draw, &mut after)
+        }
     }
 }
 
-/// Own cost of a pattern's loop with all its data in the first-level cache, picoseconds per line.
-pub fn cost_ps(kind: Kind) -> u64 {
+/// Own cost of one of the [`LOOPS`] with all its data in the first-level cache, picoseconds per line.
+pub fn cost_ps(number: usize) -> u64 {
     struct NoTally;
     impl Tally for NoTally {
         fn score(&mut self, _: u32, _: f64) {}
@@ -250,16 +262,11 @@ pub fn cost_ps(kind: Kind) -> u64 {
     let bytes = memory.len() as u64 * 8;
     // SAFETY: the buffer outlives the walks below and nothing else refers to it meanwhile.
     let range = unsafe { Range::new(memory.as_mut_ptr() as u64, bytes) };
-    let (walk, lines) = match kind {
-        Kind::Sequential => (Walk::Sequential, range.lines()),
-        Kind::Strided => (Walk::Strided(LINE_BYTES), range.lines()),
-        Kind::Random => (Walk::Random, 512),
-        Kind::Zipf => (Walk::Zipf(Arc::new(zipf::Table::new(range.lines(), 0.9))), 512),
-        Kind::Chase => (Walk::Chase, 512),
-        Kind::Blocks => (Walk::Blocks(4096), 512),
-        Kind::Reuse => (Walk::Reuse(Arc::new(reuse::table(range.lines(), 0.5))), 512),
-    };
-    let plan = Plan { range, walk, write: 0.5, turns_per_line: 0.0, accesses: 512, score: None };
+    let (walk, dependent) = LOOPS[number];
+    let accesses = 512;
+    let lines = walk.lines_of_pass(bytes).unwrap_or(accesses);
+    let walk = Walk::new(walk, dependent, || Arc::new(Ranks::even(range.lines())));
+    let plan = Plan { range, walk, write: 0.5, turns_per_line: 0.0, accesses, score: None };
     let mut draw = Draw::new(1, 1);
     let cost = spin::cost_ps(lines, &mut || run(&plan, &mut draw, &mut NoTally));
     drop(std::hint::black_box(memory));
@@ -311,6 +318,13 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn every_loop_has_one_number() {
+        for (number, (walk, dependent)) in LOOPS.into_iter().enumerate() {
+            assert_eq!(loop_number(walk, dependent), number);
+        }
+    }
+
+    #[test]
     fn batches_count_the_score() {
         struct Sum(f64);
         impl Tally for Sum {
@@ -320,7 +334,8 @@ pub(crate) mod tests {
             }
         }
         let mut buffer = Buffer::new(64 * 1024);
-        for walk in [Walk::Sequential, Walk::Random, Walk::Chase] {
+        let uniform = |dependent| Walk::Random { lines: Lines::Uniform, dependent };
+        for walk in [Walk::Sweep, uniform(false), uniform(true)] {
             let range = buffer.range();
             let plan = Plan { range, walk, write: 1.0, turns_per_line: 0.5, accesses: 1024, score: Some((3, 2.0)) };
             let mut sum = Sum(0.0);

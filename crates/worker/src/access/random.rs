@@ -1,18 +1,86 @@
-//! Independent uniform random lines.
+//! Lines drawn at random ([`Walk::Random`](numalab_model::access::Walk::Random)).
+//!
+//! Where lines depend on each other, the next address depends on the value just read, so a CPU cannot start the next
+//! load early. The value is masked away by a zero that the compiler cannot see. So no pointers have to be planted in
+//! memory, which would be a first touch of its own.
 
-use super::{scale, touch, Draw, Range, WriteTurn, LINE_BYTES};
+use super::{touch, Draw, Lines, Range, WriteTurn, LINE_BYTES};
+use numalab_model::access::scale;
+use std::hint::black_box;
 
 /// Accesses between two calls of `after`.
 pub const BATCH: u64 = 64;
 
-/// `accesses` accesses.
-pub fn walk(range: Range, accesses: u64, mut turn: WriteTurn, draw: &mut Draw, after: &mut impl FnMut(u64)) {
-    let lines = range.lines();
+/// A prime far from the number of lines of any span. The line of a rank is their product, modulo the lines.
+const SCATTER: u64 = 2_654_435_761;
+
+/// `accesses` accesses to `lines` of the range, each of which depends on the one before if `dependent`.
+pub fn walk(
+    range: Range,
+    accesses: u64,
+    (lines, dependent): (&Lines, bool),
+    turn: WriteTurn,
+    draw: &mut Draw,
+    after: &mut impl FnMut(u64),
+) {
+    let all = range.lines();
+    match (lines, dependent) {
+        (Lines::Uniform, false) => each(range, accesses, |bits| scale(bits, all), turn, draw, after),
+        (Lines::Uniform, true) => each_dependent(range, accesses, |bits| scale(bits, all), turn, draw, after),
+        (Lines::Ranked(r), false) => each(range, accesses, |bits| r.rank(bits).min(all - 1), turn, draw, after),
+        (Lines::Ranked(r), true) => {
+            each_dependent(range, accesses, |bits| r.rank(bits).min(all - 1), turn, draw, after)
+        }
+        (Lines::Scattered(r), false) => each(range, accesses, |bits| scatter(r.rank(bits), all), turn, draw, after),
+        (Lines::Scattered(r), true) => {
+            each_dependent(range, accesses, |bits| scatter(r.rank(bits), all), turn, draw, after)
+        }
+    }
+}
+
+/// The line of a rank among `all` lines.
+#[inline(always)]
+fn scatter(rank: u64, all: u64) -> u64 {
+    rank.min(all - 1).wrapping_mul(SCATTER) % all
+}
+
+/// Independent accesses to the lines that `line` gives for random bits.
+#[inline(always)]
+fn each(
+    range: Range,
+    accesses: u64,
+    line: impl Fn(u64) -> u64,
+    mut turn: WriteTurn,
+    draw: &mut Draw,
+    after: &mut impl FnMut(u64),
+) {
     let mut left = accesses;
     while left > 0 {
         let batch = left.min(BATCH);
         for _ in 0..batch {
-            touch(range, scale(draw.bits(), lines) * LINE_BYTES, &mut turn);
+            touch(range, line(draw.bits()) * LINE_BYTES, &mut turn);
+        }
+        after(batch);
+        left -= batch;
+    }
+}
+
+/// Accesses to the lines that `line` gives for random bits, one in flight.
+#[inline(always)]
+fn each_dependent(
+    range: Range,
+    accesses: u64,
+    line: impl Fn(u64) -> u64,
+    mut turn: WriteTurn,
+    draw: &mut Draw,
+    after: &mut impl FnMut(u64),
+) {
+    let none = black_box(0u64);
+    let (mut left, mut seen) = (accesses, 0u64);
+    while left > 0 {
+        let batch = left.min(BATCH);
+        for _ in 0..batch {
+            seen = touch(range, line(draw.bits() ^ (seen & none)) * LINE_BYTES, &mut turn);
         }
         after(batch);
         left -= batch;
@@ -23,11 +91,39 @@ pub fn walk(range: Range, accesses: u64, mut turn: WriteTurn, draw: &mut Draw, a
 mod tests {
     use super::super::tests::Buffer;
     use super::*;
+    use numalab_model::access::Pattern;
+    use std::sync::Arc;
 
     #[test]
     fn covers_the_whole_range() {
-        let mut buffer = Buffer::new(64 * 64);
-        walk(buffer.range(), 2000, WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
-        assert_eq!(buffer.written().len(), 64);
+        for dependent in [false, true] {
+            let mut buffer = Buffer::new(64 * 64);
+            let mut accesses = 0;
+            let lines = (&Lines::Uniform, dependent);
+            walk(buffer.range(), 2000, lines, WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |n| accesses += n);
+            assert_eq!(accesses, 2000);
+            assert_eq!(buffer.written().len(), 64);
+        }
+    }
+
+    #[test]
+    fn scattered_ranks_touch_every_page() {
+        let mut buffer = Buffer::new(64 * 4096);
+        let mut accesses = 0;
+        let lines = Lines::Scattered(Arc::new(Pattern::reuse(0.5).ranks(buffer.range().lines())));
+        let turn = WriteTurn::new(1.0);
+        walk(buffer.range(), 20_000, (&lines, true), turn, &mut Draw::new(3, 0), &mut |n| accesses += n);
+        assert_eq!(accesses, 20_000);
+        let mut pages: Vec<_> = buffer.written().into_iter().map(|at| at / 4096).collect();
+        pages.dedup();
+        assert_eq!(pages.len(), 64);
+    }
+
+    #[test]
+    fn the_first_line_has_the_first_rank() {
+        let mut buffer = Buffer::new(64 * 4096);
+        let lines = Lines::Ranked(Arc::new(Pattern::zipf(20.0).ranks(buffer.range().lines())));
+        walk(buffer.range(), 100, (&lines, false), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
+        assert_eq!(buffer.written(), [0], "of so much skew hardly anything else is left");
     }
 }

@@ -1,4 +1,4 @@
-//! One line every so many bytes.
+//! One line every so many bytes ([`Walk::Stride`](numalab_model::access::Walk::Stride)).
 
 use super::{touch, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;
