@@ -8,7 +8,7 @@
 //! sizes are multiples of 4 KiB and at least one page; every thread has at least one op; all threads of
 //! a barrier arrive equally often, and none arrives or takes a message inside a loop bounded by time.
 //!
-//! The language is described in `docs/workloads.md`; [`parse`] reads a file, [`WorkloadSpec::resolve`]
+//! The language is described in `docs/reference/workloads.md`; [`parse`] reads a file, [`WorkloadSpec::resolve`]
 //! works it out for a machine.
 
 mod ast;
