@@ -42,7 +42,7 @@ bench:
 vm: build
 	scripts/vm-tests.sh
 
-# The long comparisons: with published tables, and with real kernels; writes docs/fidelity.md (hours).
+# The long comparisons: with published tables, and with real kernels; writes docs/reference/fidelity.md (hours).
 fidelity: build
 	./target/release/numalab reproduce --all
 	scripts/vm-tests.sh full

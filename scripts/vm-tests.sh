@@ -2,8 +2,8 @@
 # Boots a packaged kernel in QEMU a few times, and checks counters, placement and exit codes. Takes minutes on two
 # processors. Installs QEMU and its tools if a package tool works here. If the host cannot run guests, the script says why
 # and skips the tests; an error of numalab itself is a failure.
-# `scripts/vm-tests.sh full` measures everything that docs/vm.md states, with kernel builds, and writes
-# docs/fidelity.md. It takes about two hours, and never skips.
+# `scripts/vm-tests.sh full` measures everything that docs/reference/vm.md states, with kernel builds, and writes
+# docs/reference/fidelity.md. It takes about two hours, and never skips.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 full=${1:-}
@@ -62,7 +62,7 @@ if [ "$full" = full ]; then
   $cargo test --release -p numalab-lab --test fidelity -- --ignored --nocapture --test-threads 1
   # Guests that have records are not run again. Simulated runs are repeated if the simulator has changed.
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
-    --markdown docs/fidelity.md --notes docs/fidelity-notes.toml
+    --markdown docs/reference/fidelity.md --notes docs/log/fidelity-notes.toml
 else
   $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
 fi

@@ -1,6 +1,6 @@
 """Run numalab plans from Python and read their comparisons.
 
-This package starts the numalab command and turns its documented JSON (``docs/json.md``) into plain values.
+This package starts the numalab command and turns its documented JSON (``docs/reference/json.md``) into plain values.
 Units are those of the command: seconds, pages, counts.
 """
 

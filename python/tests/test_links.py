@@ -26,7 +26,7 @@ PATH = re.compile(rf"(?<![\w./~$-])(?:{FOLDERS})(?:/[\w+-]+(?:\.[\w+-]+)*)+")
 
 def documents() -> list[Path]:
     """The documents for readers."""
-    return [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("catalog/**/*.md")]
+    return [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("catalog/**/*.md")]
 
 
 def prose(file: Path) -> str:
@@ -53,7 +53,7 @@ def missing(file: Path) -> Iterator[str]:
     """The files that a file names and that do not exist."""
     text = prose(file)
     for name in DOCUMENT.findall(text):
-        near = [ROOT, ROOT / "docs", file.parent]
+        near = [ROOT, file.parent, *(ROOT / "docs").glob("*/")]
         if name not in SPECIFICATIONS and not any((folder / name).is_file() for folder in near):
             yield name
     for name in PATH.findall(text):
@@ -82,4 +82,4 @@ def test_links_have_targets() -> None:
 def test_specifications_are_described() -> None:
     described = (ROOT / "ARCHITECTURE.md").read_text().split("## Sources")[1]
     assert set(re.findall(r"^\| ([\w-]+\.md) \|", described, re.MULTILINE)) == SPECIFICATIONS
-    assert "docs/designs-2012.md" in described
+    assert "docs/log/designs-2012.md" in described

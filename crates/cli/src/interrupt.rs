@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Once};
 
-/// Exit code of a program that a signal ended, less the number of the signal (docs/json.md).
+/// Exit code of a program that a signal ended, less the number of the signal (docs/reference/json.md).
 const SIGNALLED: i32 = 128;
 
 /// The runs that are being carried out.

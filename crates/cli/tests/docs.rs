@@ -6,7 +6,7 @@ use common::Lab;
 use std::path::Path;
 
 fn read(name: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap()
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name)).unwrap()
 }
 
 /// Writes every TOML example that has a name to a file of that name. Returns the names in order.

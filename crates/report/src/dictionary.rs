@@ -34,7 +34,7 @@ pub fn text(pattern: &str) -> String {
     out
 }
 
-/// The dictionary as Markdown: `docs/counters.md`, which a test keeps fresh.
+/// The dictionary as Markdown: `docs/reference/counters.md`, which a test keeps fresh.
 pub fn markdown() -> String {
     let mut out = String::from(MARKDOWN_HEAD);
     let mut kind = None;

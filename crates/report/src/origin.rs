@@ -23,8 +23,8 @@ pub struct Origin {
     pub versions: Vec<String>,
 }
 
-/// The version of a record in words. For `vm` it is that of the protocol with the guest (docs/vm.md), which several
-/// releases of numalab share; for other backends it is the release of numalab. Other versions follow it.
+/// The version of a record in words. For `vm` it is that of the protocol with the guest (docs/reference/vm.md), which
+/// several releases of numalab share; for other backends it is the release of numalab. Other versions follow it.
 pub fn made_by(backend: &str, version: &str) -> String {
     let what = if backend == "vm" { "guest protocol" } else { "numalab" };
     format!("{what} {version}")

@@ -103,7 +103,7 @@ fn processes_that_fault_while_they_create_threads_share_the_nodes() {
 
 /// Section 8.4: without the first-fault exception the gain of numa01 shrinks. It does, by a third or more, on 6.1's balancer.
 /// On 3.7's own, where both processes start with about as many threads on each node, it does not, which is a miss
-/// (docs/designs-2012.md).
+/// (docs/log/designs-2012.md).
 #[test]
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
@@ -118,7 +118,7 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     };
     let ratio = |balancer| mean(without.clone(), balancer) / mean(kernel(AUTONUMA), balancer);
     assert!(ratio("types") > 1.1, "{}", ratio("types"));
-    assert!(ratio("v37") < 1.1, "{}: the miss is gone; say so in docs/designs-2012.md", ratio("v37"));
+    assert!(ratio("v37") < 1.1, "{}: the miss is gone; say so in docs/log/designs-2012.md", ratio("v37"));
 }
 
 /// Section 1.5: whoever touches a page under migration sleeps until it is back. The last page of a huge one moves first, so

@@ -89,7 +89,8 @@ const STACKS: u64 = 1;
 
 #[test]
 fn a_forked_child_fetches_the_stack_page_that_its_parent_left() {
-    // As in guests of 6.12 (docs/fidelity.md, cow-shared): one page of each process on another node than its parent's.
+    // As in guests of 6.12 (docs/reference/fidelity.md, cow-shared): one page of each process on another node than its
+    // parent's.
     let o = go("6.12", &family("data", 4, "2MiB", 0.0, "6s"));
     let (faults, local) = (counter(&o, "numa_hint_faults"), counter(&o, "numa_hint_faults_local"));
     assert!(faults > 0 && faults <= STACKS * 4 && local == 0, "{faults}, {local} local");

@@ -25,9 +25,9 @@ pub enum BackendKind {
     /// The deterministic simulator
     #[default]
     Sim,
-    /// Real kernels in QEMU guests (docs/vm.md)
+    /// Real kernels in QEMU guests (docs/reference/vm.md)
     Vm,
-    /// This machine, with the kernel it runs (--kernel host,off; docs/host.md)
+    /// This machine, with the kernel it runs (--kernel host,off; docs/reference/host.md)
     Host,
 }
 

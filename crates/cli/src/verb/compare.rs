@@ -26,7 +26,7 @@ pub struct Args {
     /// Layout of the report. A plus means better in mmtests and markdown, and larger in lkp
     #[arg(long, value_name = "STYLE", default_value = "mmtests")]
     style: Style,
-    /// Print as JSON, as --style json does (docs/json.md)
+    /// Print as JSON, as --style json does (docs/reference/json.md)
     #[arg(long, conflicts_with = "style")]
     json: bool,
     /// Show only these metrics, derived columns, counters or reasons. WORKLOAD/METRIC is a metric of one workload
@@ -35,7 +35,8 @@ pub struct Args {
     /// Exit with code 1 if a kernel exceeds this bound, such as 'elapsed > +3%'. May be repeated
     #[arg(long, value_name = "BOUND")]
     fail_if: Vec<String>,
-    /// Rule by which a cell of mmtests or markdown gets a star (docs/reports.md) [default: b; with --layout 2026: c]
+    /// Rule by which a cell of mmtests or markdown gets a star (docs/reference/reports.md) [default: b; with --layout
+    /// 2026: c]
     #[arg(long, value_name = "RULE")]
     star: Option<Star>,
     /// Widths and labels of mmtests: as in its releases of 2018 to 2025, or as in 2026 [default: 2018]
@@ -61,7 +62,7 @@ pub enum Style {
     Markdown,
     /// Comma-separated values, for spreadsheets and data frames
     Csv,
-    /// JSON, for programs (docs/json.md)
+    /// JSON, for programs (docs/reference/json.md)
     Json,
 }
 

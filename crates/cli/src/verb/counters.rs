@@ -17,7 +17,7 @@ use serde_json::{json, Value};
 pub struct Args {
     /// Name, or part of the name, of counters, derived columns or reasons [default: all counters]
     name: Option<String>,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -12,7 +12,7 @@ pub struct Args {
     /// QEMU program to check [default: qemu-system-x86_64]
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +74,7 @@ fn text(findings: &[Finding], can_run: bool) -> String {
     out += if can_run {
         "\nGuests can be run: numalab run --backend vm …\n"
     } else {
-        "\nGuests cannot be run until what is missing is there; the commands above supply it (docs/vm.md).\n"
+        "\nGuests cannot be run until what is missing is there; the commands above supply it (docs/reference/vm.md).\n"
     };
     out
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct Args {
     /// What to list [default: everything]
     kind: Option<Kind>,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -28,7 +28,7 @@ pub struct Args {
     /// Verify the simulator's invariants at the end of the run
     #[arg(long)]
     check: bool,
-    /// Print the differences as JSON (docs/json.md)
+    /// Print the differences as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

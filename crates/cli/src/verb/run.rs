@@ -23,18 +23,19 @@ use std::path::{Path, PathBuf};
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Experiment: a name of the catalog, or a TOML file (docs/experiments.md)
+    /// Experiment: a name of the catalog, or a TOML file (docs/reference/experiments.md)
     #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "workload"])]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
     #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
     /// Kernels to compare; the first is the baseline of a new comparison (see --baseline): names of the catalog, TOML
-    /// files (docs/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE,
-    /// tree:DIR, NAME=source:6.12+patch:FILE. Beside an experiment, kernels to add to those of the experiment
+    /// files (docs/reference/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE,
+    /// vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE. Beside an experiment, kernels to add to those of the
+    /// experiment
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
-    /// Workloads: names of the catalog or TOML files (docs/workloads.md)
+    /// Workloads: names of the catalog or TOML files (docs/reference/workloads.md)
     #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
     workload: Vec<String>,
     /// Kernel that the others are compared with: one of this command, or one that already has records in the directory
@@ -75,7 +76,7 @@ pub struct Args {
     /// Write the decision log of every run beside its record, for `numalab explain`
     #[arg(long)]
     explain: bool,
-    /// Print the list of runs as JSON (docs/json.md) instead of the comparison
+    /// Print the list of runs as JSON (docs/reference/json.md) instead of the comparison
     #[arg(long)]
     json: bool,
 }
@@ -285,7 +286,7 @@ pub fn exit(finished: &[Finished]) -> Exit {
     finished.iter().map(|f| Exit::of(&f.record.outcome.status)).max().unwrap_or(Exit::OK)
 }
 
-/// `run --json` (docs/json.md).
+/// `run --json` (docs/reference/json.md).
 #[derive(Serialize)]
 struct Summary<'a> {
     experiment: &'a str,

@@ -23,7 +23,7 @@ pub struct Args {
     what: String,
     /// Names of entries [default: all of the kind]
     names: Vec<String>,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

@@ -18,7 +18,7 @@ pub struct Args {
     /// File to write, or - for standard output. It can be opened at ui.perfetto.dev, which processes it in the browser
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Print file name and sizes as JSON (docs/json.md)
+    /// Print file name and sizes as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

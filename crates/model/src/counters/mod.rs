@@ -1,10 +1,11 @@
 //! The dictionary of counters: what every counter means, since when it exists, and what it does *not* count.
 //!
 //! Problem: the same name means different things to different readers ("pages migrated" by whom?), and half of the
-//! questions about a NUMA report are about its counters. Approach: one table. `numalab counters`, `docs/counters.md`, the
-//! tooltips of the page and the units and directions of reports are made from it. A new counter is one entry here and the
-//! place where it increments. Units: see [`Unit`]. Sources: kernel-numa-balancing.md §15.2, thp-and-allocation.md §1.3 and
-//! mmtests-report.md §2.2; releases that were not checked there are marked [`Since::About`].
+//! questions about a NUMA report are about its counters. Approach: one table. `numalab counters`,
+//! `docs/reference/counters.md`, the tooltips of the page and the units and directions of reports are made from it. A
+//! new counter is one entry here and the place where it increments. Units: see [`Unit`]. Sources:
+//! kernel-numa-balancing.md §15.2, thp-and-allocation.md §1.3 and mmtests-report.md §2.2; releases that were not
+//! checked there are marked [`Since::About`].
 
 mod allocation;
 mod doc;

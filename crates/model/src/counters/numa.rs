@@ -52,7 +52,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         NumaBalancing,
         Since::Model,
-        "Scans of address spaces begun in the designs of 2012 (docs/designs-2012.md).",
+        "Scans of address spaces begun in the designs of 2012 (docs/log/designs-2012.md).",
         "pages that the scans marked (numa_pte_updates).",
     ),
     CounterDoc::new(
@@ -149,7 +149,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Caches,
         Since::Model,
-        "Misses of the last cache in a guest that went to memory of the node of the CPU, counted by the model of caches under the guest (docs/vm.md).",
+        "Misses of the last cache in a guest that went to memory of the node of the CPU, counted by the model of caches under the guest (docs/reference/vm.md).",
         "accesses of the simulator, which has no such model.",
     )
     .neutral(),
@@ -175,7 +175,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Caches,
         Since::Model,
-        "Lines that copies of pages load and store, in the designs of 2012: 128 for each page copied (docs/designs-2012.md).",
+        "Lines that copies of pages load and store, in the designs of 2012: 128 for each page copied (docs/log/designs-2012.md).",
         "misses of the program itself.",
     ),
 ];

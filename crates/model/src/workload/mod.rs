@@ -8,7 +8,7 @@
 //! sizes are multiples of 4 KiB and at least one page; every thread has at least one op; all threads of
 //! a barrier arrive equally often, and none arrives or takes a message inside a loop bounded by time.
 //!
-//! `docs/workloads.md` describes the language. [`parse`] reads a file, and [`WorkloadSpec::resolve`] evaluates it for a
+//! `docs/reference/workloads.md` describes the language. [`parse`] reads a file, and [`WorkloadSpec::resolve`] evaluates it for a
 //! machine. Access patterns stand in [`crate::access`].
 
 mod ast;

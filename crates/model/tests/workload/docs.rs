@@ -1,11 +1,12 @@
-//! `docs/workloads.md` agrees with the code: its examples run, and it names every part of the language.
+//! `docs/reference/workloads.md` agrees with the code: its examples run, and it names every part of the language.
 
 use crate::machines::{build, SHAPES};
 use crate::sums::check_invariants;
 use numalab_model::workload::{parse, VARIABLES};
 
 fn page() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md")).expect("the page")
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/workloads.md"))
+        .expect("the page")
 }
 
 #[test]

@@ -81,8 +81,8 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
 /// Threads that write one buffer in address order, begun together on one LLC, stay in step: whoever is behind finds
 /// lines in the cache and catches up, and there a line goes from core to core, written by each. So one of them
 /// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
-/// fetches, and the wait per line. Measured with two threads: docs/workloads.md, "Threads that write one buffer". As long
-/// as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
+/// fetches, and the wait per line. Measured with two threads: docs/reference/workloads.md, "Threads that write one
+/// buffer". As long as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
 fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
     let in_address_order = a.pattern.walk() == Walk::Sweep(Order::Address);
     let Some(transfer_ns) = sim.machine.cache.transfer_ns.filter(|_| in_address_order) else {

@@ -48,7 +48,7 @@ pub struct Args {
     /// List for --policy ladder_custom, such as `D0 THP | D1 THP | D0 4k`. Short for --set thp.ladder=LIST
     #[arg(long, value_name = "LIST")]
     ladder: Option<String>,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

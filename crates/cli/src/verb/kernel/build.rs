@@ -11,17 +11,17 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Image: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, tree:DIR@REVISION, source:6.12+patch:FILE…
-    /// (docs/vm.md)
+    /// (docs/reference/vm.md)
     image: String,
     /// Fetch the newest package of debian-SERIES or source:SERIES, and use it from now on
     #[arg(long)]
     refresh: bool,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }
 
-/// `kernel build --json` (docs/json.md).
+/// `kernel build --json` (docs/reference/json.md).
 #[derive(Serialize)]
 struct Built {
     image: String,

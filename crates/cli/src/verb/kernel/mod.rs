@@ -25,9 +25,9 @@ enum Action {
     Try(Box<try_tree::Args>),
     /// Show every role and tunable of a kernel, and where its value comes from
     Show {
-        /// Kernel: a name of the catalog, or a TOML file (docs/kernels.md)
+        /// Kernel: a name of the catalog, or a TOML file (docs/reference/kernels.md)
         kernel: String,
-        /// Print as JSON (docs/json.md)
+        /// Print as JSON (docs/reference/json.md)
         #[arg(long)]
         json: bool,
     },
@@ -37,7 +37,7 @@ enum Action {
         a: String,
         /// Second kernel
         b: String,
-        /// Print as JSON (docs/json.md)
+        /// Print as JSON (docs/reference/json.md)
         #[arg(long)]
         json: bool,
     },

@@ -27,7 +27,7 @@ enum Action {
     Show {
         /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
         machine: String,
-        /// Print as JSON (docs/json.md)
+        /// Print as JSON (docs/reference/json.md)
         #[arg(long)]
         json: bool,
         /// Print the scheduling domains of a CPU instead, as in /sys/kernel/debug/sched/domains

@@ -30,13 +30,13 @@ pub struct Args {
     /// Kernel that the others are compared with [default: the experiment's baseline]
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// Rule by which a cell gets a star (docs/reports.md)
+    /// Rule by which a cell gets a star (docs/reference/reports.md)
     #[arg(long, value_name = "RULE", default_value = "b")]
     star: Star,
     /// TOML file of a machine that is not in the catalog, so that the page can draw it. May be repeated
     #[arg(long, value_name = "FILE")]
     machine: Vec<String>,
-    /// Print file name, size and number of runs as JSON (docs/json.md)
+    /// Print file name, size and number of runs as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

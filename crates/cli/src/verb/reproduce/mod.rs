@@ -37,7 +37,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Published table: a name such as disjoint-vma-2023 or 000 (see `numalab list published`), or a TOML file
-    /// (docs/published.md)
+    /// (docs/reference/published.md)
     #[arg(required_unless_present = "all")]
     table: Option<String>,
     /// Run every published table, and print one line of score for each and for the total
@@ -56,7 +56,7 @@ pub struct Args {
     /// Directory of the records [default: out/reproduce-TABLE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print cells and score as JSON (docs/json.md)
+    /// Print cells and score as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }

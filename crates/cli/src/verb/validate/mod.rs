@@ -72,7 +72,7 @@ pub struct Args {
     /// Write the four counters of NUMA balancing, their score and the final placement to this Markdown file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// TOML file of notes on misses, for --markdown (such as docs/fidelity-notes.toml)
+    /// TOML file of notes on misses, for --markdown (such as docs/log/fidelity-notes.toml)
     #[arg(long, value_name = "FILE", requires = "markdown")]
     notes: Option<PathBuf>,
     /// Write the decision log of every simulated run beside its record, for `numalab explain`
@@ -83,7 +83,7 @@ pub struct Args {
     trace: bool,
     #[command(flatten)]
     guest: GuestArgs,
-    /// Print as JSON (docs/json.md)
+    /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
 }
