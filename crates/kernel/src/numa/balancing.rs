@@ -1,4 +1,4 @@
-//! The state of NUMA balancing. Modules above add its operations.
+//! The state of NUMA balancing. The modules above add its operations.
 
 use super::config::NumaConfig;
 use super::counters::{NumaCounters, NumaReasons};
@@ -11,28 +11,28 @@ use super::topology::NumaTopology;
 /// All state of NUMA balancing in a run.
 #[derive(Clone, Debug)]
 pub struct NumaBalancing {
-    /// Settings.
+    /// Settings of the kernel.
     pub cfg: NumaConfig,
-    /// The machine.
+    /// Topology of the machine.
     pub topo: NumaTopology,
-    /// Tasks by dense index.
+    /// Tasks by index.
     pub tasks: Vec<TaskNuma>,
-    /// Address spaces by dense index.
+    /// Address spaces by index.
     pub mms: Vec<MmNuma>,
     /// NUMA groups.
     pub groups: Groups,
     /// Counters with the kernel's names.
     pub counters: NumaCounters,
-    /// Reasons of skips, refusals and moves.
+    /// Counts of skips, refusals and moves by reason.
     pub reasons: NumaReasons,
     /// Promotion state by target node.
     pub promotion: Vec<NodePromotion>,
-    /// Legacy rate limit by target node.
+    /// State of the legacy rate limit by target node.
     pub limits: Vec<NodeLimit>,
 }
 
 impl NumaBalancing {
-    /// An idle system without tasks.
+    /// NUMA balancing of a system without tasks.
     pub fn new(cfg: NumaConfig, topo: NumaTopology) -> Self {
         let nodes = topo.nodes();
         Self {

@@ -1,8 +1,8 @@
 //! Counters with the kernel's names, and the reasons behind skips, refusals and moves.
 //!
-//! [`NumaCounters`] grows exactly where vmstat's counters do (kernel-numa-balancing.md §15.2); amounts
-//! are base pages unless a line says events. [`NumaReasons`] answers "why not": the kernel shows these
-//! only as trace points, or not at all.
+//! [`NumaCounters`] grows exactly where vmstat's counters do (kernel-numa-balancing.md §15.2). Amounts are base pages
+//! unless a line says events. [`NumaReasons`] counts reasons, which the kernel shows as trace points only, or not at
+//! all.
 
 use numalab_base::{counters, words};
 
@@ -37,7 +37,7 @@ counters! {
 }
 
 words! {
-    /// Why the scanner passed over a VMA (reasons of `sched_skip_vma_numa`, and one of 3.8).
+    /// Why the scanner skipped a VMA (reasons of `sched_skip_vma_numa`, and one of 3.8).
     pub enum SkipReason {
         /// Not migratable, policy without migrate-on-fault, hugetlb, mixed map.
         Unsuitable = "unsuitable",
@@ -47,7 +47,7 @@ words! {
         Inaccessible = "inaccessible",
         /// Younger than the scan delay.
         ScanDelay = "scan_delay",
-        /// The access filter said no.
+        /// The access filter refused it.
         PidInactive = "pid_inactive",
         /// Not a skip: scanned although the thread is inactive, to finish a partial VMA.
         IgnorePidInactive = "ignore_pid_inactive",
@@ -59,7 +59,7 @@ words! {
 }
 
 words! {
-    /// Why a misplaced page was not even tried (kernel-numa-balancing.md §9.4).
+    /// Why a misplaced page was refused before migration was tried (kernel-numa-balancing.md §9.4).
     pub enum Refusal {
         /// Mapped other than once, in kernels that migrate only such pages (3.8).
         MapcountNotOne = "mapcount_not_one",
@@ -81,7 +81,7 @@ words! {
 }
 
 words! {
-    /// Why a page on another node was left where it is (kernel-numa-balancing.md §10, §15.1).
+    /// Why a page on another node stayed there (kernel-numa-balancing.md §10, §15.1).
     pub enum Denial {
         /// The faulting node has no memory.
         Memoryless = "memoryless",
@@ -91,9 +91,9 @@ words! {
         PromoteRate = "promote_rate",
         /// The recorded CPU cannot exist: a stale access time.
         StaleTime = "stale_time",
-        /// Last fault came from another node.
+        /// The last fault came from another node.
         TwoStage = "two_stage",
-        /// It has several users, and the task passes over such pages for a while (3.13).
+        /// The page has several users, and the task skips such pages for a while (3.13).
         Deferred = "deferred",
         /// The group uses the source node as much as this one.
         Group = "group",
@@ -101,7 +101,7 @@ words! {
 }
 
 words! {
-    /// What task placement did (`sched_*_numa` trace points).
+    /// Outcome of task placement (`sched_*_numa` trace points).
     pub enum Placement {
         /// No destination, or the destination could not be taken.
         Stick = "stick",
@@ -112,20 +112,20 @@ words! {
     }
 }
 
-/// Events by reason; index the arrays with the enum (`skip[SkipReason::ScanDelay as usize]`).
+/// Counts by reason. The arrays are indexed with the enum (`skip[SkipReason::ScanDelay as usize]`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NumaReasons {
     /// VMA visits that ended in a skip, by [`SkipReason`].
     pub skip: [u64; SkipReason::ALL.len()],
     /// Hint faults whose migration was refused, by [`Refusal`].
     pub refused: [u64; Refusal::ALL.len()],
-    /// Remote pages that were to stay, by [`Denial`].
+    /// Pages on another node that stayed there, by [`Denial`].
     pub denied: [u64; Denial::ALL.len()],
     /// Outcomes of task placement, by [`Placement`].
     pub placed: [u64; Placement::ALL.len()],
-    /// Groups created.
+    /// Number of groups created.
     pub groups_created: u64,
-    /// Joins of a task to another group.
+    /// Number of times a task joined another group.
     pub groups_joined: u64,
 }
 

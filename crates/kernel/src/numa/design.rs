@@ -1,8 +1,8 @@
 //! Which of the designs of 2012 fills which role (designs-2012.md).
 //!
-//! The kernels of 3.8 and later are told apart by switches of one mechanism; AutoNUMA and schednuma are mechanisms of
-//! their own. Each fills the roles *who scans*, *fault bookkeeping*, *migrate this page?* and *move this task?*; the
-//! first and the last can be exchanged between them, which is how their parts are weighed against each other.
+//! The kernels of 3.8 and later differ by switches of one mechanism. AutoNUMA and schednuma are mechanisms of their
+//! own. Each fills four roles: scanning, fault statistics, page migration and task migration. Scanning and task
+//! migration can be exchanged between the two designs, which shows how much each part matters.
 
 use super::autonuma::AutoNumaTunables;
 use super::schednuma::SchedNumaTunables;
@@ -24,11 +24,11 @@ numalab_base::tunables! {
 }
 
 words! {
-    /// Who scans.
+    /// Which mechanism scans address spaces.
     pub enum Scanner {
         /// Task work of 3.8 and later.
         TaskWork = "task_work",
-        /// Nobody.
+        /// No scanning.
         None = "none",
         /// knuma_scand, one daemon for the machine.
         Scand = "autonuma",
@@ -38,13 +38,13 @@ words! {
 }
 
 words! {
-    /// Whose fault path and statistics are in use.
+    /// Which design's fault path and statistics are in use.
     pub enum Faults {
-        /// Those of 3.8 and later.
+        /// The kernels of 3.8 and later.
         Kernel = "kernel",
-        /// AutoNUMA's.
+        /// AutoNUMA.
         AutoNuma = "autonuma",
-        /// schednuma's.
+        /// schednuma.
         SchedNuma = "schednuma",
     }
 }
@@ -52,7 +52,7 @@ words! {
 words! {
     /// How tasks are moved.
     pub enum TaskMoves {
-        /// As in 3.8 and later (which may be: never).
+        /// As in 3.8 and later; settings may turn it off.
         Kernel = "kernel",
         /// AutoNUMA's exchange.
         Exchange = "exchange",
@@ -61,20 +61,20 @@ words! {
     }
 }
 
-/// The roles of a kernel and the knobs of both designs.
+/// The roles of a kernel and the tunables of both designs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
-    /// Who scans.
+    /// Which mechanism scans.
     pub scan: Scanner,
-    /// Whose fault path and statistics.
+    /// Which design's fault path and statistics are in use.
     pub faults: Faults,
     /// How tasks are moved.
     pub moves: TaskMoves,
-    /// Every access finds its page on its own node, at no cost: the bound that no kernel reaches.
+    /// Every access finds its page on its own node, at no cost. This is a bound that no kernel reaches.
     pub oracle: bool,
-    /// AutoNUMA's knobs.
+    /// AutoNUMA's tunables.
     pub autonuma: AutoNumaTunables,
-    /// schednuma's knobs.
+    /// schednuma's tunables.
     pub schednuma: SchedNumaTunables,
 }
 
@@ -92,11 +92,12 @@ impl Default for Design {
 }
 
 impl Design {
-    /// Puts the roles together.
+    /// The design with these roles.
     ///
     /// # Errors
-    /// A sentence, if the roles cannot work together: bookkeeping and page migration of different designs, an exchange
-    /// without AutoNUMA's statistics, home nodes without schednuma's, or a scanner that neither design is made for.
+    /// A sentence, if the roles cannot work together: statistics and page migration of different designs, an exchange
+    /// without AutoNUMA's statistics, home nodes without schednuma's, or a scanner that does not belong to the
+    /// statistics.
     pub fn new(words: &DesignWords, autonuma: AutoNumaTunables, schednuma: SchedNumaTunables) -> Result<Self, String> {
         let unknown = |role: &str, word: &str| format!("role {role} cannot be `{word}`");
         let scan = Scanner::parse(words.scan).ok_or_else(|| unknown("scan", words.scan))?;
@@ -132,7 +133,7 @@ impl Design {
         }
         Ok(Self { scan, faults, moves, oracle, autonuma, schednuma })
     }
-    /// One of the designs of 2012 handles hint faults.
+    /// Whether one of the designs of 2012 handles hint faults.
     #[inline]
     pub fn active(&self) -> bool {
         self.faults != Faults::Kernel

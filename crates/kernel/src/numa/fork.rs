@@ -1,6 +1,6 @@
-//! Fork, exec and exit (kernel-numa-balancing.md §2.6).
+//! Fork, exec and exit (kernel: `init_numa_balancing`, `task_numa_free`, kernel-numa-balancing.md §2.6).
 //!
-//! Fork initialises the child before the mm is copied, so "the mm" there is still the parent's: a single-threaded
+//! Fork initialises the child before the mm is copied, so "the mm" there is still the parent's. A single-threaded
 //! parent has its own pass counter reset and its scan postponed by every fork.
 
 use super::balancing::NumaBalancing;
@@ -11,14 +11,14 @@ use super::time::{Jiffies, NSEC_PER_MSEC};
 /// What a new task shares with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloneKind {
-    /// A thread: the parent's mm.
+    /// A thread, which shares the parent's mm.
     Thread,
-    /// A process: a copy of the parent's mm under this index. Its VMAs start without scan state.
+    /// A process, with a copy of the parent's mm under this index. Its VMAs start without scan state.
     Process(MmId),
 }
 
 impl NumaBalancing {
-    /// A first task without a parent that shares anything: a new mm, as after exec. `mm` `None` makes a kernel thread.
+    /// Starts a task that shares nothing with a parent, in a new mm as after exec. Without `mm` it is a kernel thread.
     pub fn start(&mut self, task: TaskId, mm: Option<MmId>, pid: u32) {
         self.slot(task);
         if let Some(mm) = mm {
@@ -28,7 +28,7 @@ impl NumaBalancing {
         self.reset_task(task, TaskNuma { pid, mm, numa_scan_period: period, ..TaskNuma::default() });
     }
 
-    /// Fork or clone (`init_numa_balancing`); `parent_rss_pages` is the resident set of the parent's mm.
+    /// Initialises a forked or cloned task. `parent_rss_pages` is the resident set of the parent's mm.
     pub fn fork(
         &mut self,
         parent: TaskId,
@@ -79,7 +79,7 @@ impl NumaBalancing {
                     self.mms[mm as usize].users += 1;
                 }
                 if parent_mm.is_some() && self.cfg.switches.stagger_threads {
-                    // Milliseconds compared with nanoseconds, as in the kernel: the first is nearly always less.
+                    // The kernel compares milliseconds with nanoseconds here; the first is nearly always less.
                     let spread = u64::from(period).wrapping_mul(u64::from(users)).wrapping_mul(NSEC_PER_MSEC) as u32;
                     let delay = self.task_scan_max(parent, parent_rss_pages).min(spread);
                     t.node_stamp = u64::from(delay.wrapping_add((2 * hz.tick_ns()) as u32));
@@ -89,9 +89,9 @@ impl NumaBalancing {
         self.reset_task(child, t);
     }
 
-    /// Exec (§2.6; programs of a workload start as they are, so no run calls it): a new zero-filled mm; the task leaves
-    /// its group and loses its averages, but keeps what accumulated since the last placement, its preferred node and
-    /// its pace.
+    /// Execs: the task gets a new, zero-filled mm (§2.6). It leaves its group and loses its averages. It keeps the
+    /// faults since the last placement, its preferred node and its scan period. Workloads start their programs
+    /// directly, so no run calls this.
     pub fn exec(&mut self, task: TaskId, new_mm: MmId) {
         self.drop_mm(task);
         self.leave_group(task);
@@ -103,7 +103,7 @@ impl NumaBalancing {
         t.faults.iter_mut().take(averages).for_each(|f| *f = 0);
     }
 
-    /// Exit: the task leaves its mm and group and frees its array. The slot may be reused.
+    /// Exits: the task leaves its mm and its group and frees its array. The slot may be reused.
     pub fn exit(&mut self, task: TaskId) {
         self.drop_mm(task);
         self.leave_group(task);
@@ -130,7 +130,7 @@ impl NumaBalancing {
         self.mms[mm as usize] = MmNuma { users: 1, ..MmNuma::default() };
     }
 
-    /// Makes room for a task; one still living there exits first.
+    /// Makes room for a task. A task that still lives in the slot exits first.
     fn slot(&mut self, task: TaskId) {
         let needed = task as usize + 1;
         if self.tasks.len() < needed {
@@ -141,7 +141,7 @@ impl NumaBalancing {
         }
     }
 
-    /// Overwrites a slot, keeping its (emptied) array's memory.
+    /// Overwrites a slot, and keeps the memory of its emptied array.
     fn reset_task(&mut self, task: TaskId, mut t: TaskNuma) {
         let old = &mut self.tasks[task as usize];
         t.faults = std::mem::take(&mut old.faults);
@@ -149,8 +149,8 @@ impl NumaBalancing {
         *old = t;
     }
 
-    /// Pages a task's faults found on and ran on a node since the last placement, by type: what the
-    /// numbered vectors of faults (R6 to R8) and groups (D7) look at. Nothing in a run asks for it.
+    /// Pages of a task's faults on a node since the last placement, by type: on the node's memory and from its CPUs.
+    /// For tests: the vectors of faults (R6 to R8) and groups (D7) read them.
     pub fn buffered(&self, task: TaskId, nid: usize, private: usize) -> (u64, u64) {
         let t = &self.tasks[task as usize];
         let at = |stat| t.faults.get(fault_index(stat, self.topo.nodes(), nid, private)).copied().unwrap_or(0);

@@ -1,14 +1,14 @@
-//! A hint fault: who faults, what was found, and what became of it.
+//! A hint fault: the faulting task, the decision and the result.
 
 use super::state::{LastCpupid, TaskId};
 use super::time::Jiffies;
 
-/// Who faults, where and when.
+/// The task, CPU and time of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultSite {
-    /// Faulting task.
+    /// The faulting task.
     pub task: TaskId,
-    /// CPU it runs on.
+    /// The CPU it runs on.
     pub cpu: usize,
     /// Time, jiffies.
     pub now: Jiffies,
@@ -21,7 +21,7 @@ pub struct FaultFlags(u8);
 impl FaultFlags {
     /// The page migrated.
     pub const MIGRATED: Self = Self(1);
-    /// The entry is not writable: no group is formed by this fault.
+    /// The entry is not writable, so this fault forms no group.
     pub const NO_GROUP: Self = Self(2);
     /// The page is mapped shared in a shared VMA: groups may form across processes.
     pub const SHARED: Self = Self(4);
@@ -42,39 +42,40 @@ impl FaultFlags {
     }
 }
 
-/// What a fault found; to be handed to [`NumaBalancing::do_numa_page_end`].
+/// The first half's decision, which the caller hands to
+/// [`NumaBalancing::do_numa_page_end`](super::NumaBalancing::do_numa_page_end).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultDecision {
     /// Node the page should migrate to.
     pub target: Option<usize>,
-    /// Flags so far.
+    /// Flags of the fault so far.
     pub flags: FaultFlags,
-    /// Who faulted before.
+    /// The page's last cpupid before this fault.
     pub last: LastCpupid,
-    /// The entry is only restored: not a normal page, or a large folio in a kernel that does not handle them.
+    /// The entry is only restored: it is not a normal page, or a large folio in a kernel that does not handle those.
     pub ignored: bool,
 }
 
-/// What became of the migration.
+/// Result of the migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MigrateResult {
-    /// No target, nothing tried.
+    /// There was no target, and no migration was tried.
     NotTried,
-    /// Refused before it was tried (`migrate_misplaced_folio_prepare`).
+    /// The migration was refused before it was tried (`migrate_misplaced_folio_prepare`).
     Refused,
-    /// Tried and failed.
+    /// The migration was tried and failed.
     Failed,
-    /// Tried and failed, and the entry changed meanwhile.
+    /// The migration was tried and failed, and the entry changed meanwhile.
     FailedEntryChanged,
     /// The page is on the target.
     Migrated,
 }
 
-/// What a fault leaves behind, for the caller's page tables.
+/// The result of a fault for the caller's page tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultOutcome {
-    /// The entry lost write permission: the next store takes a write-protection fault
-    /// ([`NumaBalancing::wp_page_reuse`]).
+    /// The entry lost write permission, so the next store takes a write-protection fault
+    /// ([`NumaBalancing::wp_page_reuse`](super::NumaBalancing::wp_page_reuse)).
     pub write_dropped: bool,
     /// The fault was recorded in the task's statistics.
     pub recorded: bool,

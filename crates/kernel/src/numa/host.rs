@@ -1,4 +1,4 @@
-//! What task placement asks of the scheduler; the simulator implements it.
+//! The scheduler as task placement sees it. The simulator implements it.
 
 use super::state::{MmId, TaskId};
 use super::time::Jiffies;
@@ -10,9 +10,9 @@ pub struct CpuStats {
     pub load: u64,
     /// Runnable average.
     pub runnable: u64,
-    /// CFS utilisation: larger of average and estimate, at most the CPU's original capacity.
+    /// CFS utilisation: the larger of average and estimate, at most the CPU's original capacity.
     pub util: u64,
-    /// Queued fair tasks.
+    /// Number of queued fair tasks.
     pub nr_running: u32,
     /// Capacity left to fair tasks.
     pub capacity: u64,
@@ -21,29 +21,29 @@ pub struct CpuStats {
 /// The lowest NUMA scheduling domain of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumaDomain {
-    /// Imbalance the balancer tolerates, percent (117).
+    /// Imbalance that the balancer tolerates, percent (117).
     pub imbalance_pct: u32,
-    /// Allowed NUMA imbalance of the domain (0 where the model has none).
+    /// NUMA imbalance that the domain tolerates; 0 where the rule has none.
     pub imb_numa_nr: u32,
 }
 
-/// What became of a move or swap that a host was told to make.
+/// Answer of a host that was told to move or swap tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// It has happened.
+    /// The move has happened.
     Done,
-    /// It is impossible.
+    /// The move is impossible.
     Refused,
-    /// It is put off: the host makes it later, or finds it impossible, and then calls
+    /// The move is put off. The host makes it later or finds it impossible, and then calls
     /// [`NumaBalancing::count_placement`](super::NumaBalancing::count_placement).
     Later,
 }
 
 /// The scheduler as NUMA balancing sees it.
 ///
-/// Moves take effect at once, or the host puts them off and says which CPUs they claim until then.
-/// [`NumaBalancing`](super::NumaBalancing) applies the effect of [done](Told::Done) ones on the scan period itself; for
-/// those that a host has put off and then made it calls `update_scan_period`, as for all other moves.
+/// Moves take effect at once, or the host puts them off and reports the CPUs that they claim until then.
+/// [`NumaBalancing`](super::NumaBalancing) applies the effect of [done](Told::Done) moves on the scan period itself.
+/// For moves that a host put off and then made, the host calls `update_scan_period`, as for all other moves.
 pub trait TaskHost {
     /// Accounted runtime of a task, ns (`sum_exec_runtime`).
     fn runtime_ns(&self, task: TaskId) -> u64;
@@ -55,20 +55,20 @@ pub trait TaskHost {
     fn task_load(&self, task: TaskId) -> u64;
     /// Resident pages of an address space.
     fn rss_pages(&self, mm: MmId) -> u64;
-    /// CPU a task is on.
+    /// The CPU that a task is on.
     fn cpu_of(&self, task: TaskId) -> usize;
-    /// Task running on a CPU (any class), `None` if idle.
+    /// The task that runs on a CPU, of any class; `None` if the CPU is idle.
     fn running_on(&self, cpu: usize) -> Option<TaskId>;
     /// Whether a task may run on a CPU.
     fn allowed(&self, task: TaskId, cpu: usize) -> bool;
     /// Load figures of a CPU.
     fn cpu_stats(&self, cpu: usize) -> CpuStats;
-    /// Nothing is queued or running on the CPU.
+    /// Whether no task is queued or running on the CPU.
     fn idle(&self, cpu: usize) -> bool;
-    /// All other hardware threads of the CPU's core are idle too; true without SMT.
+    /// Whether all other hardware threads of the CPU's core are idle too; true without SMT.
     fn core_idle(&self, cpu: usize) -> bool;
-    /// An earlier search has chosen the CPU, and its task has not arrived yet (`numa_migrate_on`). Never with moves that
-    /// take effect at once.
+    /// Whether an earlier search has chosen the CPU and its task has not arrived yet (`numa_migrate_on`). Always false
+    /// where moves take effect at once.
     fn claimed(&self, _cpu: usize) -> bool {
         false
     }
@@ -76,12 +76,12 @@ pub trait TaskHost {
     fn idle_sibling(&mut self, _task: TaskId, _src_cpu: usize, target: usize) -> usize {
         target
     }
-    /// Lowest NUMA domain of a CPU, `None` if it has none.
+    /// Lowest NUMA domain of a CPU; `None` if it has none.
     fn numa_domain(&self, cpu: usize) -> Option<NumaDomain>;
-    /// The preferred node of a task changed: the host moves it between its queue's NUMA counters.
+    /// The preferred node of a task has changed, so the host updates its queue's NUMA counts.
     fn preferred_changed(&mut self, task: TaskId, old: Option<usize>, new: Option<usize>);
     /// Moves a task to a CPU.
     fn move_task(&mut self, task: TaskId, cpu: usize, now: Jiffies) -> Told;
-    /// Swaps the CPUs of two running tasks, after checking affinities.
+    /// Swaps the CPUs of two running tasks, after checking their affinities.
     fn swap_tasks(&mut self, a: TaskId, b: TaskId, now: Jiffies) -> Told;
 }

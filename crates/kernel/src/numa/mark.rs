@@ -1,8 +1,8 @@
-//! Which entries of a range are made PROT_NONE (kernel-numa-balancing.md §7).
+//! Which entries of a range are made PROT_NONE (kernel: `change_prot_numa`, kernel-numa-balancing.md §7).
 //!
-//! The scanner decides per range; the simulator owns the page tables. [`MarkRules`] is what it needs to know:
-//! two node sets that are never marked, the page filter, and the scan time to store in slow-tier pages. With them
-//! a bitmap of ordinary pages of one node is marked or skipped as a whole.
+//! The scanner decides per range; the simulator owns the page tables. [`MarkRules`] has what the simulator needs: two
+//! sets of nodes that are never marked, the page filter, and the scan time to store in slow-tier pages. With these, a
+//! bitmap of ordinary pages of one node is marked or skipped as a whole.
 
 use super::config::NumaConfig;
 use super::page::PageFacts;
@@ -13,29 +13,29 @@ use super::time::Jiffies;
 use super::topology::NumaTopology;
 use numalab_base::node_mask::NodeMask;
 
-/// Rules of one call of `change_prot_numa`.
+/// Rules for marking one range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkRules {
-    /// Base pages on these nodes are left alone (single-user shortcut, top tier without the normal mode).
+    /// Base pages on these nodes are skipped (single-user shortcut, top tier without the normal mode).
     pub pte_skip_nodes: NodeMask,
-    /// Huge pages on these nodes are left alone (top tier without the normal mode).
+    /// Huge pages on these nodes are skipped (top tier without the normal mode).
     pub huge_skip_nodes: NodeMask,
     /// The page filter.
     pub filter: PageFilter,
-    /// Dirty file pages are left alone.
+    /// Dirty file pages are skipped.
     pub skip_dirty_file: bool,
     /// Pages on these nodes get `stamp` as their last cpupid when marked (memory tiering).
     pub stamp_nodes: NodeMask,
     /// Scan time in the form stored in slow-tier pages.
     pub stamp: LastCpupid,
-    /// Page tables whose pages are all on one node are marked as well (3.8).
+    /// Page tables whose pages are all on one node are marked too (3.8).
     pub tables: bool,
-    /// Pages that other mappings can show are left alone, whatever their mapcount (the designs of 2012).
+    /// Pages that other mappings can show are skipped, whatever their mapcount (the designs of 2012).
     pub own_only: bool,
 }
 
 impl MarkRules {
-    /// Rules for marking pages of a VMA from `this_node`; `shared` is whether the VMA is a shared mapping.
+    /// Rules for marking pages of a VMA from `this_node`. `shared`: the VMA is a shared mapping.
     pub fn new(
         cfg: &NumaConfig,
         topo: &NumaTopology,
@@ -65,7 +65,7 @@ impl MarkRules {
         }
     }
 
-    /// Every page that only this mapping can show.
+    /// Rules that mark every page that only this mapping can show.
     pub const OWN_PAGES: Self = Self {
         pte_skip_nodes: NodeMask::EMPTY,
         huge_skip_nodes: NodeMask::EMPTY,
@@ -93,8 +93,8 @@ impl MarkRules {
         Verdict::skip_if(self.pte_skip_nodes.contains(page.nid))
     }
 
-    /// Whether a huge entry wholly in the range and not yet PROT_NONE is marked. `special` means the huge zero page
-    /// here: KSM, device, COW and dirty tests do not exist on this path.
+    /// Whether a huge entry that lies wholly in the range and is not yet PROT_NONE is marked. `special` means the huge
+    /// zero page here. KSM, device, COW and dirty tests do not exist on this path.
     #[inline]
     pub fn huge(&self, page: &PageFacts) -> Verdict {
         if page.special || self.huge_skip_nodes.contains(page.nid) {
@@ -103,14 +103,14 @@ impl MarkRules {
         self.filter.verdict_huge(page)
     }
 
-    /// Whether a page on its way to the LRU is left alone: its batch holds a reference.
+    /// Whether a page that waits in an LRU batch is skipped, because the batch holds a reference.
     #[inline]
     pub fn spares_batched(&self) -> bool {
         self.filter.kind == PageFilterKind::CowRefcount1
     }
 
-    /// Whether all present private anonymous base pages on a node with mapcount 1, one reference and no pin
-    /// are marked (true) or none is (false), without asking page by page.
+    /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are
+    /// marked. If false, none of them is marked.
     #[inline]
     pub fn marks_exclusive_anon(&self, nid: usize) -> bool {
         self.filter.marks_all_exclusive_anon() && !self.pte_skip_nodes.contains(nid)

@@ -1,22 +1,23 @@
 //! Automatic NUMA balancing: scan address spaces, take hint faults, move pages to tasks and tasks to pages.
 //!
 //! # Problem
-//! A kernel that wants memory near its users must learn who uses it. It periodically takes access to pages away
-//! (PROT_NONE), so that the next access faults; from these *hint faults* it keeps statistics per task and group,
-//! migrates pages towards tasks and tasks towards pages, and adapts how often it looks.
+//! A kernel that wants memory near its users must find out who uses it. It periodically takes access to pages away
+//! (PROT_NONE), so that the next access faults. From these *hint faults* it keeps statistics per task and group. It
+//! migrates pages towards tasks and tasks towards pages, and adapts how often it scans.
 //!
 //! # Approach
-//! Pure decisions: no clock, no I/O. The caller owns page tables ([`scan::ScanSpace`]), scheduler ([`TaskHost`]) and
-//! time, calls in at the places the kernel does, and charges the costs:
+//! This module makes decisions only; it has no clock and no I/O. The caller owns page tables ([`scan::ScanSpace`]),
+//! scheduler ([`TaskHost`]) and time. It calls in at the places where the kernel does, and charges the costs:
 //!
 //! | moment | call |
 //! |---|---|
-//! | tick of a running task | [`task_tick_numa`], and if true, at return to user mode: [`task_numa_work`], charge, [`scan_done`] |
-//! | access to a PROT_NONE entry | [`do_numa_page_begin`], perhaps [`migrate_misplaced_folio_prepare`] and the move, [`do_numa_page_end`] |
+//! | tick of a running task | [`task_tick_numa`]; if true, at return to user mode: [`task_numa_work`], charge, [`scan_done`] |
+//! | access to a PROT_NONE entry | [`do_numa_page_begin`], the migration if there is a target, [`do_numa_page_end`] |
+//! | before the migration | [`migrate_misplaced_folio_prepare`] |
 //! | store to an entry that lost write permission | [`wp_page_reuse`] |
 //! | fork, exec, exit | [`fork`], [`exec`], [`exit`] |
 //! | a task changes CPU | [`update_scan_period`] |
-//! | load balance | the balancer asks itself, through [`NumaView`](crate::sched::NumaView) (see `numa_view`) |
+//! | load balance | the balancer asks through [`NumaView`](crate::sched::NumaView) (see `numa_view`) |
 //!
 //! [`task_tick_numa`]: NumaBalancing::task_tick_numa
 //! [`task_numa_work`]: NumaBalancing::task_numa_work
@@ -28,19 +29,22 @@
 //! [`fork`]: NumaBalancing::fork
 //! [`exec`]: NumaBalancing::exec
 //! [`exit`]: NumaBalancing::exit
-//! [`update_scan_period`]: NumaBalancing::update_scan_period
+//! [`update_scan_period`]: method@NumaBalancing::update_scan_period
 //!
-//! Releases differ by switches ([`config`]); variants are one file each in `vma_filter`, `page_filter`, `period`,
-//! `imbalance` and `fault/should_migrate`. The rules are those of the specification kernel-numa-balancing.md, whose
+//! Inside, a recorded fault goes `task_numa_fault` → `task_numa_placement` → `numa_migrate_preferred` →
+//! `task_numa_migrate` → `task_numa_compare`, each a file of that name in [`fault`] or [`placement`].
+//!
+//! Releases differ by switches ([`config`]). Variants are one file each in `vma_filter`, `page_filter`, `period`,
+//! `imbalance` and `fault/should_migrate`; `rules` names them. The rules are those of kernel-numa-balancing.md, whose
 //! sections (§) are cited throughout.
 //!
-//! The two designs of 2012, AutoNUMA and schednuma, are mechanisms of their own, in [`autonuma`] and [`schednuma`];
+//! The two designs of 2012, AutoNUMA and schednuma, are mechanisms of their own, in [`autonuma`] and [`schednuma`].
 //! [`design`] says which fills which role.
 //!
 //! # Units and invariants
-//! Time in jiffies ([`time::Jiffies`]), runtime in ns, periods in ms of runtime, memory in pages of 4 KiB. Tasks, mms,
-//! nodes and CPUs are dense indices. Arithmetic has the kernel's widths. Nothing here depends on hash order or floats,
-//! and nothing allocates after a task's first recorded fault.
+//! Time is in jiffies ([`time::Jiffies`]), runtime in ns, periods in ms of runtime, memory in pages of 4 KiB. Tasks,
+//! mms, nodes and CPUs are indices from 0. Arithmetic has the kernel's widths. Nothing here depends on hash order or
+//! floats, and nothing allocates after a task's first recorded fault.
 
 pub mod autonuma;
 mod balancing;

@@ -1,8 +1,9 @@
-//! What the load balancer and NUMA balancing tell each other (kernel-numa-balancing.md §14.6).
+//! The load balancer's questions to NUMA balancing, answered (kernel-numa-balancing.md §14.6).
 //!
-//! The balancer asks through [`NumaView`]; what it does with the answers is in `sched`:
-//! [`migrate_degrades_locality`](crate::sched::balance::migrate_degrades_locality::migrate_degrades_locality) for a task and
-//! [`fbq_classify`](crate::sched::state::sg_lb_stats::fbq_classify) for queues and groups.
+//! The balancer asks through [`NumaView`]. In `sched`,
+//! [`migrate_degrades_locality`](crate::sched::balance::migrate_degrades_locality::migrate_degrades_locality) uses the
+//! answers for a task, and [`fbq_classify`](crate::sched::state::sg_lb_stats::fbq_classify) classifies queues and
+//! groups.
 
 use super::balancing::NumaBalancing;
 use super::state::TaskId;

@@ -1,8 +1,8 @@
-//! Facts about a page that marking, faults and migration look at.
+//! The facts about a page that marking, faults and migration read.
 
 use super::state::LastCpupid;
 
-/// References above which a small page may be pinned for DMA (`GUP_PIN_COUNTING_BIAS`).
+/// Number of references above which a small page may be pinned for DMA (`GUP_PIN_COUNTING_BIAS`).
 const PIN_BIAS: u32 = 1024;
 /// Base pages of a huge page.
 pub const HPAGE_PAGES: u32 = 512;
@@ -11,27 +11,27 @@ pub const PAGE_BYTES: u64 = 4096;
 /// Bytes of a huge page.
 pub const HPAGE_BYTES: u64 = PAGE_BYTES * HPAGE_PAGES as u64;
 
-/// A page (or folio) as one of its entries shows it. The caller fills it from its page tables; `nid` and `last`
-/// are written back after a fault.
+/// A page (or folio) as one of its entries shows it. The caller fills it from its page tables. A fault may change `nid`
+/// and `last`, which the caller writes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageFacts {
-    /// Node it is on.
+    /// Node of the page.
     pub nid: usize,
-    /// Who faulted last.
+    /// CPU and task of the last fault.
     pub last: LastCpupid,
-    /// Base pages: 1, 512 for a huge page, or the size of a PTE-mapped large folio.
+    /// Number of base pages: 1, 512 for a huge page, or the size of a PTE-mapped large folio.
     pub pages: u32,
-    /// Mapped by a huge (PMD) entry here.
+    /// It is mapped by a huge (PMD) entry here.
     pub huge: bool,
-    /// Page-table mappings by all processes.
+    /// Number of page-table mappings by all processes.
     pub mapcount: u32,
-    /// References.
+    /// Number of references.
     pub refcount: u32,
-    /// DMA pins (large folios only; small pages show theirs in `refcount`).
+    /// Number of DMA pins. Only large folios have it; small pages count pins in `refcount`.
     pub pincount: u32,
-    /// Mappings by huge entries (large folios only).
+    /// Number of mappings by huge entries (large folios only).
     pub entire_mapcount: u32,
-    /// Mappings of the first base page (large folios only).
+    /// Number of mappings of the first base page (large folios only).
     pub first_mapcount: u32,
     /// The restored entry would be writable (§9.1 step 2).
     pub writable: bool,
@@ -41,18 +41,18 @@ pub struct PageFacts {
     pub write_notify: bool,
     /// The mapping may become writable (`VM_MAYWRITE`).
     pub may_write: bool,
-    /// Page-cache page on the file LRU (not anonymous, not shmem).
+    /// It is a page-cache page on the file LRU, not anonymous and not shmem.
     pub file_lru: bool,
-    /// Dirty.
+    /// The page is dirty.
     pub dirty: bool,
     /// The VMA is executable.
     pub exec_vma: bool,
-    /// Not a normal page: zero page, special mapping, device memory, KSM.
+    /// It is not a normal page: zero page, special mapping, device memory, KSM.
     pub special: bool,
 }
 
 impl PageFacts {
-    /// An exclusive anonymous base page of a private writable mapping, never faulted on.
+    /// An exclusive anonymous base page of a private writable mapping, without a fault so far.
     pub fn private_anon(nid: usize) -> Self {
         Self {
             nid,
@@ -74,16 +74,16 @@ impl PageFacts {
             special: false,
         }
     }
-    /// The same as a huge page mapped by one huge entry.
+    /// Like [`Self::private_anon`], a huge page mapped by one huge entry.
     pub fn private_anon_huge(nid: usize) -> Self {
         Self { pages: HPAGE_PAGES, huge: true, entire_mapcount: 1, ..Self::private_anon(nid) }
     }
-    /// Private mapping that may become writable, whether or not it is now.
+    /// Whether the mapping is private and may become writable, whether or not it is writable now.
     #[inline]
     pub fn is_cow(&self) -> bool {
         !self.shared_mapping && self.may_write
     }
-    /// May be pinned for DMA (`folio_maybe_dma_pinned`).
+    /// Whether it may be pinned for DMA (`folio_maybe_dma_pinned`).
     #[inline]
     pub fn maybe_dma_pinned(&self) -> bool {
         if self.pages == 1 {
@@ -92,7 +92,7 @@ impl PageFacts {
             self.pincount > 0
         }
     }
-    /// Estimate of whether more than one address space maps it (`folio_likely_mapped_shared`).
+    /// An estimate of whether more than one address space maps it (`folio_likely_mapped_shared`).
     #[inline]
     pub fn likely_mapped_shared(&self) -> bool {
         if self.pages == 1 || self.mapcount <= 1 {

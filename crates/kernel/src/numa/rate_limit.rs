@@ -6,25 +6,25 @@ use super::time::{after, Hz, Jiffies};
 use numalab_base::words;
 
 words! {
-    /// Use of the rate limit.
+    /// How the rate limit is used.
     pub enum RateLimit {
-        /// None (4.19 on).
+        /// No limit (4.19 on).
         Off = "off",
         /// Migrations are limited.
         Legacy = "legacy",
-        /// Migrations are limited, and a limited node is not scanned from (3.8; 3.13 scans on).
+        /// Migrations are limited, and a limited node is not scanned from (3.8; 3.13 scans it).
         LegacyAndMarking = "legacy_and_marking",
     }
 }
 
 /// Pages admitted per window (128 MiB).
 pub const LIMIT_PAGES: u64 = 32_768;
-/// Length of a window.
+/// Length of a window, ms.
 const WINDOW_MS: u32 = 100;
-/// How long after its window a full node counts as limited for marking.
+/// Time after its window during which a full node counts as limited for marking, ms.
 const MARKING_MS: u32 = 1000;
 
-/// State of one destination node.
+/// State of the limit for one destination node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeLimit {
     /// End of the window, jiffies.

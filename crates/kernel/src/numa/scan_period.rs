@@ -5,12 +5,12 @@ use super::period;
 use super::state::TaskId;
 
 impl NumaBalancing {
-    /// First period of a task as of now, ms (`task_scan_start`).
+    /// First scan period of a task as of now, ms.
     pub fn task_scan_start(&self, task: TaskId, rss_pages: u64) -> u32 {
         period::scan_start(&self.cfg, rss_pages, self.group_scale(task))
     }
 
-    /// Longest period of a task as of now, ms (`task_scan_max`).
+    /// Longest scan period of a task as of now, ms.
     pub fn task_scan_max(&self, task: TaskId, rss_pages: u64) -> u32 {
         period::scan_max(&self.cfg, rss_pages, self.group_scale(task))
     }

@@ -1,15 +1,15 @@
-//! What NUMA balancing remembers per address space, task, VMA and page (kernel-numa-balancing.md §2).
+//! What NUMA balancing keeps per address space, task, VMA and page (kernel-numa-balancing.md §2).
 
 use super::time::Jiffies;
 
-/// Dense index of a task.
+/// Index of a task.
 pub type TaskId = u32;
-/// Dense index of an address space.
+/// Index of an address space.
 pub type MmId = u32;
 
-/// Fault types: the "priv" index of every fault array.
+/// Type of a shared fault: the "priv" index of every fault array.
 pub const SHARED: usize = 0;
-/// See [`SHARED`].
+/// Type of a private fault.
 pub const PRIVATE: usize = 1;
 
 /// Averages of faults by the node of the memory.
@@ -33,35 +33,35 @@ pub enum FirstNid {
     /// No scan work has run yet.
     #[default]
     Unset,
-    /// Works ran on this node only.
+    /// Scan works ran on this node only.
     Node(usize),
-    /// A work ran on another node: scanning is on for good.
+    /// A scan work ran on another node, so scanning is on for good.
     Active,
 }
 
-/// Per address space.
+/// State of an address space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MmNuma {
-    /// Nobody of this mm may scan before this time, jiffies; 0 arms it at the first work.
+    /// No thread of this mm may scan before this time, jiffies. 0: the first work sets it.
     pub numa_next_scan: Jiffies,
     /// Address where the next scan resumes.
     pub numa_scan_offset: u64,
     /// Completed passes over the address space.
     pub numa_scan_seq: i32,
-    /// Users of the mm: its live threads.
+    /// Users of the mm, which are its live threads.
     pub users: u32,
     /// 3.8 only: when the period is next reset to its minimum, jiffies.
     pub numa_next_reset: Jiffies,
-    /// 3.8 only.
+    /// 3.8 only: whether the scanner may start.
     pub first_nid: FirstNid,
 }
 
-/// Per VMA (`numab_state`); absent until the scanner first visits the VMA.
+/// State of a VMA (`numab_state`), created when the scanner first visits the VMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VmaNuma {
-    /// No scan of the VMA before this time once the first pass is over, jiffies.
+    /// Time before which the VMA is not scanned once the first pass is over, jiffies.
     pub next_scan: Jiffies,
-    /// When the PID windows shift next, jiffies.
+    /// Time of the next shift of the PID windows, jiffies.
     pub pids_active_reset: Jiffies,
     /// Threads that faulted here, hashed to 64 bits: previous and current window.
     pub pids_active: [u64; 2],
@@ -69,7 +69,7 @@ pub struct VmaNuma {
     pub start_scan_seq: i32,
     /// Last pass that completed the VMA.
     pub prev_scan_seq: i32,
-    /// Scan visits so far (`rfc_*` filters).
+    /// Number of scan visits so far (`rfc_*` filters).
     pub scan_counter: u32,
 }
 
@@ -85,15 +85,15 @@ impl VmaNuma {
     pub fn record(&mut self, pid: u32) {
         self.pids_active[1] |= 1 << pid_bit(pid);
     }
-    /// Whether a thread (or one with the same bit) faulted in either window.
+    /// Whether a thread, or one with the same bit, faulted in either window.
     #[inline]
     pub fn accessed_by(&self, pid: u32) -> bool {
         (self.pids_active[0] | self.pids_active[1]) >> pid_bit(pid) & 1 == 1
     }
 }
 
-/// Who faulted last on a page: (cpu << 8) | (pid & 255), or unset. Slow-tier pages of memory tiering
-/// keep a scan time here instead.
+/// CPU and task of a page's last fault: (cpu << 8) | (pid & 255), or unset. With memory tiering, slow-tier pages keep a
+/// scan time here instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastCpupid(u32);
 
@@ -104,9 +104,9 @@ impl Default for LastCpupid {
 }
 
 impl LastCpupid {
-    /// Value of a page nobody has faulted on since it was allocated: all ones.
+    /// Value of a page without a fault since its allocation: all ones.
     pub const UNSET: Self = Self(u32::MAX);
-    /// The value a fault of `pid` on `cpu` leaves.
+    /// The value after a fault of `pid` on `cpu`.
     #[inline]
     pub fn new(cpu: usize, pid: u32) -> Self {
         Self((cpu as u32) << 8 | (pid & 255))
@@ -121,29 +121,29 @@ impl LastCpupid {
     pub fn raw(self) -> u32 {
         self.0
     }
-    /// Wholly unset.
+    /// Whether the whole value is unset.
     #[inline]
     pub fn is_unset(self) -> bool {
         self == Self::UNSET
     }
-    /// The PID part looks unset; true also for every pid that is 255 modulo 256.
+    /// Whether the PID part looks unset. It also does for every pid that is 255 modulo 256.
     #[inline]
     pub fn pid_unset(self) -> bool {
         self.0 & 255 == 255
     }
-    /// Whether the low 8 bits of a pid are those recorded.
+    /// Whether the low 8 bits of `pid` equal the recorded ones.
     #[inline]
     pub fn matches(self, pid: u32) -> bool {
         self.0 & 255 == pid & 255
     }
-    /// CPU part; not a CPU of the machine if the value is unset or a stale time.
+    /// The CPU part. It is not a CPU of the machine if the value is unset or a stale time.
     #[inline]
     pub fn cpu(self) -> usize {
         (self.0 >> 8) as usize
     }
 }
 
-/// Per task. What every tick looks at comes first, in one line of the cache.
+/// State of a task. Fields that every tick reads come first, in one cache line.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub struct TaskNuma {
@@ -151,7 +151,7 @@ pub struct TaskNuma {
     pub node_stamp: u64,
     /// Scan period, ms of runtime.
     pub numa_scan_period: u32,
-    /// Scan work is queued.
+    /// A scan work is queued.
     pub work_queued: bool,
     /// Set by [`exit`](super::NumaBalancing::exit); the slot may be reused by a later fork.
     pub exiting: bool,
@@ -165,9 +165,9 @@ pub struct TaskNuma {
     pub numa_preferred_nid: Option<usize>,
     /// Largest period, ms, as of the last placement.
     pub numa_scan_period_max: u32,
-    /// Group, an index into [`Groups`](super::Groups).
+    /// Group: an index into [`Groups`](super::Groups).
     pub numa_group: Option<u32>,
-    /// No placement before this time, jiffies.
+    /// Time before which the task is not placed, jiffies.
     pub numa_migrate_retry: Jiffies,
     /// The fault array, see [`fault_index`]; empty until the first recorded fault.
     pub faults: Vec<u64>,
@@ -175,9 +175,9 @@ pub struct TaskNuma {
     pub total_numa_faults: u64,
     /// Pages of remote, local and failed-migration faults since the last placement.
     pub numa_faults_locality: [u64; 3],
-    /// How many more migrations of pages with several users it passes over (3.13).
+    /// Number of further migrations of pages with several users that the task skips (3.13).
     pub numa_migrate_deferred: u32,
-    /// Pages this task's faults migrated.
+    /// Pages that this task's faults migrated.
     pub numa_pages_migrated: u64,
     /// Task clock of the last placement, ns; 0 before the first.
     pub last_task_numa_placement: u64,

@@ -1,6 +1,6 @@
 //! Jiffies: the kernel's tick counter and its conversions (kernel-numa-balancing.md §0).
 
-/// Tick counter; wraps, so it is compared only by [`before`] and [`after`].
+/// Tick counter. It wraps, so it is compared only by [`before`] and [`after`].
 pub type Jiffies = u64;
 
 /// Nanoseconds in a millisecond.
@@ -23,7 +23,7 @@ pub fn after(a: Jiffies, b: Jiffies) -> bool {
 pub struct Hz(u32);
 
 impl Hz {
-    /// A tick rate; `None` for 0 (a kernel without ticks has no jiffies) or above 10000.
+    /// A tick rate; `None` for 0, since a kernel without ticks has no jiffies, and above 10000.
     pub fn new(hz: u32) -> Option<Self> {
         (1..=10_000).contains(&hz).then_some(Self(hz))
     }
@@ -36,7 +36,7 @@ impl Hz {
     pub fn jiffies(self, ms: u32) -> Jiffies {
         (u64::from(ms) * u64::from(self.0)).div_ceil(1000)
     }
-    /// Jiffies to milliseconds, rounded down (`jiffies_to_msecs`; exact where HZ divides 1000).
+    /// Jiffies to milliseconds, rounded down (`jiffies_to_msecs`). Exact where HZ divides 1000.
     #[inline]
     pub fn msecs(self, jiffies: Jiffies) -> u64 {
         jiffies.wrapping_mul(1000) / u64::from(self.0)

@@ -1,7 +1,7 @@
 //! The machine as NUMA balancing sees it: nodes, CPUs, distances, topology class, tiers.
 //!
-//! Built once per run from the machine model; every index is dense. Class and weights follow
-//! kernel-numa-balancing.md §11.3: levels and the largest distance are taken between nodes with CPUs.
+//! It is built once per run from the machine model. Class and weights follow kernel-numa-balancing.md §11.3: levels and
+//! the largest distance are taken between nodes with CPUs.
 
 use numalab_base::node_mask::{NodeMask, MAX_NODES};
 use numalab_base::words;
@@ -14,16 +14,16 @@ pub const LOCAL_DISTANCE: u8 = 10;
 words! {
     /// How the nodes are connected (`sched_numa_topology_type`).
     pub enum TopologyKind {
-        /// At most one remote distance.
+        /// There is at most one remote distance.
         Direct = "direct",
-        /// Some node lies between the two farthest.
+        /// Some node lies between the two farthest nodes.
         GluelessMesh = "glueless_mesh",
-        /// No node lies between the two farthest.
+        /// No node lies between the two farthest nodes.
         Backplane = "backplane",
     }
 }
 
-/// Nodes, CPUs and distances of a machine, precomputed for the decisions of this module.
+/// Nodes, CPUs and distances of a machine, precomputed for NUMA balancing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumaTopology {
     nodes: usize,
@@ -39,14 +39,14 @@ pub struct NumaTopology {
     nearest_cpu_node: Vec<Option<usize>>,
 }
 
-/// What [`NumaTopology::from_parts`] needs to know of a node.
+/// A node, for [`NumaTopology::from_parts`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeParts {
-    /// Number of CPUs; CPU ids are dealt out in node order.
+    /// Number of CPUs. CPU numbers follow the order of nodes.
     pub cpus: usize,
     /// Whether it has memory.
     pub memory: bool,
-    /// Tier, 0 the fastest.
+    /// Memory tier; 0 is the fastest.
     pub tier: u8,
 }
 
@@ -73,8 +73,8 @@ impl NumaTopology {
         Ok(Self::build(cpu_node, node_cpus, distance, memory, top))
     }
 
-    /// A topology from its parts; `distance` is row after row. Runs take theirs from a machine; this is for the
-    /// vectors, whose topologies are no machines.
+    /// A topology from its parts; `distance` is row after row. Runs take theirs from a machine. The vectors of the
+    /// reference have topologies that are no machines.
     ///
     /// # Errors
     /// A distance table that is not square, or more than [`MAX_NODES`] nodes.
@@ -114,7 +114,7 @@ impl NumaTopology {
         let max_distance = levels.first().copied().unwrap_or(LOCAL_DISTANCE);
         let kind = classify(cpu_nodes, levels.len(), max_distance, at);
         let nearest = |n: usize| {
-            // Strictly smaller only, so that the lowest id wins a tie.
+            // Only a strictly smaller distance replaces the best, so the lowest number wins a tie.
             cpu_nodes.iter().fold(None, |best: Option<usize>, c| match best {
                 Some(b) if at(n, b) <= at(n, c) => Some(b),
                 _ => Some(c),
@@ -191,19 +191,19 @@ impl NumaTopology {
     pub fn max_distance(&self) -> u8 {
         self.max_distance
     }
-    /// Distinct distances between nodes with CPUs, largest first, the local one included.
+    /// Distinct distances between nodes with CPUs, largest first, including the local one.
     #[inline]
     pub fn levels(&self) -> &[u8] {
         &self.levels
     }
-    /// The node itself if it has CPUs, else the nearest that does (lowest id on ties).
+    /// The node itself if it has CPUs, else the nearest node that does. The lowest number wins a tie.
     #[inline]
     pub fn nearest_cpu_node(&self, node: usize) -> Option<usize> {
         self.nearest_cpu_node[node]
     }
 }
 
-/// Class of the topology (`init_numa_topology_type`): looks at the first pair at the largest distance only.
+/// Class of the topology (`init_numa_topology_type`). Only the first pair at the largest distance counts.
 fn classify(cpu_nodes: NodeMask, levels: usize, max: u8, at: impl Fn(usize, usize) -> u8) -> TopologyKind {
     if levels <= 2 {
         return TopologyKind::Direct;

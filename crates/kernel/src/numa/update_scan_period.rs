@@ -4,9 +4,9 @@ use super::balancing::NumaBalancing;
 use super::state::TaskId;
 
 impl NumaBalancing {
-    /// A task is being moved to another CPU (`update_scan_period`): a move between nodes may restart its scan period.
-    /// To be called for every move except those a [`TaskHost`](super::TaskHost) made as soon as it was told to.
-    /// Before 4.19 only task placement restarted periods (`task_numa_migrate`), so there this does nothing.
+    /// A task is being moved to another CPU: a move between nodes may restart its scan period. Call it for every move,
+    /// except those that a [`TaskHost`](super::TaskHost) made as soon as it was told to. Before 4.19 only task
+    /// placement restarts periods (`task_numa_migrate`), so there this does nothing.
     #[inline]
     pub fn update_scan_period(&mut self, task: TaskId, from_cpu: usize, to_cpu: usize, rss_pages: u64) {
         let (src, dst) = (self.topo.node_of(from_cpu), self.topo.node_of(to_cpu));

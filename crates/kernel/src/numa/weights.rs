@@ -1,4 +1,5 @@
-//! How much a task or its group belongs to a node, in thousandths of its faults (kernel-numa-balancing.md §11.3).
+//! Weights of nodes for a task or its group, in thousandths of their faults (kernel: `task_weight`, `group_weight`,
+//! kernel-numa-balancing.md §11.3).
 
 use super::balancing::NumaBalancing;
 use super::state::TaskId;
@@ -7,14 +8,14 @@ use super::topology::{TopologyKind, LOCAL_DISTANCE};
 /// Whose faults are weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The task's.
+    /// The faults of the task.
     Task,
-    /// Its group's.
+    /// The faults of its group.
     Group,
 }
 
 impl NumaBalancing {
-    /// Memory faults on a node, both types; 0 without an array or group.
+    /// Memory faults on a node, both types; 0 without an array or a group.
     pub fn faults_of(&self, whose: Whose, task: TaskId, nid: usize) -> u64 {
         let t = &self.tasks[task as usize];
         match whose {
@@ -23,8 +24,8 @@ impl NumaBalancing {
         }
     }
 
-    /// Weight of a node in thousandths (`task_weight`, `group_weight`): faults there and, on topologies with
-    /// several distances, near there; 0 without faults.
+    /// Weight of a node in thousandths: faults on it and, on topologies with several distances, on nodes near it. 0
+    /// without faults.
     pub fn weight(&self, whose: Whose, task: TaskId, nid: usize, dist: u8) -> u64 {
         let t = &self.tasks[task as usize];
         let total = match whose {
@@ -39,13 +40,13 @@ impl NumaBalancing {
         faults.wrapping_mul(1000) / total
     }
 
-    /// Weight the load balancer compares: the group's for a task in one, else the task's own.
+    /// The weight that the load balancer compares: the group's for a grouped task, else the task's own.
     pub fn locality_weight(&self, task: TaskId, nid: usize, dist: u8) -> u64 {
         let whose = if self.tasks[task as usize].numa_group.is_some() { Whose::Group } else { Whose::Task };
         self.weight(whose, task, nid, dist)
     }
 
-    /// Faults on nodes near `nid` (`score_nearby_nodes`).
+    /// Faults on nodes near `nid`, weighted by distance.
     fn score_nearby_nodes(&self, whose: Whose, task: TaskId, nid: usize, lim_dist: u8) -> u64 {
         let kind = self.topo.kind();
         if kind == TopologyKind::Direct {

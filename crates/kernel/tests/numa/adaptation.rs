@@ -52,7 +52,8 @@ fn a15_to_a17_model_of_3_13() {
 
 #[test]
 fn the_model_of_3_17_differs_from_3_13_by_its_threshold() {
-    // A17's tuple: 5 tenths local. At threshold 7 that shrinks: −2·100 scaled by ⌈10·500/1000⌉ = 5 tenths → −100.
+    // A17's tuple has 5 tenths local. At threshold 7 the period shrinks: −2·100 scaled by ⌈10·500/1000⌉ = 5 tenths →
+    // −100.
     let half_local = interval([1000, 500, 500, 0, 500, 500]);
     assert_eq!(adapt(PeriodModel::V317, &half_local).period, 900);
     // 9 tenths local: 3.13 grows by 6 slots, 3.17 by 2.
@@ -81,7 +82,8 @@ fn failed_migrations_do_not_matter_before_4_0() {
 
 #[test]
 fn the_model_of_4_0_divides_by_one_fault_more() {
-    // 6 slots of 100 less, scaled by the private share in tenths: 10 of 10, and with one fault more ⌈10·9/10⌉ = 9.
+    // The change is −6 slots of 100, scaled by the private share in tenths: 10 of 10, or with one fault more ⌈10·9/10⌉
+    // = 9.
     let private = interval([1000, 9, 1, 0, 0, 9]);
     assert_eq!(adapt(PeriodModel::V317, &private).period, 400);
     assert_eq!(adapt(PeriodModel::V40, &private).period, 460);

@@ -1,4 +1,4 @@
-//! I1 to I3 and the allowances of §14.5 and §16.
+//! I1 to I3, and the tolerated imbalances of §14.5 and §16.
 
 use numalab_kernel::numa::imbalance::{adjust, ImbalanceModel, PlacementLoad};
 use numalab_kernel::sched::domains::{Domains, Flags};
@@ -47,7 +47,7 @@ fn thresholds_through_history() {
 
 #[test]
 fn task_placement_by_model() {
-    // An imbalance of 2; the destination will run 4, the source 3; 20 CPUs per node, threshold 4.
+    // An imbalance of 2. The destination will run 4, the source 3; a node has 20 CPUs, and the threshold is 4.
     let load = PlacementLoad { imbalance: 2, dst_running: 4, src_running: 3, dst_weight: 20, imb_numa_nr: 4 };
     let rows = [
         (NoModel, None),
@@ -66,14 +66,14 @@ fn task_placement_by_model() {
     assert_eq!(ImbNumaNr4.placement(&PlacementLoad { imbalance: 3, ..load }), Some(3));
 }
 
-/// Moves to nodes of the kernel-scheduler.md §5.4: what is left of the imbalance; 0 permits the move at once.
+/// The imbalance left after a move to a node (kernel-scheduler.md §5.4); 0 permits the move at once.
 #[test]
 fn moves_to_idle_nodes() {
     let left = |model: ImbalanceModel, dst_running: u32, src_running: u32, dst_weight, imb_numa_nr| {
         let imbalance = dst_running.saturating_sub(src_running);
         model.placement(&PlacementLoad { imbalance, dst_running, src_running, dst_weight, imb_numa_nr }).unwrap()
     };
-    // Destination with 3 tasks after the move, source with 1, nodes of 16 CPUs.
+    // The destination has 3 tasks after the move, the source 1; nodes have 16 CPUs.
     let three = |model, imb| left(model, 3, 1, 16, imb);
     assert_eq!((three(Quarter, 0), three(QuarterDst, 0)), (0, 0), "3 is below a quarter of 16");
     assert_eq!((three(V3, 4), three(V3, 3)), (0, 2), "below the threshold, strictly");
@@ -91,7 +91,7 @@ fn moves_to_idle_nodes() {
 
 #[test]
 fn balancing_by_model() {
-    // Raw difference 5: halved 2 before the test until 5.18, after it since 6.0.
+    // A raw difference of 5: halved to 2 before the test up to 5.18, after it from 6.0 on.
     let s = PullSides { busiest_nr: 4, busiest_weight: 20, local_nr: 1, local_weight: 12, imb_numa_nr: 4 };
     let rows = [
         (Rule::None, 2),

@@ -10,12 +10,12 @@ use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, 
 
 pub const DEFAULT: EffectivePolicy = EffectivePolicy::DEFAULT;
 
-/// The site of a fault of task 0 on a CPU.
+/// A fault of task 0 on a CPU.
 pub fn at(cpu: usize) -> FaultSite {
     FaultSite { task: 0, cpu, now: 1000 }
 }
 
-/// A whole fault under the default policy with room everywhere; every wanted migration has this result.
+/// A whole fault under the default policy, with free memory everywhere. Every migration has the given result.
 pub fn fault(
     n: &mut NumaBalancing,
     host: &mut MockHost,
@@ -189,7 +189,7 @@ fn write_permission_after_a_migration_attempt() {
 }
 
 #[test]
-fn a_write_fault_forgets_who_faulted_on_small_pages_only() {
+fn a_write_fault_resets_the_last_cpupid_of_small_pages_only() {
     let mut n = system("6.12", 1000);
     for (page, unset) in [(PageFacts::private_anon(0), true), (PageFacts::private_anon_huge(0), false)] {
         let mut page = PageFacts { last: LastCpupid::new(1, 5), ..page };
@@ -202,8 +202,8 @@ fn a_write_fault_forgets_who_faulted_on_small_pages_only() {
 #[test]
 fn shared_faults_between_active_nodes_of_a_group_count_as_local() {
     let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
-    let mut stranger = PageFacts { last: LastCpupid::new(0, 77), ..PageFacts::private_anon(0) };
-    fault(&mut n, &mut host, at(2), &mut stranger, MigrateResult::Migrated);
+    let mut other_task = PageFacts { last: LastCpupid::new(0, 77), ..PageFacts::private_anon(0) };
+    fault(&mut n, &mut host, at(2), &mut other_task, MigrateResult::Migrated);
     let g = n.tasks[0].numa_group.unwrap();
     assert_eq!(n.tasks[0].numa_faults_locality, [1, 0, 0], "one active node: remote stays remote");
     let group = n.groups.get_mut(g);
@@ -214,7 +214,7 @@ fn shared_faults_between_active_nodes_of_a_group_count_as_local() {
     fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);
     assert_eq!(n.tasks[0].numa_faults_locality, [1, 1, 0]);
     assert_eq!(n.buffered(0, 1, SHARED).1, 2, "CPUBUF of the faulting node");
-    // Both nodes must be active, and more than one.
+    // Both nodes must be active, and there must be more than one active node.
     for (active_nodes, max, local) in [(2, 400, 0), (1, 100, 0), (2, 100, 1)] {
         let group = n.groups.get_mut(g);
         group.faults[4] = 200;
@@ -225,7 +225,7 @@ fn shared_faults_between_active_nodes_of_a_group_count_as_local() {
         assert_eq!(n.tasks[0].numa_faults_locality[1] - before, local, "{active_nodes} active, max {max}");
     }
     let locality = n.tasks[0].numa_faults_locality;
-    // Private faults are not concerned.
+    // Private faults are not affected.
     let mut own = PageFacts { last: LastCpupid::new(0, 1000), ..PageFacts::private_anon(0) };
     fault(&mut n, &mut host, at(2), &mut own, MigrateResult::Migrated);
     assert_eq!(n.tasks[0].numa_faults_locality, [locality[0] + 1, locality[1], locality[2]]);

@@ -11,8 +11,7 @@ use numalab_kernel::numa::{
 };
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, PageFacts};
 
-/// Runs a placement of task 0 by ending a pass and faulting once (locally, on node 0); the fault itself is recorded
-/// after it.
+/// Places task 0: ends a pass and takes one local fault on node 0, which is recorded after the placement.
 fn place(n: &mut NumaBalancing, host: &mut MockHost) {
     n.mms[0].numa_scan_seq += 1;
     let mut page = PageFacts::private_anon(0);
@@ -145,7 +144,7 @@ fn a_group_follows_its_members_cpu_averages() {
     host.domain = None;
     place(&mut n, &mut host);
     let group = n.groups.get(g);
-    // D3's 33553 and half of 101, rounded up; the group had 1000 from others.
+    // D3's 33553 and half of 101, rounded up. The group had 1000 from other tasks.
     assert_eq!(n.tasks[0].faults[fault_index(CPU, 2, 1, PRIVATE)], 33_604);
     assert_eq!(group.faults[fault_index(CPU, 2, 1, PRIVATE)], 34_604);
     assert_eq!((group.active_nodes, group.max_faults_cpu), (1, 34_604));
@@ -188,19 +187,21 @@ fn a_first_fault_in_the_pass_of_creation_places_nothing() {
     assert_eq!((n.tasks[0].numa_scan_period, n.tasks[0].last_task_numa_placement), (1000, 0));
 }
 
-/// Tasks 0..count, each running on its own CPU of two nodes, all in mm 0 except those listed, which have their own.
-fn crowd(count: u32, strangers: &[u32]) -> (NumaBalancing, MockHost) {
+/// Tasks 0..count, each running on its own CPU of two nodes. All are in mm 0, except `others`, which have their own
+/// mms.
+fn crowd(count: u32, others: &[u32]) -> (NumaBalancing, MockHost) {
     let mut n = NumaBalancing::new(config("6.12", 1000), direct(2, 8));
     let mut host = MockHost::new(16, count as usize);
     for id in 0..count {
-        let mm = if strangers.contains(&id) { 50 + id } else { 0 };
+        let mm = if others.contains(&id) { 50 + id } else { 0 };
         n.start(id, Some(mm), 1000 + id);
         host.run(id, id as usize);
     }
     (n, host)
 }
 
-/// `task` faults on a page on which `other` faulted last, both where they run. True if the fault counted as private.
+/// `task` faults on a page whose last fault was that of `other`, both where they run. Returns whether the fault counted
+/// as private.
 fn meet(n: &mut NumaBalancing, host: &mut MockHost, task: u32, other: u32, page: PageFacts) -> bool {
     let cpu = |t: u32| host.cpu[t as usize];
     let (here, there) = (cpu(task), cpu(other));
@@ -211,7 +212,7 @@ fn meet(n: &mut NumaBalancing, host: &mut MockHost, task: u32, other: u32, page:
     n.buffered(task, 0, PRIVATE).1 + n.buffered(task, 1, PRIVATE).1 > before
 }
 
-/// Makes one group of tasks: the first meets the second until it joins, the others follow.
+/// Makes one group of tasks: the first faults on pages of the second until it joins, and the others follow.
 fn unite(n: &mut NumaBalancing, host: &mut MockHost, tasks: &[u32]) -> u32 {
     let page = PageFacts::private_anon(0);
     if tasks.len() == 1 {
@@ -236,7 +237,7 @@ fn d8_the_smaller_group_joins() {
     let theirs = unite(&mut n, &mut host, &[1, 2, 3]);
     let mine = unite(&mut n, &mut host, &[0]);
     assert_eq!(n.groups.get(mine).nr_tasks, 1);
-    // Averages on both sides, in step with the groups' sums.
+    // Sets averages in the tasks and the same amounts in the groups' sums.
     for (task, g, first) in [(0, mine, 100), (1, theirs, 1000)] {
         let faults: Vec<u64> = (first..first + 8).collect();
         n.tasks[task].faults[..8].copy_from_slice(&faults);
@@ -271,20 +272,20 @@ fn d9_a_larger_group_does_not_join_a_smaller() {
 }
 
 #[test]
-fn d10_a_stranger_makes_the_fault_private() {
+fn d10_a_task_of_another_process_makes_the_fault_private() {
     let (mut n, mut host) = crowd(16, &[0]);
     let theirs = unite(&mut n, &mut host, &[1, 2, 3]);
     let private = meet(&mut n, &mut host, 0, 1, PageFacts::private_anon(0));
     assert!(private, "D10: priv 1");
     assert!(n.tasks[0].numa_group.is_some_and(|g| g != theirs), "D10: no join, but a group of its own was created");
-    // With the page mapped shared in a shared VMA the groups of two processes do join.
+    // If the page is mapped shared in a shared VMA, the groups of two processes join.
     let shared = PageFacts { shared_mapping: true, mapcount: 2, ..PageFacts::private_anon(0) };
     assert!(!meet(&mut n, &mut host, 0, 1, shared));
     assert_eq!(n.tasks[0].numa_group, Some(theirs));
 }
 
 #[test]
-fn strangers_count_as_shared_where_the_size_rules_forbid_a_join() {
+fn faults_count_as_shared_where_the_size_rules_forbid_a_join() {
     let (mut n, mut host) = crowd(16, &[4]);
     unite(&mut n, &mut host, &[0, 1, 2]);
     unite(&mut n, &mut host, &[4]);
@@ -304,10 +305,10 @@ fn on_a_tie_the_older_group_joins_the_younger_only() {
 }
 
 #[test]
-fn nobody_is_found_on_a_cpu_that_runs_someone_else() {
+fn no_group_is_joined_if_the_cpu_runs_another_task() {
     let (mut n, mut host) = crowd(16, &[]);
     unite(&mut n, &mut host, &[1, 2, 3]);
-    // Task 9 is in a large group, but its pid is not the one recorded.
+    // Task 9 is in a large group, but its pid is not the recorded one.
     unite(&mut n, &mut host, &[9, 10, 11]);
     host.running[1] = Some(9);
     assert!(!meet(&mut n, &mut host, 0, 1, PageFacts::private_anon(0)));
@@ -397,7 +398,7 @@ fn one_failure_doubles_every_later_period_in_6_1() {
         n.tasks[0].numa_scan_period = if release == "6.1" { 2000 } else { 1000 };
         n.tasks[0].numa_migrate_retry = 0;
         place(&mut n, &mut host);
-        // 6.12: one local private page since: +3 slots of 100.
+        // 6.12: one local private page since the last placement adds 3 slots of 100.
         assert_eq!(n.tasks[0].numa_scan_period, later, "{release}");
     }
 }
@@ -433,10 +434,11 @@ fn a_reused_slot_leaves_group_and_mm_first() {
     assert!(n.tasks[0].faults.is_empty() && n.tasks[0].numa_group.is_none() && !n.tasks[0].exiting);
 }
 
-/// 3.13 to 3.16: where the task's busiest node is not its group's, thousandths of both are added up.
+/// 3.13 to 3.16: if the task's busiest node is not its group's, the weights of both are added, in thousandths.
 #[test]
 fn before_3_17_a_tasks_own_faults_weigh_as_much_as_its_groups() {
-    // Own and group's pages on nodes 0 and 1 (after the decay of the pass), the preferred node before and since 3.17.
+    // The task's and the group's pages on nodes 0 and 1, after the decay of the pass; the preferred node before and
+    // since 3.17.
     let rows = [
         ("own 90 %, group's 60 %", [900, 100], [4_000, 6_000], 0, 1),
         ("own 60 %, group's 90 %", [600, 400], [1_000, 9_000], 1, 1),
@@ -453,7 +455,7 @@ fn before_3_17_a_tasks_own_faults_weigh_as_much_as_its_groups() {
             t.faults = vec![0; 16];
             t.total_numa_faults = 2 * (own[0] + own[1]);
             for node in 0..2 {
-                // The pass halves what the task has, in its own array and in the group's.
+                // The pass halves the task's faults, in its own array and in the group's.
                 t.faults[fault_index(MEM, 2, node, PRIVATE)] = 2 * own[node];
                 n.groups.get_mut(id).faults[fault_index(MEM, 2, node, PRIVATE)] = group[node] + own[node];
             }

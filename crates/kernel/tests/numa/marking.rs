@@ -11,7 +11,7 @@ fn mode(mode: u8) -> NumaConfig {
     s.resolve(1000).unwrap()
 }
 
-/// Node 0 fast with CPUs, node 1 slow without.
+/// Node 0 is fast and has CPUs; node 1 is slow and has none.
 pub fn tiers() -> NumaTopology {
     let fast = NodeParts { cpus: 2, memory: true, tier: 0 };
     let slow = NodeParts { cpus: 0, memory: true, tier: 1 };

@@ -12,7 +12,7 @@ use numalab_kernel::numa::topology::NodeParts;
 use numalab_kernel::numa::{fault::should_migrate::MigrationFacts, rules::MigrateRule};
 use numalab_kernel::numa::{FaultSite, LastCpupid, NumaBalancing, NumaTopology, PageFacts, TaskNuma};
 
-/// A task past its early life, preferring node 1, faulting on node 1 (CPUs 2, 3); the page is on node 0.
+/// A task past its early life that prefers node 1 and faults on node 1 (CPUs 2 and 3). The page is on node 0.
 fn settled() -> TaskNuma {
     TaskNuma { pid: 1000, numa_scan_seq: 5, numa_preferred_nid: Some(1), ..TaskNuma::default() }
 }
@@ -40,13 +40,13 @@ fn early_life_needs_only_a_private_page() {
     assert_eq!(now(&young, LastCpupid::new(0, 1000)), Ok(()), "own page, last seen on the other node");
     let homeless = TaskNuma { numa_scan_seq: 9, numa_preferred_nid: None, ..settled() };
     assert_eq!(now(&homeless, LastCpupid::new(0, 1000)), Ok(()), "without a preferred node at any age");
-    assert_eq!(now(&young, LastCpupid::new(0, 77)), Err(Denial::TwoStage), "a stranger's");
+    assert_eq!(now(&young, LastCpupid::new(0, 77)), Err(Denial::TwoStage), "another task's");
     assert_eq!(ask(MigrateRule::V315, &young, LastCpupid::new(0, 1000), None), Err(Denial::TwoStage), "before 4.20");
 }
 
 fn group(c_src: u64, c_dst: u64, m_src: u64, m_dst: u64) -> NumaGroup {
     let mut faults = vec![0; 8];
-    // Split over both types, since the sums count.
+    // The sums are split over both fault types, since only sums count.
     for (stat, node, sum) in [(CPU, 0, c_src), (CPU, 1, c_dst), (MEM, 0, m_src), (MEM, 1, m_dst)] {
         faults[fault_index(stat, 2, node, SHARED)] = sum / 2;
         faults[fault_index(stat, 2, node, PRIVATE)] = sum - sum / 2;
@@ -56,7 +56,7 @@ fn group(c_src: u64, c_dst: u64, m_src: u64, m_dst: u64) -> NumaGroup {
 
 #[test]
 fn m5_to_m8_groups() {
-    let stranger = LastCpupid::new(3, 77);
+    let other_task = LastCpupid::new(3, 77);
     let rows = [
         ("M5", group(100, 301, 0, 0), Ok(())),
         ("M6", group(100, 300, 10, 1000), Err(Denial::Group)),
@@ -65,9 +65,13 @@ fn m5_to_m8_groups() {
         ("M8", group(200, 300, 100, 100), Ok(())),
     ];
     for (id, g, expected) in rows {
-        assert_eq!(ask(MigrateRule::V420, &settled(), stranger, Some(&g)), expected, "{id}");
+        assert_eq!(ask(MigrateRule::V420, &settled(), other_task, Some(&g)), expected, "{id}");
     }
-    assert_eq!(ask(MigrateRule::V313, &settled(), stranger, Some(&group(300, 400, 100, 100))), Ok(()), "no groups yet");
+    assert_eq!(
+        ask(MigrateRule::V313, &settled(), other_task, Some(&group(300, 400, 100, 100))),
+        Ok(()),
+        "no groups yet"
+    );
 }
 
 #[test]
@@ -218,7 +222,8 @@ fn a_new_page_keeps_its_cpupid_across_migration() {
     assert_eq!((page.nid, page.last), (1, LastCpupid::new(2, 1000)));
 }
 
-/// 3.13, de1c9ce6f07f: sixteen migrations of pages with several users are passed over after one came from another node.
+/// 3.13, de1c9ce6f07f: after a page with several users came from another node, sixteen migrations of such pages are
+/// skipped.
 #[test]
 fn a_shared_page_from_elsewhere_defers_migrations_of_shared_pages() {
     let wants = |n: &mut NumaBalancing, last: LastCpupid| {

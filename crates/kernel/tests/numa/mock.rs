@@ -15,17 +15,17 @@ pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
 pub const PAGE: u64 = 4096;
 
-/// Resident pages of so many MiB.
+/// Number of resident pages of `mib` MiB.
 pub fn mib_pages(mib: u64) -> u64 {
     mib * 256
 }
 
-/// Settings of a release.
+/// The settings of a release.
 pub fn settings(release: &str) -> NumaSettings {
     registry::numa_settings(&registry::catalog_kernel(release).unwrap())
 }
 
-/// Configuration of a release.
+/// The configuration of a release.
 pub fn config(release: &str, hz: u32) -> NumaConfig {
     settings(release).resolve(hz).unwrap()
 }
@@ -37,7 +37,8 @@ pub fn direct(nodes: usize, cpus: usize) -> NumaTopology {
     NumaTopology::from_parts(&parts, &distance).unwrap()
 }
 
-/// 6.12 on two nodes of two CPUs, one task (pid 1000, tid 0) in one mm that is past its first arming.
+/// NUMA balancing of a release on two nodes of two CPUs, with one task (pid 1000, tid 0). Its mm is past the first
+/// arming.
 pub fn system(release: &str, hz: u32) -> NumaBalancing {
     let mut n = NumaBalancing::new(config(release, hz), direct(2, 2));
     n.start(0, Some(0), 1000);
@@ -46,15 +47,15 @@ pub fn system(release: &str, hz: u32) -> NumaBalancing {
 
 /// Content of a VMA.
 pub enum Content {
-    /// Every page is of this kind, unmarked.
+    /// All pages are of this kind and not marked.
     Unmarked(PageFacts),
     /// Every page is present and already PROT_NONE.
     AllMarked,
-    /// Page by page.
+    /// The pages as listed.
     Pages(Vec<MockPage>),
 }
 
-/// One page.
+/// A page of a mock VMA.
 #[derive(Clone, Copy)]
 pub struct MockPage {
     pub present: bool,
@@ -89,7 +90,7 @@ impl MockVma {
     }
 }
 
-/// An address space; remembers every mark call.
+/// An address space that remembers every call of `mark`.
 #[derive(Default)]
 pub struct MockSpace {
     pub vmas: Vec<MockVma>,
@@ -171,7 +172,7 @@ pub struct MockMemory {
 }
 
 impl MockMemory {
-    /// Plenty of free memory on two nodes.
+    /// Much free memory on two nodes.
     pub fn plenty() -> Self {
         let zone = ZoneFacts { populated: true, free_pages: 1 << 24, ..ZoneFacts::default() };
         Self { zones: vec![[zone]; 4], present: 1 << 25 }
@@ -187,7 +188,7 @@ impl NodeMemory for MockMemory {
     }
 }
 
-/// A scheduler without a clock of its own: everything is a table.
+/// A scheduler without a clock: its answers come from tables.
 #[derive(Clone)]
 pub struct MockHost {
     pub runtime_ns: Vec<u64>,
@@ -209,7 +210,7 @@ pub struct MockHost {
 }
 
 impl MockHost {
-    /// So many idle CPUs of capacity 1024 and so many tasks, all on CPU 0 but not running there.
+    /// `cpus` idle CPUs of capacity 1024, and `tasks` tasks that are all on CPU 0 and do not run.
     pub fn new(cpus: usize, tasks: usize) -> Self {
         Self {
             runtime_ns: vec![0; tasks],

@@ -59,7 +59,8 @@ fn f9_page_cache_page_mapped_once() {
     }
 }
 
-/// A work over a 977-page VMA (the reproducer's data segment) of which some pages are shared, and one VMA after it.
+/// A scan work over a VMA of 977 pages (the reproducer's data segment), of which some are shared, and over the next
+/// VMA.
 fn scan_data_segment(word: &str, shared: &[usize]) -> (NumaBalancing, MockSpace, ScanReport) {
     let mut s = settings("4.16");
     s.set("numa", "page_filter", word).unwrap();
@@ -77,7 +78,7 @@ fn scan_data_segment(word: &str, shared: &[usize]) -> (NumaBalancing, MockSpace,
 
 #[test]
 fn f8_the_first_shared_page_ends_the_vma() {
-    // The VMA after it has one page, marked and charged in either case.
+    // The next VMA has one page, which is marked and charged in either case.
     let (_, space, r) = scan_data_segment("cow_skip_vma", &[100, 101, 500]);
     assert_eq!((r.updates, r.pages_charged, r.pages_walked), (100 + 1, 101 + 1, 101 + 1), "F8");
     assert_eq!(space.calls.last().unwrap().0, 1, "F8: the scan goes on with the next VMA");

@@ -1,4 +1,4 @@
-//! §18: each pitfall with a test that the mistake would fail.
+//! §18: for each pitfall a test that fails if the mistake is made.
 
 use super::balance::imb_numa_nr;
 use super::faults::{at, fault, DEFAULT};
@@ -87,7 +87,7 @@ fn pitfall_04_rounding_by_or_and_factor_by_members() {
 #[test]
 fn pitfall_05_budget_by_length_if_anything_changed() {
     let mut n = system("6.12", 1000);
-    // 16 MiB with one present page, then a large VMA: the remaining budget sizes its first chunk.
+    // 16 MiB with one present page, then a large VMA: the remaining budget gives the length of its first chunk.
     let mut pages = vec![MockPage::absent(); 4096];
     pages[7] = MockPage::new(PageFacts::private_anon(0));
     let mut space =
@@ -116,7 +116,7 @@ fn pitfall_07_one_work_may_reset_twice() {
 #[test]
 fn pitfall_08_the_partial_rule_uses_the_stored_offset() {
     let (mut n, mut space) = three_vmas(0);
-    // During the walk the local position is beyond B and C, the stored offset still 0: both are inactive.
+    // During the walk the local position is beyond B and C while the stored offset is still 0: both VMAs are inactive.
     let inactive = n.reasons.skip[SkipReason::PidInactive as usize];
     work(&mut n, &mut space, 100_000);
     assert_eq!(n.reasons.skip[SkipReason::PidInactive as usize] - inactive, 2);
@@ -196,7 +196,7 @@ fn pitfall_14_pids_match_modulo_256() {
     assert!(LastCpupid::new(0, 255).pid_unset() && LastCpupid::new(0, 767).pid_unset());
     assert!(!LastCpupid::new(0, 255).is_unset(), "only the PID part");
     assert_ne!(pid_bit(1000), pid_bit(1256), "the VMA filter hashes the whole tid");
-    // A fault on a page with pid part 255 is shared (not wholly unset), although migration treats it as unset.
+    // A fault on a page with pid part 255 is shared, since the value is not wholly unset; migration treats it as unset.
     let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
     let mut page = PageFacts { last: LastCpupid::new(0, 511), ..PageFacts::private_anon(0) };
     fault(&mut n, &mut host, at(2), &mut page, MigrateResult::Migrated);
@@ -256,7 +256,7 @@ fn pitfall_17_one_is_sticky_and_cpu_sums_to_the_share() {
     assert_eq!(t.faults[fault_index(CPU, 2, 1, SHARED)], 45_827);
 }
 
-/// Period after a placement of an interval with these localities and one kind of faults, from 1000.
+/// The period after the placement of an interval with these localities and fault counts, from 1000.
 fn period_after(locality: [u64; 3], shared: u64, private: u64) -> u32 {
     let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
     n.tasks[0].faults = vec![0; 16];
@@ -308,7 +308,7 @@ fn pitfall_20_a_group_gets_the_joining_tasks_averages_only() {
     let g = n.tasks[1].numa_group.unwrap();
     assert_eq!(n.tasks[0].numa_group, Some(g));
     assert_eq!(n.groups.get(g).faults, [40, 0, 0, 0, 0, 0, 0, 0], "no buffered pages");
-    // Task 2 belongs to another process: contact with it turns private.
+    // Task 2 belongs to another process, so the fault counts as private.
     meet(&mut n, &mut host, 2, 0);
     assert_eq!((n.buffered(2, 0, SHARED).0, n.buffered(2, 0, PRIVATE).0), (0, 1));
 }
@@ -341,7 +341,7 @@ fn pitfall_24_stores_after_migration_unset_the_cpupid_reads_do_not() {
 
 #[test]
 fn pitfall_25_imb_numa_nr_counts_caches_below_the_node_level() {
-    // Two single-cache nodes of 64: computed on the NUMA domain (span 128, child 64) it would be L = 2.
+    // Two nodes of 64 CPUs with one cache each. Computed on the NUMA domain (span 128, child 64) it would be L = 2.
     assert_eq!(imb_numa_nr(&Shape::flat(2, 64, 1, 20)), [8]);
 }
 
@@ -363,7 +363,8 @@ fn pitfall_27_a_user_policy_switches_scanning_off() {
 
 #[test]
 fn shared_memory_without_a_policy_is_scanned_before_3_18_and_since_the_fix() {
-    // vma_policy_mof() took "no policy of the object" for "no migrate-on-fault" (fc3147245d19, mended in June 2026).
+    // vma_policy_mof() took an object without policy for one without migrate-on-fault (fc3147245d19, fixed in June
+    // 2026).
     for (release, scanned) in [("3.13", true), ("3.18", false), ("4.15", false), ("6.1", false), ("6.12", true)] {
         let mut n = system(release, 1000);
         let mut space = one_vma(MIB * 4);
@@ -375,7 +376,7 @@ fn shared_memory_without_a_policy_is_scanned_before_3_18_and_since_the_fix() {
 
 #[test]
 fn early_life_ends_with_the_fifth_pass_of_the_task() {
-    // §10 step 5 uses the task's copy of the counter, taken at placement, not the mm's.
+    // §10 step 5 reads the task's copy of the counter, taken at placement, not the mm's counter.
     let topo = direct(2, 2);
     let task = TaskNuma { pid: 1000, numa_scan_seq: 5, numa_preferred_nid: Some(1), ..TaskNuma::default() };
     let facts =
@@ -387,7 +388,7 @@ fn early_life_ends_with_the_fifth_pass_of_the_task() {
 
 #[test]
 fn swaps_leave_the_recorded_cpu_node_of_the_fault() {
-    // §17.1: a move takes effect before recording, but the recorded CPU node is the old one.
+    // §17.1: a move takes effect before the fault is recorded, but with the CPU node from before the move.
     let mut n = NumaBalancing::new(config("6.12", 1000), direct(2, 1));
     let mut host = MockHost::new(2, 1);
     n.start(0, Some(0), 1000);

@@ -31,7 +31,7 @@ fn node_types_are_strict() {
     let class = |nr_running, util, runnable| {
         NodeStats { nr_running, util, runnable, capacity: 112, weight: 4, ..NodeStats::default() }.numa_classify(112)
     };
-    // 100·112 = 112·100 and 112·112 > 100·100: neither overloaded by utilisation nor spare.
+    // 100·112 = 112·100 and 112·112 > 100·100: by utilisation neither overloaded nor with capacity to spare.
     assert_eq!(class(5, 100, 100), NodeType::FullyBusy);
     assert_eq!(class(5, 101, 100), NodeType::Overloaded);
     assert_eq!(class(5, 99, 100), NodeType::HasSpare);
@@ -76,7 +76,7 @@ pub struct Setup {
     pub host: MockHost,
 }
 
-/// Task 0 runs on CPU 0 and has these faults and preference; tasks 1.. follow with theirs on the given CPUs.
+/// Task 0 runs on CPU 0 with these faults and this preference. The other tasks run on the given CPUs.
 pub fn setup(topo: NumaTopology, release: &str, tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
     let cpus = topo.cpu_count();
     let mut n = NumaBalancing::new(config(release, 1000), topo);
@@ -91,7 +91,7 @@ pub fn setup(topo: NumaTopology, release: &str, tasks: &[(usize, &[u64], Option<
 }
 
 impl Setup {
-    /// Task 0 tries its placement, by a local fault; the log of what happened.
+    /// Takes a local fault, at which task 0 tries its placement. Returns the log of moves and swaps.
     pub fn place(&mut self) -> Vec<String> {
         let cpu = self.host.cpu[0];
         let site = FaultSite { task: 0, cpu, now: 10_000 };
@@ -102,7 +102,7 @@ impl Setup {
     fn placed(&self, what: Placement) -> u64 {
         self.n.reasons.placed[what as usize]
     }
-    /// Puts task 0 in a group of its own.
+    /// Puts `task` in a group of its own.
     fn group(mut self, task: u32) -> Self {
         let cpu = self.host.cpu[task as usize];
         self.n.tasks[task as usize].numa_migrate_retry = 1 << 40;
@@ -119,7 +119,7 @@ fn a_task_moves_to_an_idle_cpu_of_its_preferred_node() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
     assert_eq!(s.place(), ["move 0 2"]);
     assert_eq!(s.placed(Placement::Move), 1);
-    // The fault is recorded for the CPU on which it was taken, and the next try waits.
+    // The fault is recorded for the CPU on which it was taken, and the next try has to wait.
     assert_eq!(s.n.buffered(0, 0, 1).1, 1);
     assert_eq!(s.n.tasks[0].numa_migrate_retry, 10_062);
     assert!(s.place().is_empty());
@@ -136,7 +136,7 @@ fn idle_cores_come_first() {
     assert_eq!(s.place(), ["move 0 5"], "no idle core: the first idle CPU it may use");
 }
 
-/// numa_migrate_on (section 14.4, step 1, and section 14.3): one CPU is not given to two tasks.
+/// numa_migrate_on (sections 14.4, step 1, and 14.3): one CPU is not given to two tasks.
 #[test]
 fn a_cpu_that_another_task_is_about_to_take_is_left_alone() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
@@ -157,13 +157,13 @@ fn without_a_numa_domain_the_task_settles_where_it_is() {
 
 #[test]
 fn an_imbalance_beyond_the_allowance_prevents_a_move() {
-    // Nodes of four CPUs; two tasks on node 1 already, none else on node 0: 3 − 0 = 3 > 2.
+    // Nodes have four CPUs. Node 1 has two tasks, node 0 none but task 0: 3 − 0 = 3 > 2.
     let others: [(usize, &[u64], Option<usize>); 3] =
         [(0, &[100, 900], Some(1)), (4, &[0, 9], Some(1)), (5, &[0, 9], Some(1))];
     let mut s = setup(direct(2, 4), "6.12", &others);
     assert!(s.place().is_empty(), "has spare, so ungrouped tasks are not swapped either");
     assert_eq!(s.placed(Placement::Stick), 1);
-    // One task there: 2 − 0 = 2 is tolerated up to imb_numa_nr, not beyond.
+    // With one task on node 1, 2 − 0 = 2 is tolerated up to imb_numa_nr and not beyond.
     let mut s = setup(direct(2, 4), "6.12", &others[..2]);
     assert_eq!(s.place(), ["move 0 5"]);
     let mut s = setup(direct(2, 4), "6.12", &others[..2]);
@@ -173,7 +173,7 @@ fn an_imbalance_beyond_the_allowance_prevents_a_move() {
 
 #[test]
 fn loads_decide_where_the_model_counts_nothing() {
-    // Node 1 runs one task already, node 0 only task 0: the move would turn 1024/1024 into 0/2048.
+    // Node 1 runs one task, node 0 only task 0: the move would turn loads of 1024/1024 into 0/2048.
     let tasks: [(usize, &[u64], Option<usize>); 2] = [(0, &[100, 900], Some(1)), (4, &[0, 9], Some(1))];
     let mut s = setup(direct(2, 4), "4.20", &tasks);
     assert!(s.place().is_empty());
@@ -192,17 +192,17 @@ fn tasks_swap_if_both_gain_enough() {
     let mut s = two_busy("6.12", (&[900, 100], Some(0)));
     assert_eq!(s.place(), ["swap 0 1"]);
     assert_eq!((s.host.cpu[0], s.host.cpu[1], s.placed(Placement::Swap)), (1, 0, 1));
-    // The other would lose as much as this one gains: importance 800 − 800.
+    // The other task would lose as much as this one gains: importance 800 − 800.
     let mut s = two_busy("6.12", (&[100, 900], None));
     assert!(s.place().is_empty());
-    // A task without faults has weight 0: only this one's gain counts.
+    // A task without faults has weight 0, so only this task's gain counts.
     let mut s = two_busy("6.12", (&[0, 0], None));
     assert_eq!(s.place(), ["swap 0 1"]);
 }
 
 #[test]
 fn small_gains_do_not_swap_since_4_19() {
-    // Gain 20 thousandths.
+    // The gain is 20 thousandths.
     let tasks: [(usize, &[u64], Option<usize>); 2] = [(0, &[490, 510], Some(1)), (1, &[0, 0], None)];
     assert!(setup(direct(2, 1), "4.19", &tasks).place().is_empty());
     assert_eq!(setup(direct(2, 1), "4.18", &tasks).place(), ["swap 0 1"]);
@@ -220,7 +220,7 @@ fn swaps_respect_affinity_and_load() {
 
 #[test]
 fn no_swaps_between_ungrouped_tasks_where_cpus_are_spare_since_6_0() {
-    // Node 1: CPU 4 runs a task that wants node 0; CPUs 5.. are idle but forbidden to task 0.
+    // On node 1, CPU 4 runs a task that prefers node 0; the other CPUs are idle, but task 0 may not use them.
     let build = |release| {
         let mut s = setup(direct(2, 4), release, &[(0, &[100, 900], Some(1)), (4, &[900, 100], Some(0))]);
         s.host.forbidden = (5..8).map(|c| (0, c)).collect();
@@ -233,7 +233,7 @@ fn no_swaps_between_ungrouped_tasks_where_cpus_are_spare_since_6_0() {
 
 #[test]
 fn swap_partners_that_want_to_leave_are_preferred() {
-    // Two swap candidates: the first has the larger gain, the second wants to go to the source.
+    // Two candidates for a swap: the first has the larger gain, the second prefers the source node.
     let tasks: [(usize, &[u64], Option<usize>); 3] =
         [(0, &[100, 900], Some(2)), (1, &[900, 100], None), (2, &[550, 450], Some(0))];
     let parts = [1, 2].map(|cpus| numalab_kernel::numa::topology::NodeParts { cpus, memory: true, tier: 0 });
@@ -289,15 +289,16 @@ fn another_node_is_taken_if_the_preferred_one_is_full() {
 
 #[test]
 fn other_nodes_are_compared_at_the_distance_of_the_node_before() {
-    // Source node 0; preferred node 2 (other box) runs a pinned task; node 1 (same box) is worth more than node 0 on
-    // its own, but within the distance 40 of the node examined before both are one box: no gain, no swap.
+    // The source is node 0. Preferred node 2, in the other box, runs a pinned task. Node 1, in the same box, weighs
+    // more than node 0 alone. But within distance 40, that of the node examined before, both are one box: no gain and
+    // no swap.
     let tasks: [(usize, &[u64], Option<usize>); 4] =
         [(0, &[100, 300, 400, 0], Some(2)), (1, &[0; 4], None), (2, &[0; 4], None), (3, &[0; 4], None)];
     let mut s = setup(boxes(), "6.12", &tasks);
     s.host.forbidden = vec![(2, 0)];
     assert!(s.place().is_empty());
     assert_eq!(s.placed(Placement::Stick), 1);
-    // The same two tasks swap where node 1 is examined at its own distance of 20: it is worth 375, node 0 125.
+    // The same two tasks swap if node 1 is examined at its own distance of 20: it weighs 375, node 0 125.
     let tasks: [(usize, &[u64], Option<usize>); 4] =
         [(0, &[100, 300, 400, 0], Some(1)), (1, &[0; 4], None), (2, &[0; 4], None), (3, &[0; 4], None)];
     assert_eq!(setup(boxes(), "6.12", &tasks).place(), ["swap 0 1"]);
@@ -305,7 +306,8 @@ fn other_nodes_are_compared_at_the_distance_of_the_node_before() {
 
 #[test]
 fn queued_tasks_count_in_the_statistics() {
-    // One idle CPU, but two tasks queued behind the other: 3 ≥ 2 CPUs and heavy load, so loads decide against it.
+    // One CPU is idle, but two tasks wait behind the other one: 3 ≥ 2 CPUs and a heavy load, so loads decide against
+    // it.
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1)), (2, &[0, 9], Some(1))]);
     s.host.stats[2] = CpuStats { load: 3072, runnable: 3072, util: 2000, nr_running: 3, capacity: 1024 };
     assert!(s.place().is_empty());
@@ -315,7 +317,7 @@ fn queued_tasks_count_in_the_statistics() {
 fn searches_do_not_hinder_each_other() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
     s.place();
-    // Back and forth: each search finds its CPU unclaimed.
+    // The task moves back and forth: each search finds its CPU unclaimed.
     s.n.tasks[0].numa_preferred_nid = Some(0);
     s.n.tasks[0].numa_migrate_retry = 0;
     assert_eq!(s.place(), ["move 0 0"]);
@@ -343,7 +345,8 @@ fn the_3_8_kernel_places_no_tasks() {
 
 #[test]
 fn ungrouped_tasks_consider_nodes_they_would_lose_on() {
-    // Preferred node 1 is pinned full; node 2 is worth less than the source, but idle: taken with importance 0.
+    // Preferred node 1 is full of pinned tasks. Node 2 weighs less than the source but is idle, so it is taken with
+    // importance 0.
     let mut s = setup(direct(3, 1), "6.12", &[(0, &[200, 700, 100], Some(1)), (1, &[0, 9, 0], Some(1))]);
     s.host.forbidden = vec![(1, 0)];
     assert_eq!(s.place(), ["move 0 2"]);
@@ -355,25 +358,25 @@ fn spread_groups_look_at_other_nodes_even_if_the_preferred_one_has_room() {
         let mut s = setup(direct(3, 1), "6.12", &[(0, &[100, 500, 400], Some(1))]).group(0);
         let g = s.n.tasks[0].numa_group.unwrap();
         s.n.groups.get_mut(g).active_nodes = active_nodes;
-        // An idle CPU replaces any earlier best, so the last node with one wins.
+        // An idle CPU replaces any earlier best choice, so the last node with one wins.
         assert_eq!(s.place().last().unwrap(), &format!("move 0 {target}"), "{active_nodes} active nodes");
         assert_eq!(s.n.tasks[0].numa_preferred_nid, Some(target));
     }
 }
 
-/// task_numa_migrate() before 4.19 remembers env.dst_nid, the node examined last, and only for spread groups.
+/// task_numa_migrate() before 4.19 remembers env.dst_nid, the node examined last, and only for groups that span nodes.
 #[test]
 fn before_4_19_spread_groups_prefer_the_node_examined_last() {
     let build = |release, active_nodes, max_faults_cpu| {
-        // Node 1 has room, node 2 is worth less and runs a pinned task that loses nothing by staying.
+        // Node 1 has room. Node 2 weighs less and runs a pinned task that loses nothing by staying.
         let mut s = setup(direct(3, 1), release, &[(0, &[200, 700, 100], Some(1)), (2, &[0, 0, 9], Some(2))]).group(0);
         s.host.forbidden = vec![(1, 0)];
         let g = s.n.tasks[0].numa_group.unwrap();
         let group = s.n.groups.get_mut(g);
         (group.active_nodes, group.max_faults_cpu) = (active_nodes, max_faults_cpu);
-        // CPU faults on all nodes.
+        // The group has CPU faults on all nodes.
         group.faults[6..].fill(100);
-        // Worth more to the group, so that node 2 is examined.
+        // Node 2 weighs more for the group, so it is examined.
         group.faults[4] = 900;
         assert_eq!(s.place().last().unwrap(), "move 0 1", "{release}");
         s.n.tasks[0].numa_preferred_nid
@@ -396,11 +399,12 @@ fn a_swap_is_a_cross_node_move_for_both() {
     let mut s = two_busy("6.12", (&[900, 100], None));
     (s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period) = (7777, 7777);
     assert_eq!(s.place(), ["swap 0 1"]);
-    // Both are in their first pass, so both periods restart (250 at 1 GiB).
+    // Both tasks are in their first pass, so both periods restart (250 at 1 GiB).
     assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[1].numa_scan_period), (250, 250));
 }
 
-/// task_numa_migrate() before 4.19: the period of the searching task restarts once a CPU is found, moved or not.
+/// task_numa_migrate() before 4.19: the period of the searching task restarts once a CPU is found, whether it moves or
+/// not.
 #[test]
 fn before_4_19_only_the_searching_task_restarts_its_period() {
     let mut s = two_busy("4.18", (&[900, 100], None));
@@ -414,8 +418,8 @@ fn before_4_19_only_the_searching_task_restarts_its_period() {
     assert_eq!(s.n.tasks[0].numa_scan_period, 250);
 }
 
-/// A kernel that weighs loads instead of counting tasks, as 5.7 does where no CPU is spare, and searches as 5.7; two
-/// nodes of two CPUs, task 0 on CPU 0.
+/// A kernel that compares loads instead of counting tasks, as 5.7 does where no CPU is spare, and searches as 5.7. Two
+/// nodes of two CPUs; task 0 is on CPU 0.
 fn weighing(tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
     let mut s = setup(direct(2, 2), "4.20", tasks);
     s.n.cfg.switches.bias_by_preference = true;
@@ -425,7 +429,7 @@ fn weighing(tasks: &[(usize, &[u64], Option<usize>)]) -> Setup {
 /// task_numa_compare() before 5.7: no preferences, no early end, moves by select_idle_sibling().
 #[test]
 fn before_5_7_preferences_do_not_bias_the_search() {
-    // As in `a_partner_that_gets_home_is_not_given_up_...`: there task 1 is taken for its preference.
+    // As in `a_partner_that_gets_home_is_not_given_up_...`, where task 1 is taken for its preference.
     let tasks: [(usize, &[u64], Option<usize>); 3] =
         [(0, &[100, 900], Some(1)), (2, &[550, 450], Some(0)), (3, &[900, 100], None)];
     let build = |release| {
@@ -435,11 +439,11 @@ fn before_5_7_preferences_do_not_bias_the_search() {
     };
     assert_eq!(build("4.20"), ["swap 0 2"]);
     assert_eq!(build("5.7"), ["swap 0 1"]);
-    // The search goes on behind the task itself and behind the first partner that gets home.
+    // The search goes on after the task itself and after the first partner that gets to its preferred node.
     let tasks: [(usize, &[u64], Option<usize>); 4] =
         [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[550, 450], Some(0)), (3, &[900, 100], Some(0))];
     assert_eq!(setup(direct(2, 2), "4.20", &tasks).place(), ["swap 0 3"]);
-    // A move's CPU is found by select_idle_sibling(), not among the node's idle cores.
+    // select_idle_sibling() finds the CPU of a move, not the search for the node's idle cores.
     let mut s = setup(direct(2, 4), "4.20", &[(0, &[100, 900], Some(1))]);
     s.host.idle_sibling = Some(5);
     assert_eq!(s.place(), ["move 0 5"]);
@@ -452,14 +456,14 @@ fn an_idle_cpu_is_taken_without_any_gain() {
 
 #[test]
 fn a_move_to_an_idle_cpu_ends_the_search() {
-    // Node 0 runs two tasks, node 1 one, which would be a better swap than the move.
+    // Node 0 runs two tasks. Node 1 runs one, with which a swap would gain more than the move.
     let mut s = weighing(&[(0, &[100, 900], Some(1)), (1, &[9, 0], None), (3, &[900, 100], Some(0))]);
     assert_eq!(s.place(), ["move 0 2"]);
 }
 
 #[test]
-fn a_move_beats_a_swap_with_somebody_who_would_lose() {
-    // Node 1 has one CPU, busy with a task that belongs there; loads (4096 against 1024) call for a move.
+fn a_move_beats_a_swap_with_a_task_that_would_lose() {
+    // Node 1 has one CPU, busy with a task that prefers node 1. Loads (4096 against 1024) call for a move.
     let parts = [2, 1].map(|cpus| numalab_kernel::numa::topology::NodeParts { cpus, memory: true, tier: 0 });
     let topo = NumaTopology::from_parts(&parts, &[10, 20, 20, 10]).unwrap();
     let mut s = setup(topo, "4.20", &[(0, &[100, 900], Some(1)), (2, &[100, 900], Some(1))]);
@@ -469,7 +473,7 @@ fn a_move_beats_a_swap_with_somebody_who_would_lose() {
 
 #[test]
 fn a_partner_that_gets_home_is_not_given_up_for_a_larger_gain() {
-    // Loads (4096 against 2048) allow a move, so the search goes on after the first swap candidate.
+    // Loads (4096 against 2048) allow a move, so the search goes on after the first candidate for a swap.
     let tasks: [(usize, &[u64], Option<usize>); 3] =
         [(0, &[100, 900], Some(1)), (2, &[550, 450], Some(0)), (3, &[900, 100], None)];
     let mut s = weighing(&tasks);
@@ -480,7 +484,7 @@ fn a_partner_that_gets_home_is_not_given_up_for_a_larger_gain() {
 
 #[test]
 fn the_search_ends_at_the_first_partner_that_gets_home() {
-    // No moves here (all CPUs busy alike); both want to node 0, the second with more gain.
+    // No moves, since all CPUs are equally busy. Both candidates prefer node 0; the second has the larger gain.
     let tasks: [(usize, &[u64], Option<usize>); 4] =
         [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[550, 450], Some(0)), (3, &[900, 100], Some(0))];
     assert_eq!(setup(direct(2, 2), "6.12", &tasks).place(), ["swap 0 2"]);
@@ -488,7 +492,7 @@ fn the_search_ends_at_the_first_partner_that_gets_home() {
 
 #[test]
 fn swaps_inside_a_group_need_a_sixteenth_more() {
-    // Gain 30: enough for ungrouped tasks, 30 − 1 is not for members of one group.
+    // A gain of 30 is enough for ungrouped tasks. 30 − 1 is not enough for members of one group.
     let tasks: [(usize, &[u64], Option<usize>); 2] = [(0, &[485, 515], Some(1)), (1, &[0, 0], None)];
     assert_eq!(setup(direct(2, 1), "6.12", &tasks).place(), ["swap 0 1"]);
     let mut s = setup(direct(2, 1), "6.12", &tasks).group(0);
@@ -498,7 +502,7 @@ fn swaps_inside_a_group_need_a_sixteenth_more() {
 
 #[test]
 fn members_of_different_groups_are_compared_by_group() {
-    // As tasks both would gain; the other's group belongs where it is.
+    // As tasks both would gain, but the other task's group should stay where it is.
     let tasks: [(usize, &[u64], Option<usize>); 2] = [(0, &[100, 900], Some(1)), (1, &[900, 100], None)];
     let build = |group_faults: [u64; 8]| {
         let mut s = setup(direct(2, 1), "6.12", &tasks).group(0).group(1);
@@ -519,7 +523,7 @@ fn a_better_choice_leaves_nothing_claimed() {
         [(0, &[100, 900], Some(1)), (1, &[9, 0], None), (2, &[900, 100], None), (3, &[550, 450], Some(0))];
     let mut s = setup(direct(2, 2), "6.12", &tasks);
     assert_eq!(s.place(), ["swap 0 3"], "CPU 2 was claimed first, then CPU 3");
-    // Everybody back; now only the task on CPU 2 is worth a swap.
+    // All tasks are back, and only the task on CPU 2 is worth a swap.
     s.host.run(0, 0);
     s.host.run(3, 3);
     set_faults(&mut s.n, 3, &[0, 9]);
@@ -534,12 +538,12 @@ fn an_exiting_task_counts_as_none() {
     s.host.stats[2] = CpuStats { capacity: 1024, ..CpuStats::default() };
     s.host.stats[3] = s.host.stats[2];
     s.n.exit(1);
-    assert_eq!(s.place(), ["move 0 2"], "CPU 2 still runs it, but there is nobody to swap with");
+    assert_eq!(s.place(), ["move 0 2"], "CPU 2 still runs it, but there is no task to swap with");
 }
 
 #[test]
 fn a_member_of_the_own_group_is_passed_over_not_the_end() {
-    // Node 1 has spare CPUs that task 0 may not use; CPU 4 runs a member of its group, CPU 5 somebody to swap with.
+    // Node 1 has spare CPUs that task 0 may not use. CPU 4 runs a member of its group, CPU 5 a task to swap with.
     let tasks: [(usize, &[u64], Option<usize>); 3] =
         [(0, &[100, 900], Some(1)), (4, &[900, 100], Some(0)), (5, &[900, 100], Some(0))];
     let mut s = setup(direct(2, 4), "6.12", &tasks).group(0);
@@ -560,8 +564,8 @@ fn a_swap_as_good_as_a_move_is_a_swap() {
 
 #[test]
 fn an_idle_best_cpu_is_kept_over_a_busy_one() {
-    // The preferred node 1 has an idle CPU (2). Node 2 is busy with a task that belongs there, but loads would allow
-    // a move; being busy, its CPU does not replace the idle one.
+    // Preferred node 1 has an idle CPU (2). Node 2 is busy with a task that prefers node 2, but loads would allow a
+    // move. Its busy CPU does not replace the idle one.
     let parts = [2, 1, 1].map(|cpus| numalab_kernel::numa::topology::NodeParts { cpus, memory: true, tier: 0 });
     let topo = NumaTopology::from_parts(&parts, &[10, 20, 20, 20, 10, 20, 20, 20, 10]).unwrap();
     let mut s = setup(topo, "6.12", &[(0, &[100, 500, 400], Some(1)), (3, &[0, 0, 9], Some(2))]).group(0);
@@ -581,12 +585,13 @@ fn before_4_19_a_placement_starts_the_move_itself() {
         s.n.mms[0].numa_scan_seq = 1;
         assert_eq!(s.place(), log, "{release}");
     }
-    // A placement due in both: 4.18 adapts the period before the search restarts it, 4.19 after.
+    // A placement is due in both. 4.18 adapts the period before the search restarts it, 4.19 after.
     let mut s = setup(direct(2, 2), "4.18", &[(0, &[100, 900], Some(1))]);
     s.n.mms[0].numa_scan_seq = 1;
     s.n.tasks[0].numa_scan_period = 1000;
     assert_eq!(s.place().last().unwrap(), "move 0 2");
-    // Nothing local or shared: doubled; then restarted at the 250 ms of 1 GiB, and the retry time is that of now.
+    // No local or shared fault doubles the period. Then it restarts at the 250 ms of 1 GiB, and the retry time is that
+    // of now.
     assert_eq!((s.n.tasks[0].numa_scan_period, s.n.tasks[0].numa_migrate_retry), (250, 10_125));
 }
 

@@ -1,12 +1,12 @@
-//! The search for a CPU before 4.19: `numa_has_capacity`, and what `task_numa_compare` made of loads.
+//! The search for a CPU before 4.19: `numa_has_capacity`, and how `task_numa_compare` uses loads.
 
 use super::mock::direct;
 use super::placement::{setup, Setup};
 use numalab_kernel::numa::placement::node_stats::NodeStats;
 use numalab_kernel::numa::rules::SearchModel;
 
-/// Two nodes of two CPUs. Task 0, of load 100, wants from CPU 0 to node 1, where task 1 runs on CPU 2 with the same load
-/// and CPU 3 is idle; what has run on CPU 1 has left a load of 900.
+/// Two nodes of two CPUs. Task 0, of load 100, is on CPU 0 and prefers node 1. There task 1 runs on CPU 2 with the same
+/// load, and CPU 3 is idle. A past task has left a load of 900 on CPU 1.
 fn light(release: &str, other: &[u64]) -> Setup {
     let mut s = setup(direct(2, 2), release, &[(0, &[100, 900], Some(1)), (2, other, Some(1))]);
     s.host.load = vec![100, 100];
@@ -29,7 +29,7 @@ fn from_4_2_to_4_18_only_nodes_with_less_load_are_searched() {
         (s.host.load[0], s.host.stats[0].load) = (load, load);
         s.place()
     };
-    // The other node has a load of 1024. Half of the domain's 17 % is allowed for: 948·108 is less, 949·108 more.
+    // The other node has a load of 1024. Half of the domain's 17 % is tolerated: 948·108 is less, 949·108 is more.
     for (release, swaps) in [("4.1", true), ("4.4", false), ("4.18", false), ("4.19", true)] {
         assert_eq!(!build(release, 948).is_empty(), swaps, "{release}");
         assert_eq!(build(release, 949), ["swap 0 1"], "{release}");
@@ -58,7 +58,7 @@ fn before_4_19_tasks_that_have_their_cpus_to_themselves_swap_whatever_their_load
         s.host.forbidden = vec![(2, 0)];
         s.host.load = vec![1024, 200, 700];
         (s.host.stats[2].load, s.host.stats[3].load) = (200, 700);
-        // As many tasks on both nodes.
+        // Both nodes have as many tasks.
         s.host.stats[1].nr_running = 1;
         s
     };
@@ -82,7 +82,7 @@ fn before_4_19_a_move_instead_of_a_swap_goes_to_the_busy_cpu_itself() {
 }
 
 #[test]
-fn before_4_19_nobody_claims_a_cpu() {
+fn before_4_19_searches_claim_no_cpu() {
     let build = |release| {
         let mut s = light(release, &[0, 9]);
         s.host.forbidden = vec![(1, 0)];
@@ -95,7 +95,7 @@ fn before_4_19_nobody_claims_a_cpu() {
 
 #[test]
 fn the_3_13_kernel_wants_loads_to_be_close_after_a_move() {
-    // 3.17 asks only that they be no farther apart than before.
+    // 3.17 only asks that loads be no farther apart than before.
     let alone = |release| setup(direct(2, 2), release, &[(0, &[100, 900], Some(1))]).place();
     assert!(alone("3.13").is_empty());
     assert_eq!(alone("3.17"), ["move 0 2"]);
@@ -105,7 +105,7 @@ fn the_3_13_kernel_wants_loads_to_be_close_after_a_move() {
         (s.host.stats[0].load, s.host.stats[1].load, s.host.stats[2].load) = (100, blocked, 900);
         s.place()
     };
-    // Per capacity: 625 and 450, the task's 100 as it is. 3.13 takes the last of equal CPUs.
+    // Loads per capacity are 625 and 450; the task's 100 is not scaled. 3.13 takes the last of equal CPUs.
     assert_eq!(build(1150), ["move 0 3"]);
     assert!(build(1000).is_empty(), "550 and 450 would be 450 and 550, more than 8 % apart");
 }

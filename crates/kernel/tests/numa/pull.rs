@@ -1,4 +1,4 @@
-//! §14.6: what the load balancer asks.
+//! §14.6: the load balancer's questions to NUMA balancing.
 
 use super::mock::{config, direct, mib_pages, system};
 use super::topology::set_faults;
@@ -19,7 +19,7 @@ fn task(preferred: Option<usize>, faults: &[u64]) -> NumaBalancing {
     n
 }
 
-/// From node 0 to node 1.
+/// A pull from node 0 to node 1.
 const PULL: NodePull = NodePull { src: 0, dst: 1, distance: 20, nr: 2, nr_preferred: 2, idle: CpuIdleType::NewlyIdle };
 
 fn verdict(n: &NumaBalancing, pull: &NodePull) -> i32 {
@@ -49,7 +49,7 @@ fn opinions_on_a_pull() {
     assert_eq!(verdict(&n, &PULL), NO_OPINION, "key off");
 }
 
-/// Regular, remote, all, in the kernel's order.
+/// The classes regular, remote and all, in the kernel's order.
 #[test]
 fn queue_classes() {
     assert_eq!(fbq_classify(3, 2, 2), 0, "has tasks without a preferred node");
@@ -58,7 +58,7 @@ fn queue_classes() {
     assert_eq!(fbq_classify(0, 0, 0), 2);
 }
 
-/// Period after a move from node 0 to node 1.
+/// The period after a move from node 0 to node 1.
 fn after_move(release: &str, seq: i32, preferred: Option<usize>) -> u32 {
     let mut n = system(release, 1000);
     set_faults(&mut n, 0, &[1, 1]);

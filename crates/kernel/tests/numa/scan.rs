@@ -5,7 +5,7 @@ use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::scan::{ScanEnd, ScanReport};
 use numalab_kernel::numa::{NumaBalancing, PageFacts, ScanArgs, VmaNuma};
 
-/// A work that passes the gate, on node 1 (the pages are on node 0).
+/// A scan work that passes the gate, on node 1; the pages are on node 0.
 fn work(n: &mut NumaBalancing, space: &mut MockSpace) -> ScanReport {
     let now = n.mms[0].numa_next_scan.max(100_000);
     n.mms[0].numa_next_scan = now;
@@ -85,7 +85,7 @@ fn s6_a_small_vma_completes_and_ends_the_pass() {
     assert_eq!((n.mms[0].numa_scan_offset, n.mms[0].numa_scan_seq), (0, 1), "S6");
 }
 
-/// S7 and S8: three old VMAs, the thread active in one of them, pass 6.
+/// S7 and S8: three old VMAs in pass 6; the thread is active in VMA `active`.
 pub fn three_vmas(active: usize) -> (NumaBalancing, MockSpace) {
     let mut n = system("6.12", 1000);
     n.mms[0].numa_scan_seq = 6;
@@ -158,7 +158,7 @@ fn a_held_lock_consumes_the_period() {
     assert_eq!((report.end, n.mms[0].numa_next_scan, n.tasks[0].node_stamp), (ScanEnd::Locked, 750, 8_000_000));
     n.scan_done(0, &report, 1_000_000);
     assert_eq!(n.tasks[0].node_stamp, 8_000_000, "works that stop early skip the overhead rule");
-    // Old kernels wait for the lock instead.
+    // 4.4 waits for the lock instead.
     let mut old = system("4.4", 250);
     old.mms[0].numa_next_scan = 500;
     assert_eq!(old.task_numa_work(0, args, &mut space).end, ScanEnd::Walked);
@@ -222,7 +222,7 @@ fn balancenuma_of_3_8() {
     assert_eq!((n.tasks[0].numa_scan_period, n.mms[0].numa_next_reset), (100, 121_003));
 }
 
-/// A system of a release with a budget of 1 MiB.
+/// NUMA balancing of a release with a budget of 1 MiB.
 fn with_1_mib(release: &str) -> NumaBalancing {
     let mut s = settings(release);
     s.scan.scan_size_mb = 1;
@@ -231,7 +231,7 @@ fn with_1_mib(release: &str) -> NumaBalancing {
     n
 }
 
-/// A VMA of 32 MiB with the pages named.
+/// A VMA of 32 MiB with the pages for which `present` holds.
 fn sparse(present: impl Fn(usize) -> bool) -> MockSpace {
     let page = MockPage::new(PageFacts::private_anon(0));
     let pages = (0..8192).map(|i| if present(i) { page } else { MockPage::absent() }).collect();
@@ -249,7 +249,7 @@ fn what_old_kernels_charge() {
     };
     assert_eq!(charged("3.8"), (1, 512, 256, 256));
     assert_eq!((charged("3.13"), charged("4.4")), ((1, 512, 256, 512), (1, 512, 256, 512)));
-    // Nothing to mark: 4.4 stops after 8 budgets of 1 MiB (4 chunks of 2 MiB), kernels before walk to the end.
+    // With nothing to mark, 4.4 stops after 8 budgets of 1 MiB (4 chunks of 2 MiB). Kernels before walk to the end.
     let walked = |release| work(&mut with_1_mib(release), &mut sparse(|_| false)).pages_walked;
     assert_eq!((walked("3.13"), walked("4.1"), walked("4.4")), (8192, 8192, 2048));
 }
@@ -284,7 +284,7 @@ fn a_pass_ends_behind_its_walk() {
     assert_eq!(n.mms[0].numa_scan_seq, 0, "faults on these marks come in the pass that made them");
     n.task_numa_work_end(0, &report);
     assert_eq!((n.mms[0].numa_scan_seq, n.mms[0].numa_scan_offset), (1, 0));
-    // A walk that runs out of budget ends nothing.
+    // A walk whose budget is used up ends no pass.
     let mut n = system("6.12", 1000);
     let mut space = MockSpace::of(vec![MockVma::anon(0x4000_0000, GIB)]);
     n.mms[0].numa_next_scan = 100_000;

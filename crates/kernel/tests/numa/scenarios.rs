@@ -9,7 +9,7 @@ use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, 
 const MS: u64 = 1_000_000;
 const BASE: u64 = 0x4000_0000;
 
-/// E1: task 1 (pid 1001) of mm 1, pinned to CPU 2 (node 1), all its memory on node 0.
+/// E1: task 1 (pid 1001) of mm 1 is pinned to CPU 2 (node 1), and all its memory is on node 0.
 struct Pinned {
     n: NumaBalancing,
     host: MockHost,
@@ -37,7 +37,7 @@ impl Pinned {
         Self { n, host: MockHost::new(4, 2), space, works: Vec::new() }
     }
 
-    /// Ticks of 1 ms; runtime is wall time, scanning costs nothing, all memory is touched between ticks.
+    /// Ticks every 1 ms. Runtime is wall time, scanning costs nothing, and all memory is touched between ticks.
     fn run(&mut self, from: u64, to: u64) {
         for t in from..=to {
             self.host.runtime_ns[1] = t * MS;
@@ -142,7 +142,7 @@ impl SharedPage {
         host.run(1, 2);
         Self { n, host, page: PageFacts::private_anon(0), stores }
     }
-    /// A fault and, for a store, the write fault it leads to. Node of the page and last cpupid afterwards.
+    /// A fault and, for a store, the write fault that follows. Returns the page's node and last cpupid afterwards.
     fn touch(&mut self, at: FaultSite) -> (usize, LastCpupid) {
         let (_, outcome) = fault(&mut self.n, &mut self.host, at, &mut self.page, MigrateResult::Migrated);
         if outcome.write_dropped && self.stores {
@@ -158,7 +158,7 @@ impl SharedPage {
     }
 }
 
-/// The course of E2; with `migration_drops_write` off, also that of stores.
+/// The course of E2. With `migration_drops_write` off, that of stores is the same.
 fn reads_of_two_threads(stores: bool, change: &[(&str, &str)]) {
     let (from_a, from_b) = (LastCpupid::new(0, 1000), LastCpupid::new(2, 1001));
     let mut s = SharedPage::new(stores, change);
@@ -194,7 +194,7 @@ fn e2_with_local_faults_updating_the_cpupid() {
 fn e3_adaptation_over_three_passes() {
     let mut n = system("6.12", 1000);
     let mut host = MockHost::new(4, 1);
-    // Read-only entries form no groups: the task stays alone. CPU 0 is on node 0; pages of node 0 are local.
+    // Read-only entries form no groups, so the task stays alone. CPU 0 is on node 0; pages of node 0 are local.
     let page = |nid, private, pages| {
         let last = LastCpupid::new(0, if private { 1000 } else { 77 });
         PageFacts { pages, last, writable: false, ..PageFacts::private_anon(nid) }
@@ -211,7 +211,7 @@ fn e3_adaptation_over_three_passes() {
     let not = MigrateResult::NotTried;
     // 100 shared + 900 private, 900 local / 100 remote.
     assert_eq!(pass(&mut n, 0, &[(0, false, 100), (0, true, 800), (1, true, 100)], not), 1000);
-    // 800 shared + 200 private, 300 local / 700 remote; its first fault places the first pass.
+    // 800 shared + 200 private, 300 local / 700 remote. Its first fault places the first pass.
     assert_eq!(pass(&mut n, 1, &[(0, false, 300), (1, false, 500), (1, true, 200)], not), 1200, "E3 pass 1");
     // 50 failed migrations of remote private pages.
     assert_eq!(pass(&mut n, 2, &[(1, true, 50)], MigrateResult::Failed), 720, "E3 pass 2");

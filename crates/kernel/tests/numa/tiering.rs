@@ -17,7 +17,7 @@ fn config(mode: u8, change: impl Fn(&mut numalab_kernel::numa::NumaSettings)) ->
     s.resolve(1000).unwrap()
 }
 
-/// Threshold after one adjustment with so many candidates since the last.
+/// The threshold after one adjustment, with `candidates` since the last one.
 fn adjusted(threshold_ms: u32, candidates: u64) -> u32 {
     let mut node = NodePromotion { threshold_ms, candidates, ..NodePromotion::default() };
     node.adjust(60_001, 60_000, 100 * 256, 1000);
@@ -43,7 +43,7 @@ fn r2_candidates_against_the_rate() {
     assert_eq!(early.threshold_ms, 0, "only after more than a period");
 }
 
-/// A slow node full of pages and a top node without much space.
+/// A slow node full of pages, and a top node with little free space.
 fn tight() -> MockMemory {
     let zone =
         ZoneFacts { populated: true, free_pages: 100_000, high_wmark: 1000, promo_wmark: 1200, lowmem_reserve: 0 };
@@ -56,7 +56,7 @@ fn promotion(cfg: NumaConfig) -> NumaBalancing {
     n
 }
 
-/// Whether a page stamped at 5000 ms and touched at `now` is promoted.
+/// Whether a page that was stamped at 5000 ms and touched at `now` is promoted.
 fn promoted(n: &mut NumaBalancing, now: u64, memory: &MockMemory) -> bool {
     let stamp = access_time(&n.cfg, 5000);
     let mut page = PageFacts { last: stamp, ..PageFacts::private_anon(1) };
@@ -107,7 +107,7 @@ fn hint_latency_wraps_with_the_field() {
     let mut page = PageFacts { last: LastCpupid::from_raw((1 << 21) - 10), ..PageFacts::private_anon(1) };
     assert_eq!(hint_latency_ms(&cfg, &mut page, 20), 30, "21 bits at 8192 CPUs");
     assert_eq!(page.last.raw(), 20, "the stored time becomes now");
-    // 8 CPUs leave 11 bits: units of 2 ms.
+    // 8 CPUs leave 11 bits, so times are stored in units of 2 ms.
     let small = config(2, |s| s.scan.max_cpus = 8);
     let mut page = PageFacts { last: access_time(&small, 1001), ..PageFacts::private_anon(1) };
     assert_eq!(page.last.raw(), 500);

@@ -6,7 +6,7 @@ use numalab_kernel::numa::topology::{NodeParts, TopologyKind};
 use numalab_kernel::numa::weights::Whose;
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 
-/// One CPU per node, distances given row by row.
+/// One CPU per node; distances are given row by row.
 pub fn topo(distance: &[&[u8]]) -> NumaTopology {
     let parts = vec![NodeParts { cpus: 1, memory: true, tier: 0 }; distance.len()];
     NumaTopology::from_parts(&parts, &distance.concat()).unwrap()
@@ -90,7 +90,7 @@ fn near_faults_on_a_backplane_depend_on_the_distance_compared() {
     assert_eq!(n.weight(Whose::Task, 0, 0, 20), 250, "the node alone at distance 20");
 }
 
-/// The preferred node a placement gives a task of a group with these faults, on a topology of 4 nodes.
+/// The preferred node that a placement gives a grouped task with these faults, on a topology of 4 nodes.
 fn preferred(topo: NumaTopology, faults: [u64; 4]) -> Option<usize> {
     use super::faults::fault;
     use super::mock::MockHost;
@@ -114,9 +114,9 @@ fn preferred(topo: NumaTopology, faults: [u64; 4]) -> Option<usize> {
 #[test]
 fn preferred_node_of_groups_by_class() {
     assert_eq!(preferred(direct(4, 1), [10, 40, 30, 30]), Some(1));
-    // Ring: node 2 has least of its own, but both neighbours: 20 + (50+50)·10/21 > 50 + 20·10/21.
+    // Ring: node 2 has fewest faults itself, but both neighbours count: 20 + (50+50)·10/21 > 50 + 20·10/21.
     assert_eq!(preferred(ring(), [0, 50, 20, 50]), Some(2));
-    // Boxes: the second box has more in sum although node 0 has most; within it node 3 wins.
+    // Boxes: the second box has the larger sum although node 0 has most; in that box node 3 wins.
     assert_eq!(preferred(boxes(), [60, 0, 50, 55]), Some(3));
 }
 
@@ -125,7 +125,7 @@ fn memory_only_nodes_beyond_the_largest_distance_do_not_count_as_near() {
     let cpu = NodeParts { cpus: 1, memory: true, tier: 0 };
     let mut parts = vec![cpu; 4];
     parts.push(NodeParts { cpus: 0, memory: true, tier: 0 });
-    // The ring, with a memory-only node at 40 from all.
+    // The ring, with a memory-only node at 40 from all others.
     let rows: [[u8; 5]; 5] =
         [[10, 21, 31, 21, 40], [21, 10, 21, 31, 40], [31, 21, 10, 21, 40], [21, 31, 21, 10, 40], [40, 40, 40, 40, 10]];
     let topo = NumaTopology::from_parts(&parts, &rows.concat()).unwrap();

@@ -11,7 +11,7 @@ fn args(now: u64) -> ScanArgs {
     ScanArgs { now, this_node: 1, rss_pages: mib_pages(1024) }
 }
 
-/// A new process: forked at time 0 by a single-threaded parent.
+/// A new process that a single-threaded parent forked at time 0.
 fn forked(hz: u32) -> NumaBalancing {
     let mut n = system("6.12", hz);
     n.fork(0, 1, CloneKind::Process(1), 1001, 0, mib_pages(1024));
@@ -49,7 +49,7 @@ fn before_4_4_a_stamp_ahead_of_the_runtime_triggers_at_every_tick() {
         assert!(n.task_tick_numa(0, 1001 * MS, 1001, mib_pages(1024)));
         n.task_numa_work(0, args(1001), &mut MockSpace::of(vec![MockVma::anon(0x4000_0000, 16 * MIB)]));
         assert_eq!(n.tasks[0].node_stamp, 1002 * MS, "a period and two ticks");
-        // The gate is closed until 1251 ms; the stamp tells whether the trigger passed.
+        // The gate is closed until 1251 ms; the stamp shows whether the trigger passed.
         assert_eq!(n.trigger_due(0, 1001 * MS + 1), again, "{release}");
         assert!(!n.task_tick_numa(0, 1001 * MS + 1, 1002, mib_pages(1024)));
         assert_eq!(n.tasks[0].node_stamp == 1252 * MS, again, "{release}");
@@ -83,7 +83,7 @@ fn threads_were_not_spread_before_4_18() {
     assert_eq!(n.tasks[1].node_stamp, 0);
 }
 
-/// Interval until the next placement try, after one fault that places the task.
+/// Time until the next placement try, after one fault that places the task.
 fn retry_interval(release: &str, hz: u32, period: u32) -> u64 {
     let mut n = NumaBalancing::new(config(release, hz), direct(2, 2));
     n.start(0, Some(0), 1000);
@@ -152,7 +152,7 @@ fn fork_of_a_single_threaded_parent_resets_its_own_pass_counter() {
     assert_eq!(n.tasks[1].numa_preferred_nid, None, "a process starts without a preferred node");
 }
 
-/// 70ce3ea9aa4e, 6.0: before, dup_task_struct() leaves the parent's value in every clone.
+/// 70ce3ea9aa4e, 6.0. Before, dup_task_struct() leaves the parent's value in every clone.
 #[test]
 fn clones_inherited_the_retry_time_before_6_0() {
     for (release, retry) in [("5.18", 4711), ("6.0", 0)] {

@@ -80,7 +80,7 @@ fn scan(n: &mut NumaBalancing, space: &mut MockSpace, now: u64) {
 fn v9_window_shifts_strictly_after_five_seconds() {
     let mut n = system("6.12", 1000);
     let mut space = MockSpace::of(vec![MockVma::anon(START, MIB)]);
-    // The kernel's jiffies are not 0 when a process starts; the vector's t = 0 is this time.
+    // The kernel's jiffies are not 0 when a process starts. The vector's t = 0 is this time.
     let t = 100_000;
     scan(&mut n, &mut space, t);
     let v = space.vmas[0].state.unwrap();
@@ -100,7 +100,7 @@ fn v10_one_shift_per_visit() {
     let mut space = MockSpace::of(vec![MockVma::anon(START, MIB)]);
     let t = 100_000;
     scan(&mut n, &mut space, t);
-    // A VMA that passes the filter, so that each work visits it once.
+    // A VMA that passes the filter, so each work visits it once.
     *space.vmas[0].state.as_mut().unwrap() =
         VmaNuma { pids_active: [0, 4], start_scan_seq: 100, ..space.vmas[0].state.unwrap() };
     scan(&mut n, &mut space, t + 20_000);
@@ -118,7 +118,7 @@ fn a_forced_retry_is_a_second_visit() {
     let mut space = MockSpace::of(vec![MockVma::anon(START, MIB)]);
     space.vmas[0].state = Some(VmaNuma { pids_active: [0, 4], pids_active_reset: 1000, ..state(0, 5) });
     scan(&mut n, &mut space, 100_000);
-    // Denied, then forced: two visits long after the due time shift twice.
+    // Denied, then forced: two visits long after the due time shift the windows twice.
     assert_eq!(space.vmas[0].state.unwrap().pids_active_reset, 9000);
     assert_eq!(space.vmas[0].state.unwrap().pids_active, [0, 0]);
     assert_eq!(space.calls.len(), 1);
@@ -165,7 +165,7 @@ fn allows(filter: VmaFilter, mib: u64, visits: u32) -> bool {
 
 #[test]
 fn a_budget_on_6_12_replaces_only_the_free_passes() {
-    // 1024 MiB: three visits whoever comes, 6.12's own rules after that; two free passes never.
+    // 1024 MiB: the first three visits pass for any thread, then 6.12's own rules apply; two free passes never do.
     let verdict = |visits, seq, prev, scan_offset, tid| {
         let mut v = VmaNuma { scan_counter: visits, ..state(seq, prev) };
         v.record(1000);
@@ -210,8 +210,8 @@ fn v13_owners_use_the_allowance_up_too() {
     };
     assert!(visit(&mut n, &mut space, 0) && visit(&mut n, &mut space, 0), "V13: two visits by the owner");
     assert_eq!(space.vmas[0].state.unwrap().scan_counter, 2);
-    assert!(visit(&mut n, &mut space, 1), "V13: a stranger, 2 < 3");
-    assert!(!visit(&mut n, &mut space, 1), "V13: a stranger, 3 < 3 is false");
+    assert!(visit(&mut n, &mut space, 1), "V13: another thread, 2 < 3");
+    assert!(!visit(&mut n, &mut space, 1), "V13: another thread, 3 < 3 is false");
     assert!(visit(&mut n, &mut space, 0), "the owner always may");
 }
 
@@ -256,7 +256,7 @@ fn v16_completed_vmas_move_the_offset() {
     }
     space.vmas[0].state.as_mut().unwrap().record(1000);
     scan(&mut n, &mut space, 10_000);
-    // The second VMA is inactive, so the walk is repeated from the stored offset: the first is not met again.
+    // The second VMA is inactive, so the walk is repeated from the stored offset, which is after the first VMA.
     assert_eq!(space.calls, [(1, 2 * START, 2 * START + MIB)], "V16: completed, not scanned");
     assert_eq!(n.reasons.skip[SkipReason::SeqCompleted as usize], 1, "V16: offset := end of the first");
     assert_eq!(n.reasons.skip[SkipReason::PidInactive as usize], 1);
@@ -270,7 +270,7 @@ fn window_shifts_only_for_admitted_vmas_in_6_4() {
         let mut space = MockSpace::of(vec![MockVma::anon(START, MIB)]);
         space.vmas[0].state = Some(VmaNuma { pids_active: [0, 2], pids_active_reset: 9000, ..state(0, 5) });
         scan(&mut n, &mut space, 10_000);
-        // A stranger's bit in the current window, due time past.
+        // Another thread's bit is in the current window, and the due time is past.
         assert_eq!(space.vmas[0].state.unwrap().pids_active == [2, 0], shifted, "{release}");
     }
 }

@@ -7,11 +7,11 @@ use super::tunables::AutoNumaTunables;
 /// All state of AutoNUMA in a run, by dense task, address space and node.
 #[derive(Clone, Debug)]
 pub struct AutoNuma {
-    /// Knobs.
+    /// Tunables.
     pub knobs: AutoNumaTunables,
-    /// Threads.
+    /// Statistics of threads.
     pub tasks: Vec<TaskStats>,
-    /// Processes.
+    /// Statistics of processes.
     pub mms: Vec<MmStats>,
     /// Migration windows by destination node.
     pub windows: Vec<MigrateWindow>,
@@ -19,7 +19,7 @@ pub struct AutoNuma {
 }
 
 impl AutoNuma {
-    /// Nothing known yet, for `nodes` nodes and `mms` address spaces.
+    /// A state without data, for `nodes` nodes and `mms` address spaces.
     pub fn new(knobs: AutoNumaTunables, nodes: usize, mms: usize) -> Self {
         Self {
             knobs,
@@ -29,8 +29,8 @@ impl AutoNuma {
             nodes,
         }
     }
-    /// A task is created, by `parent` if it is a thread or forked: the selected node is inherited, counters start at
-    /// zero (unless `child_inheritance`). Tasks are created in the order of their numbers.
+    /// Creates a task. A thread or forked task has a `parent`, from which it inherits the selected node. Counters start
+    /// at zero unless `child_inheritance` is set. Tasks are created in the order of their numbers.
     pub fn fork(&mut self, parent: Option<u32>) {
         let mut child = TaskStats::new(self.nodes);
         if let Some(parent) = parent.map(|p| &self.tasks[p as usize]) {

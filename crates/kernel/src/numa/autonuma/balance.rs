@@ -1,9 +1,9 @@
-//! The scheduler hook: pick a better node for the running task and exchange it with a task that runs there
+//! The scheduler hook: it selects a node for the running task and exchanges it with a task that runs there
 //! (designs-2012.md section 1.7).
 //!
-//! Threads of one process are compared by their own weights, threads of different processes by their processes' weights.
-//! Both the gain of this task and its lead over the other must be positive, so that the same pair cannot go back on the
-//! same data. There is no threshold and no hysteresis.
+//! Threads of one process are compared by their own weights, threads of different processes by their processes'
+//! weights. Both the gain of this task and its lead over the other must be positive, so the same pair cannot be
+//! exchanged back on the same data. There is no threshold and no hysteresis.
 
 use super::auto_numa::AutoNuma;
 use super::stats::heaviest;
@@ -14,43 +14,43 @@ pub trait BalanceHost {
     fn cpus(&self) -> usize;
     /// Node of a CPU.
     fn node_of(&self, cpu: usize) -> usize;
-    /// Task running on a CPU; `None` if it is idle, runs a kernel thread, or has an exchange pending.
+    /// Task that runs on a CPU; `None` if the CPU is idle, runs a kernel thread, or has an exchange pending.
     fn running(&self, cpu: usize) -> Option<u32>;
     /// Address space of a task.
     fn mm_of(&self, task: u32) -> u32;
-    /// Whether a task may use a CPU.
+    /// Whether a task may run on a CPU.
     fn allowed(&self, task: u32, cpu: usize) -> bool;
 }
 
 /// Outcome of the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// No statistics yet: the task's own node is selected.
+    /// There are no statistics yet, and the task's own node is selected.
     NoData,
-    /// The task's and its process's busiest node are where it runs: nothing was looked at.
+    /// The busiest nodes of the task and of its process are the node it runs on. No CPU was examined.
     Converged,
-    /// CPUs were looked at and none was better.
+    /// CPUs were examined and none was better.
     Stay,
-    /// The task exchanges places with the one running on a CPU.
+    /// The task is exchanged with the task that runs on a CPU.
     Exchange {
         /// The CPU.
         cpu: usize,
-        /// What runs there.
+        /// The task that runs there.
         other: u32,
     },
 }
 
-/// `w_nid - w_this` and `w_nid - w_other` of the reference.
+/// The differences `w_nid - w_this` and `w_nid - w_other` of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diffs {
-    /// What the task gains.
+    /// Gain of the task.
     pub this: i64,
-    /// How much more it wants the node than the other task does.
+    /// Lead of the task over the other one.
     pub other: i64,
 }
 
 impl Diffs {
-    /// Score of a candidate; `None` if it is none.
+    /// Score of the exchange; `None` if it is not a candidate.
     pub fn score(self) -> Option<i64> {
         (self.this > 0 && self.other > 0).then_some(self.this + self.other)
     }
@@ -62,7 +62,7 @@ impl AutoNuma {
         mms.0 == mms.1 || !self.knobs.process_weights
     }
     /// Whether there is data to compare `other` by: its own inside a process, its process's across processes. A thread
-    /// without a fault of its own, such as a new one, stands for its process.
+    /// without a fault of its own, such as a new one, counts as its process.
     fn has_data(&self, other: u32, mms: (u32, u32)) -> bool {
         let total = if self.by_task(mms) { self.tasks[other as usize].total } else { self.mms[mms.1 as usize].total };
         total > 0
@@ -78,7 +78,8 @@ impl AutoNuma {
         };
         Diffs { this: w_nid as i64 - w_this as i64, other: w_nid as i64 - w_other as i64 }
     }
-    /// Runs the hook for `task` on `cpu`, sets its selected node, and returns what to do and how many CPUs were examined.
+    /// Runs the hook for `task` on `cpu` and sets its selected node. Returns what to do and how many CPUs were
+    /// examined.
     pub fn balance<H: BalanceHost>(&mut self, task: u32, cpu: usize, host: &H) -> (Choice, u32) {
         let here = host.node_of(cpu);
         let mm = host.mm_of(task);
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use crate::numa::autonuma::{AutoNumaTunables, MmStats};
 
-    /// Two nodes of two CPUs; task i runs on CPU i unless told otherwise.
+    /// Two nodes of two CPUs. Task i runs on CPU i unless a test changes that.
     struct Box2 {
         running: Vec<Option<u32>>,
         mm: Vec<u32>,
@@ -148,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Tasks with these counters, processes with those.
+    /// Tasks and processes with the given counters.
     fn state(tasks: &[[u64; 2]], mms: &[[u64; 2]]) -> AutoNuma {
         let mut a = AutoNuma::new(AutoNumaTunables::default(), 2, mms.len());
         for t in tasks {
@@ -181,14 +182,14 @@ mod tests {
     fn section_1_7_step_2_converged_examines_nobody() {
         let mut a = state(&[[9, 1], [1, 9], [9, 1], [9, 1]], &[[6, 4]]);
         assert_eq!(a.balance(0, 0, &box2([0; 4])), (Choice::Converged, 0));
-        // Both the task's and the process's busiest node must be here.
+        // The busiest node of the process must be this one too.
         let mut b = state(&[[9, 1], [1, 9], [9, 1], [9, 1]], &[[4, 6]]);
         assert_eq!(b.balance(0, 0, &box2([0; 4])), (Choice::Stay, 2));
     }
 
     #[test]
     fn section_1_7_step_2_compares_thousandths() {
-        // Ten pages more on node 1 are no difference in thousandths, and the first node wins.
+        // Ten more pages on node 1 make no difference in thousandths, and the first node wins.
         let mut a = state(&[[50_040, 50_050], [1, 9], [9, 1], [9, 1]], &[[6, 4]]);
         a.tasks[0].total = 101_000;
         assert_eq!(a.balance(0, 0, &box2([0; 4])), (Choice::Converged, 0));
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn section_1_7_step_3_threads_of_a_process_by_their_own_weights() {
-        // Task 0 wants node 1; task 2 there wants node 0, task 3 is at home.
+        // Task 0 prefers node 1. Task 2, which runs there, prefers node 0; task 3 is on its busiest node.
         let mut a = state(&[[100, 900], [500, 500], [900, 100], [100, 900]], &[[5, 5]]);
         let (choice, examined) = a.balance(0, 0, &box2([0; 4]));
         assert_eq!((choice, examined), (Choice::Exchange { cpu: 2, other: 2 }, 2));
@@ -205,12 +206,12 @@ mod tests {
 
     #[test]
     fn section_1_7_step_3_tasks_of_different_processes_by_process_weights() {
-        // By threads 0 would go to node 1, by processes it is process 1 whose memory is there.
+        // By threads task 0 goes to node 1; by processes it is process 1 that has its memory there.
         let mut a = state(&[[1, 9], [1, 9], [9, 1], [9, 1]], &[[800, 200], [200, 800]]);
         assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Stay);
         a.knobs.process_weights = false;
         assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Exchange { cpu: 2, other: 2 });
-        // A task of the process with its memory on node 1 that runs on node 0 goes there.
+        // A task on node 0 goes to node 1, where its process has its memory.
         let mut b = state(&[[1, 9], [1, 9], [9, 1], [9, 1]], &[[200, 800], [800, 200]]);
         assert_eq!(b.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Exchange { cpu: 2, other: 2 });
     }
@@ -246,12 +247,12 @@ mod tests {
 
     #[test]
     fn a_thread_without_faults_is_compared_by_its_process() {
-        // Tasks 2 and 3 of process 1, whose memory is on node 0, have just begun on node 1.
+        // Tasks 2 and 3 of process 1, whose memory is on node 0, have just started on node 1.
         let mut a = state(&[[1, 9], [1, 9], [0, 0], [0, 0]], &[[200, 800], [800, 200]]);
         assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Exchange { cpu: 2, other: 2 });
         a.knobs.process_weights = false;
         assert_eq!(a.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Stay, "by its own weights there is nothing");
-        // A process that the daemon has not walked yet says nothing of its threads.
+        // A process that the daemon has not walked yet has no data on its threads.
         let mut b = state(&[[1, 9], [1, 9], [9, 0], [9, 0]], &[[200, 800], [0, 0]]);
         assert_eq!(b.balance(0, 0, &box2([0, 0, 1, 1])).0, Choice::Stay);
     }

@@ -1,20 +1,20 @@
-//! The hinting fault's decision: last node and first fault (designs-2012.md section 1.4, step 4).
+//! What a hinting fault decides: last node and first fault (designs-2012.md section 1.4, step 4).
 
 use super::auto_numa::AutoNuma;
 
 /// What a fault decides about a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is on this node already.
+    /// The page is on this node already.
     Here,
-    /// Try to move it to this node.
+    /// The page should move to this node.
     Migrate,
     /// The last fault came from another node.
     Filtered,
 }
 
-/// Filter on the node of the last fault (`None`: the page has had none): returns whether the page may move, and the
-/// value to remember.
+/// Filters by the node of the last fault (`None`: the page has had no fault). Returns whether the page may move, and
+/// the node to remember.
 #[inline]
 pub fn filter(last: Option<u32>, here: u32, allow_first: bool) -> (bool, u32) {
     match last {
@@ -24,7 +24,8 @@ pub fn filter(last: Option<u32>, here: u32, allow_first: bool) -> (bool, u32) {
 }
 
 impl AutoNuma {
-    /// A page on `page_node`, last faulted from `last`, is touched from `here`; returns the verdict and the new last node.
+    /// Decides on a page on `page_node`, whose last fault came from `last`, at a fault from `here`. Returns the verdict
+    /// and the new last node.
     #[inline]
     pub fn decide(&self, last: Option<u32>, page_node: usize, here: usize) -> (Verdict, u32) {
         let (pass, new) = filter(last, here as u32, self.knobs.migrate_allow_first_fault);
@@ -35,12 +36,12 @@ impl AutoNuma {
         };
         (verdict, new)
     }
-    /// Pages of `mm` that now lie on `node` were touched by `task`.
+    /// Records that `task` touched pages of `mm` that are now on `node`.
     pub fn account(&mut self, task: u32, mm: u32, node: usize, pages: u64) {
         let pass = self.mms[mm as usize].pass;
         self.tasks[task as usize].record(pass, node, pages);
     }
-    /// May `pages` pages move into `node` now? Charged even if the move fails afterwards.
+    /// Whether `pages` pages may move into `node` now. They are charged even if the move fails afterwards.
     pub fn admit(&mut self, node: usize, now_ms: u64, pages: u32) -> bool {
         let k = &self.knobs;
         self.windows[node].admit(now_ms, pages, k.migrate_sleep_millisecs, k.pages_to_migrate)

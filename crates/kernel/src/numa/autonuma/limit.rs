@@ -1,6 +1,6 @@
 //! Rate limit of migrations into a node (designs-2012.md section 1.5).
 
-/// Window of one destination node.
+/// Rate window of one destination node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MigrateWindow {
     began_ms: u64,
@@ -8,8 +8,9 @@ pub struct MigrateWindow {
 }
 
 impl MigrateWindow {
-    /// Charges `pages` unless the budget of the present window is used up. What is charged stays charged. The window is over
-    /// once more than `window_ms` have passed (`time_after`); `now_ms` is the time of the last tick, as jiffies are.
+    /// Charges `pages`, unless the budget of the present window is used up. Returns whether it did. The charge stays
+    /// even if the move fails. The window ends once more than `window_ms` have passed (`time_after`); `now_ms` is the
+    /// time of the last tick, as with jiffies.
     pub fn admit(&mut self, now_ms: u64, pages: u32, window_ms: u32, budget: u32) -> bool {
         if now_ms > self.began_ms + u64::from(window_ms) {
             self.began_ms = now_ms;

@@ -1,34 +1,34 @@
-//! Pace of knuma_scand (designs-2012.md section 1.3): bursts of `pages_to_scan`, a short sleep after each, a long one
-//! after all processes were walked.
+//! Pace of knuma_scand (designs-2012.md section 1.3): bursts of `pages_to_scan`, a short sleep after each burst, and a
+//! long one after all processes have been walked.
 //!
-//! The driver walks address spaces in the order of their creation, tells [`Scand::progress`] what it passed, and sleeps
-//! as told. Progress is 1 per present base page, 512 per huge page, 1 per area passed over.
+//! The driver walks address spaces in the order of their creation. It reports what it passed to [`Scand::progress`] and
+//! sleeps as the answer says. Progress is 1 per present base page, 512 per huge page and 1 per area passed over.
 
 use super::tunables::AutoNumaTunables;
 
 /// What the daemon does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// Goes on.
+    /// It continues.
     None,
-    /// Sleeps this many ms, then goes on where it is.
+    /// It sleeps this many ms, then continues where it is.
     Burst(u32),
-    /// Sleeps this many ms, then starts with the first process.
+    /// It sleeps this many ms, then starts with the first process.
     Pass(u32),
 }
 
-/// Progress inside a burst, and the place of the walk.
+/// Progress inside a burst, and position of the walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scand {
     done: u64,
-    /// Address space being walked (index in order of creation).
+    /// Address space being walked: index in order of creation.
     pub mm: usize,
-    /// Address to go on at; 0: this process has not been started on.
+    /// Address at which the walk continues; 0 if this process has not been started.
     pub addr: u64,
 }
 
 impl Scand {
-    /// So many pages were passed.
+    /// Adds `pages` to the progress of the burst.
     pub fn progress(&mut self, t: &AutoNumaTunables, pages: u64) -> Pause {
         self.done += pages;
         if self.done < u64::from(t.pages_to_scan) {
@@ -37,12 +37,12 @@ impl Scand {
         self.done = 0;
         Pause::Burst(t.scan_sleep_millisecs)
     }
-    /// The end of an address space was reached.
+    /// Goes to the next address space.
     pub fn next_mm(&mut self) {
         self.mm += 1;
         self.addr = 0;
     }
-    /// The last process was walked.
+    /// Goes to the first process, after the last one.
     pub fn end_of_list(&mut self, t: &AutoNumaTunables) -> Pause {
         *self = Self::default();
         Pause::Pass(t.scan_sleep_pass_millisecs)
@@ -53,7 +53,7 @@ impl Scand {
 mod tests {
     use super::*;
 
-    /// Time to walk `huge` huge pages once, the pass sleep included, ms.
+    /// Time to walk `huge` huge pages once, including the sleep after the pass, ms.
     fn cycle_ms(huge: u64) -> u64 {
         let t = AutoNumaTunables::default();
         let mut s = Scand::default();

@@ -1,9 +1,9 @@
 //! Statistics per thread (at faults) and per process (at scans), designs-2012.md sections 1.3 and 1.4.
 
-/// Weights are in thousandths.
+/// Weight of the whole: weights are in thousandths.
 pub const WEIGHT_ONE: u64 = 1000;
 
-/// `1000 * part / total`, 0 without data.
+/// `1000 * part / total`; 0 without data.
 #[inline]
 pub fn weight(part: u64, total: u64) -> u64 {
     (WEIGHT_ONE * part).checked_div(total).unwrap_or(0)
@@ -15,7 +15,7 @@ pub fn heaviest(counts: &[u64], total: u64) -> Option<usize> {
     weights.fold((0, None), |(most, at), (n, w)| if w > most { (w, Some(n)) } else { (most, at) }).1
 }
 
-/// First node with the most.
+/// First node with the largest count.
 pub fn busiest(counts: &[u64]) -> usize {
     let mut best = 0;
     for (n, c) in counts.iter().enumerate() {
@@ -26,30 +26,31 @@ pub fn busiest(counts: &[u64]) -> usize {
     best
 }
 
-/// What a thread knows: on which nodes the pages it touches are.
+/// Statistics of a thread: on which nodes the pages it touches are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskStats {
     /// Pages by node.
     pub faults: Vec<u64>,
-    /// Their sum, but for what halving rounds away.
+    /// Sum of `faults`, except what halving rounds away.
     pub total: u64,
     /// Pass of the process in which the counters were last halved.
     pub pass: u32,
-    /// Node selected by the balancing hook; CFS prefers it. `None` until known.
+    /// Node that the balancing hook selected and CFS prefers; `None` before the first selection.
     pub selected: Option<u32>,
 }
 
 impl TaskStats {
-    /// No data.
+    /// Statistics without data.
     pub fn new(nodes: usize) -> Self {
         Self { faults: vec![0; nodes], total: 0, pass: 0, selected: None }
     }
-    /// Pages on `node` were touched in pass `pass` of the process: the first fault of a pass halves all counters.
+    /// Records that pages on `node` were touched in pass `pass` of the process. The first fault of a pass halves all
+    /// counters.
     pub fn record(&mut self, pass: u32, node: usize, pages: u64) {
         if self.pass != pass {
             self.pass = pass;
             self.faults.iter_mut().for_each(|f| *f /= 2);
-            // Halved as such (`cpu_follow_memory_pass`), so it may exceed the sum of the counters.
+            // The sum is halved by itself (`cpu_follow_memory_pass`), so it may exceed the sum of the counters.
             self.total /= 2;
         }
         self.faults[node] += pages;
@@ -62,34 +63,34 @@ impl TaskStats {
     }
 }
 
-/// What the daemon knows of a process: on which nodes its pages are.
+/// Statistics of a process: on which nodes its pages are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MmStats {
     /// Pages by node, of the last complete pass.
     pub faults: Vec<u64>,
-    /// Their sum.
+    /// Sum of `faults`.
     pub total: u64,
-    /// Passes begun.
+    /// Number of passes begun.
     pub pass: u32,
     counting: Vec<u64>,
 }
 
 impl MmStats {
-    /// No data.
+    /// Statistics without data.
     pub fn new(nodes: usize) -> Self {
         Self { faults: vec![0; nodes], total: 0, pass: 0, counting: vec![0; nodes] }
     }
-    /// The walk of this process begins.
+    /// Begins a walk of the process.
     pub fn begin_pass(&mut self) {
         self.pass += 1;
         self.counting.fill(0);
     }
-    /// Pages counted on the walk.
+    /// Counts pages on the walk.
     #[inline]
     pub fn count(&mut self, node: usize, pages: u64) {
         self.counting[node] += pages;
     }
-    /// The walk ends: what it counted replaces the counters, without decay; a pass that counted nothing changes nothing.
+    /// Ends the walk: its counts replace the counters, without decay. A pass that counted nothing changes nothing.
     pub fn end_pass(&mut self) {
         let total = self.counting.iter().sum();
         if total > 0 {

@@ -1,4 +1,4 @@
-//! AutoNUMA's knobs.
+//! AutoNUMA's tunables.
 
 numalab_base::tunables! {
     /// AutoNUMA's knobs (designs-2012.md section 1.3), its retuning of khugepaged, and switches to take parts of it away.

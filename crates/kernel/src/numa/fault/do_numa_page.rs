@@ -50,8 +50,8 @@ impl NumaBalancing {
         decision
     }
 
-    /// Second half of a hint fault: migration counters, statistics, group, placement, adaptation (§9.1 steps 6 to 8,
-    /// §11). On success `page.nid` and `page.last` become those of the new page.
+    /// Second half of a hint fault: migration counters, statistics, group, placement and adaptation (§9.1 steps 6 to 8,
+    /// §11). If the page migrated, `page.nid` and `page.last` become those of the new page.
     #[inline]
     pub fn do_numa_page_end<H: TaskHost>(
         &mut self,
@@ -82,7 +82,7 @@ impl NumaBalancing {
                 self.count_failed(page, failed);
             }
         }
-        // The new entry comes from the VMA's default protection, which is read-only in these mappings.
+        // The new entry has the VMA's default protection, which is read-only in these mappings.
         let protected = !page.shared_mapping || page.write_notify;
         outcome.write_dropped = tried && page.writable && protected && self.cfg.switches.migration_drops_write;
         if self.cfg.period_model == PeriodModel::V38 && !flags.has(FaultFlags::MIGRATED) {
@@ -96,8 +96,8 @@ impl NumaBalancing {
         outcome
     }
 
-    /// A write-protection fault resolved by making the existing entry writable (`wp_page_reuse`, §2.5, §9.4): small
-    /// pages forget who faulted last. The simulator does so in its own page state (`Vma::reuse_for_write`).
+    /// Resolves a write-protection fault by making the existing entry writable (§2.5, §9.4): small pages forget their
+    /// last cpupid. The simulator does so in its own page state (`Vma::reuse_for_write`).
     pub fn wp_page_reuse(&mut self, page: &mut PageFacts) {
         self.counters.pgreuse += 1;
         if !page.huge {

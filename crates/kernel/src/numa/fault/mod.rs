@@ -1,9 +1,16 @@
-//! Hint faults: what an access to a PROT_NONE entry teaches and causes (kernel-numa-balancing.md §9).
+//! Hint faults: what an access to a PROT_NONE entry records and causes (kernel-numa-balancing.md §9).
 //!
-//! One fault is two calls. [`NumaBalancing::do_numa_page_begin`] counts it, consults policy and migration rule and
-//! names a target; the caller then tries the migration (after [`NumaBalancing::migrate_misplaced_folio_prepare`]) and reports the
-//! result to [`NumaBalancing::do_numa_page_end`], which counts it, records statistics and may place the task.
-//! The order matters: the page's last cpupid is read before it is exchanged, locality is judged before migration.
+//! One fault is two calls.
+//!
+//! * [`do_numa_page_begin`](super::NumaBalancing::do_numa_page_begin) counts it, applies policy and migration rule, and
+//!   names a target.
+//! * The caller then tries the migration, after
+//!   [`migrate_misplaced_folio_prepare`](super::NumaBalancing::migrate_misplaced_folio_prepare).
+//! * [`do_numa_page_end`](super::NumaBalancing::do_numa_page_end) counts the result, records statistics
+//!   (`task_numa_fault`) and may place the task.
+//!
+//! The order matters: the page's last cpupid is read before it is replaced, and locality is judged before the
+//! migration.
 
 mod decay;
 mod do_numa_page;

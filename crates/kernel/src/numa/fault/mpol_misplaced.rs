@@ -1,4 +1,4 @@
-//! Whether and where a page is misplaced (kernel: `mpol_misplaced`).
+//! Whether and where a page is misplaced (kernel: `mpol_misplaced`, kernel-numa-balancing.md §9.3).
 
 use super::policy::{EffectivePolicy, PolicyMode};
 use crate::numa::balancing::NumaBalancing;
@@ -8,7 +8,7 @@ use crate::numa::page::PageFacts;
 use numalab_base::node_mask::NodeMask;
 
 impl NumaBalancing {
-    /// Where a page should be instead, `None` if it may stay (`mpol_misplaced`).
+    /// The node on which the page should be; `None` if it may stay.
     pub(super) fn mpol_misplaced<M: NodeMemory>(
         &mut self,
         at: FaultSite,
@@ -20,7 +20,7 @@ impl NumaBalancing {
             return None;
         }
         let here = self.topo.node_of(at.cpu);
-        // The exit of the unified node mask: since about 5.15 a page on a preferred node is not looked at further.
+        // Since about 5.15 policies have one node mask, and a page on one of its nodes is not examined further.
         let exits = !self.cfg.switches.local_fault_updates_cpupid;
         let mut wanted = match policy.mode {
             PolicyMode::Default if exits && page.nid == here => return None,
@@ -53,7 +53,7 @@ impl NumaBalancing {
         (page.nid != wanted).then_some(wanted)
     }
 
-    /// Nearest node of a set, lowest id on ties.
+    /// The nearest node of a set; the lowest number wins a tie.
     fn nearest_of(&self, nodes: NodeMask, from: usize) -> Option<usize> {
         nodes.iter().min_by_key(|&n| (self.topo.distance(from, n), n))
     }

@@ -1,8 +1,8 @@
-//! Fault statistics and placement (kernel-numa-balancing.md §11, §12).
+//! Recording a hint fault in the task's statistics (kernel: `task_numa_fault`, kernel-numa-balancing.md §11).
 //!
 //! Faults accumulate in the buffers MEMBUF (by node of the memory) and CPUBUF (by node of the CPU). Once per pass of
-//! the mm a placement folds them into decayed averages, elects the preferred node and adapts the scan period. MEM is
-//! in pages; CPU is normalised so that it sums to about 65536 times the task's CPU share.
+//! the mm, `task_numa_placement` folds them into decayed averages, chooses the preferred node and adapts the scan
+//! period. MEM is in pages. CPU is normalised so that it sums to about 65536 times the task's share of CPU time.
 
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::hint_fault::{FaultFlags, FaultSite};
@@ -12,7 +12,8 @@ use crate::numa::state::{fault_index, LastCpupid, TaskId, CPUBUF, MEMBUF, SHARED
 use crate::numa::time::{after, Jiffies};
 
 impl NumaBalancing {
-    /// §11.1; `mem_node` is the page's node after any migration. True if the fault was recorded.
+    /// Records a fault (§11.1); `mem_node` is the page's node after any migration. Returns whether the fault was
+    /// recorded.
     pub(super) fn task_numa_fault<H: TaskHost>(
         &mut self,
         at: FaultSite,
@@ -63,7 +64,7 @@ impl NumaBalancing {
         true
     }
 
-    /// 3.8 keeps the pass counter only.
+    /// 3.8 only: notes the pass of the mm.
     fn note_pass(&mut self, task: TaskId) {
         let t = &mut self.tasks[task as usize];
         if let Some(mm) = t.mm {
@@ -71,7 +72,7 @@ impl NumaBalancing {
         }
     }
 
-    /// A shared fault between active nodes of one group counts as local.
+    /// Whether a shared fault counts as local because it is between active nodes of one group.
     fn shared_local(&self, task: TaskId, cpu_node: usize, mem_node: usize) -> bool {
         let nodes = self.topo.nodes();
         self.tasks[task as usize].numa_group.is_some_and(|id| {
@@ -80,7 +81,7 @@ impl NumaBalancing {
         })
     }
 
-    /// §11.1 step 5.
+    /// Places the task if that is due (§11.1 step 5).
     #[inline]
     fn place_if_due<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
         let due = |numa: &Self| after(now, numa.tasks[task as usize].numa_migrate_retry);
@@ -89,7 +90,7 @@ impl NumaBalancing {
             return;
         }
         self.task_numa_placement(task, now, host);
-        // Before 4.19 the placement may just have tried, and set the time of the next try.
+        // Before 4.19 the placement may just have tried, and so have set the time of the next try.
         if paced || due(self) {
             self.numa_migrate_preferred(task, now, host);
         }

@@ -10,12 +10,13 @@ use crate::numa::state::{fault_index, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE,
 use crate::numa::time::Jiffies;
 use crate::numa::weights::Whose;
 
-/// Largest decayed load sum (`LOAD_AVG_MAX`): the "period" of a first placement.
+/// Largest decayed load sum (`LOAD_AVG_MAX`), which serves as the "period" of a first placement.
 const LOAD_AVG_MAX: u64 = 47_742;
 
 impl NumaBalancing {
-    /// §11.2, once per pass. Before 4.19 the period is adapted first, a group's task needs faults of its own to change
-    /// its preferred node, and a task that is not on it tries to get there at once, whatever its retry time.
+    /// Places the task, once per pass (§11.2). Before 4.19 the period is adapted first, and a grouped task changes its
+    /// preferred node only if it has faults of its own. There a task that is not on its preferred node tries to move at
+    /// once, whatever its retry time.
     pub(super) fn task_numa_placement<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
         let t = &mut self.tasks[task as usize];
         let Some(mm) = t.mm else { return };
@@ -60,8 +61,8 @@ impl NumaBalancing {
         }
     }
 
-    /// Before 3.17 a task whose busiest node, `own`, is not its group's prefers the one that has the most of both, each in
-    /// thousandths; the first wins.
+    /// The preferred node before 3.17, if the task's own busiest node is not its group's: the node with the largest sum
+    /// of both weights, in thousandths. The first wins a tie.
     fn preferred_by_both(&self, task: TaskId, own: Option<usize>, of_group: Option<usize>) -> Option<usize> {
         if own == of_group {
             return own;
@@ -73,7 +74,7 @@ impl NumaBalancing {
         (0..self.topo.nodes()).fold((0, own), heavier).1.and_then(|n| self.topo.nearest_cpu_node(n))
     }
 
-    /// Node with most memory faults of the task itself; the first wins.
+    /// Node with most memory faults of the task itself; the first wins a tie.
     fn busiest_own_node(&self, task: TaskId) -> (u64, Option<usize>) {
         let nodes = self.topo.nodes();
         let t = &self.tasks[task as usize];
@@ -88,7 +89,7 @@ impl NumaBalancing {
         (0..nodes).fold((0, None), more)
     }
 
-    /// Share of CPU time since the last placement (`numa_get_avg_runtime`), in 1/65536.
+    /// Share of CPU time since the last placement, in 1/65536.
     fn numa_get_avg_runtime<H: TaskHost>(&mut self, task: TaskId, host: &H) -> u64 {
         let (runtime, clock) = (host.runtime_ns(task), host.exec_start_ns(task));
         let t = &mut self.tasks[task as usize];
@@ -103,7 +104,7 @@ impl NumaBalancing {
         cpu_share(r, d)
     }
 
-    /// Folds the buffers into the averages of the task and its group; returns the pages folded, by type.
+    /// Folds the buffers into the averages of the task and its group. Returns the pages folded, by fault type.
     fn fold_buffers(&mut self, task: TaskId, faults: u64, share: u64) -> [u64; 2] {
         let nodes = self.topo.nodes();
         let stats = self.cfg.fault_stats;
@@ -133,7 +134,7 @@ impl NumaBalancing {
         sums
     }
 
-    /// Node with most memory faults of the group, or of the task without one; the first wins.
+    /// Node with most memory faults of the group, or of a task without group; the first wins a tie.
     fn busiest_node(&self, task: TaskId) -> (u64, Option<usize>) {
         let nodes = self.topo.nodes();
         let Some(g) = self.tasks[task as usize].numa_group else { return self.busiest_own_node(task) };
@@ -147,7 +148,7 @@ impl NumaBalancing {
         best
     }
 
-    /// Sets the preferred node and tells the scheduler (`sched_setnuma`).
+    /// Sets the preferred node and tells the scheduler.
     pub(crate) fn sched_setnuma<H: TaskHost>(&mut self, task: TaskId, node: Option<usize>, host: &mut H) {
         let old = self.tasks[task as usize].numa_preferred_nid;
         if old != node {
@@ -156,7 +157,7 @@ impl NumaBalancing {
         }
     }
 
-    /// §12 with its side effects.
+    /// Adapts the scan period, with its side effects (§12).
     fn update_task_scan_period(&mut self, task: TaskId, now: Jiffies, rss: u64, sums: [u64; 2]) {
         let t = &self.tasks[task as usize];
         let interval = Interval {

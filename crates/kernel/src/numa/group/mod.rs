@@ -1,8 +1,8 @@
 //! NUMA groups: tasks that share memory are placed together (kernel-numa-balancing.md §13).
 //!
-//! A task that takes a shared fault looks at the task now running on the CPU that faulted before; if that one's
-//! group is larger (or equal and older), it joins. Groups never split; tasks leave on exec and exit.
-//! The kernel breaks ties by address; here creation order stands for address order.
+//! At a shared fault a task looks at the task that now runs on the CPU of the last fault. If the group of that task is
+//! larger, or equal and older, the faulting task joins it. Groups never split; tasks leave on exec and exit. The kernel
+//! breaks ties by address; here creation order stands for address order.
 
 mod numa_group;
 mod preferred_group_nid;

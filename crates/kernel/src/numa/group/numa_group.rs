@@ -4,25 +4,25 @@ use crate::numa::period::GroupScale;
 use crate::numa::state::{fault_index, CPU, MEM, PRIVATE, SHARED};
 use crate::numa::topology::NumaTopology;
 
-/// A node is active from this fraction of the busiest node's CPU faults.
+/// A node is active if its CPU faults exceed those of the busiest node divided by this.
 pub const ACTIVE_NODE_FRACTION: u64 = 3;
 
-/// A group. References equal members (kernel-numa-balancing.md §17.1).
+/// A NUMA group. Its references equal its members (kernel-numa-balancing.md §17.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NumaGroup {
     /// Creation order, which stands for the kernel's address order.
     pub order: u64,
     /// Pid of the creator.
     pub gid: u32,
-    /// Members.
+    /// Number of members.
     pub nr_tasks: u32,
-    /// Nodes the group is active on.
+    /// Number of nodes on which the group is active.
     pub active_nodes: u32,
     /// Sum of all faults.
     pub total_faults: u64,
     /// CPU faults of the busiest node when active nodes were last counted.
     pub max_faults_cpu: u64,
-    /// MEM and CPU averages; same positions as in a task's array.
+    /// MEM and CPU averages, at the same positions as in a task's array.
     pub faults: Vec<u64>,
 }
 
@@ -42,12 +42,12 @@ impl NumaGroup {
         let i = fault_index(stat, nodes, nid, SHARED);
         self.faults[i].wrapping_add(self.faults[i + 1])
     }
-    /// Whether a node is active, by the count stored last (`numa_is_active_node`).
+    /// Whether a node is active, by the last count (`numa_is_active_node`).
     #[inline]
     pub fn is_active(&self, nodes: usize, nid: usize) -> bool {
         self.cpu(nodes, nid).wrapping_mul(ACTIVE_NODE_FRACTION) > self.max_faults_cpu
     }
-    /// Recounts the active nodes (`numa_group_count_active_nodes`).
+    /// Counts the active nodes again.
     pub fn numa_group_count_active_nodes(&mut self, topo: &NumaTopology) {
         let nodes = topo.nodes();
         let max = topo.cpu_nodes().iter().map(|n| self.cpu(nodes, n)).max().unwrap_or(0);
@@ -55,7 +55,7 @@ impl NumaGroup {
         self.active_nodes = topo.cpu_nodes().iter().filter(active).count() as u32;
         self.max_faults_cpu = max;
     }
-    /// What the group contributes to the scan period of its members.
+    /// The group's share in the scan periods of its members.
     pub fn scale(&self, nodes: usize) -> GroupScale {
         let sum =
             |private| (0..nodes).fold(0u64, |s, n| s.wrapping_add(self.faults[fault_index(MEM, nodes, n, private)]));
@@ -63,7 +63,7 @@ impl NumaGroup {
     }
 }
 
-/// All groups; slots and their arrays are reused.
+/// All groups. Slots and their arrays are reused.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     slots: Vec<NumaGroup>,
@@ -72,12 +72,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// A live group.
+    /// The live group with index `id`.
     #[inline]
     pub fn get(&self, id: u32) -> &NumaGroup {
         &self.slots[id as usize]
     }
-    /// A live group, to change.
+    /// The live group with index `id`, to change.
     #[inline]
     pub fn get_mut(&mut self, id: u32) -> &mut NumaGroup {
         &mut self.slots[id as usize]
@@ -86,7 +86,7 @@ impl Groups {
     pub fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
-    /// A group of one: a copy of its creator's averages.
+    /// Creates a group of one, with a copy of its creator's averages.
     pub(super) fn create(&mut self, gid: u32, faults: &[u64], total_faults: u64) -> u32 {
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(NumaGroup::default());
@@ -104,7 +104,7 @@ impl Groups {
         g.total_faults = total_faults;
         id
     }
-    /// Takes a member's averages out; the last one frees the group.
+    /// Removes a member's averages. The last member frees the group.
     pub(super) fn remove(&mut self, id: u32, faults: &[u64], total: u64) {
         let g = &mut self.slots[id as usize];
         g.faults.iter_mut().zip(faults).for_each(|(sum, f)| *sum = sum.wrapping_sub(*f));

@@ -7,7 +7,7 @@ use crate::numa::weights::Whose;
 use numalab_base::node_mask::NodeMask;
 
 impl NumaBalancing {
-    /// Node for a grouped task (`preferred_group_nid`), starting from the node with most group faults.
+    /// The preferred node of a grouped task. `candidate` is the node with most faults of the group.
     pub(in crate::numa) fn preferred_group_nid(&self, task: TaskId, candidate: Option<usize>) -> Option<usize> {
         match self.topo.kind() {
             TopologyKind::Direct => candidate,
@@ -26,7 +26,7 @@ impl NumaBalancing {
         }
     }
 
-    /// Descends through the distance levels, keeping the group of nodes with most faults at each.
+    /// Descends through the distance levels, and keeps the nodes with most faults at each level.
     fn preferred_backplane_nid(&self, task: TaskId, mut candidate: Option<usize>) -> Option<usize> {
         let mut nodes = self.topo.cpu_nodes();
         for &dist in self.topo.levels().iter().filter(|&&d| d > LOCAL_DISTANCE) {

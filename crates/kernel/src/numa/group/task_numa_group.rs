@@ -7,12 +7,12 @@ use crate::numa::period::GroupScale;
 use crate::numa::state::{LastCpupid, TaskId, PRIVATE, SHARED};
 
 impl NumaBalancing {
-    /// The group's share in a task's scan period, if it has a group.
+    /// The group's share in a task's scan period, if the task has a group.
     pub(in crate::numa) fn group_scale(&self, task: TaskId) -> Option<GroupScale> {
         self.tasks[task as usize].numa_group.map(|g| self.groups.get(g).scale(self.topo.nodes()))
     }
 
-    /// Leaves the group, if any.
+    /// Removes the task from its group, if it has one.
     pub(in crate::numa) fn leave_group(&mut self, task: TaskId) {
         let t = &mut self.tasks[task as usize];
         if let Some(g) = t.numa_group.take() {
@@ -20,8 +20,8 @@ impl NumaBalancing {
         }
     }
 
-    /// Creation and join on a shared fault (`task_numa_group`); returns the fault's type, which contact with a
-    /// stranger turns private.
+    /// Creates or joins a group at a shared fault. Returns the type of the fault: it counts as private if the last
+    /// fault was that of a task of another process and the page is not mapped shared.
     pub(in crate::numa) fn task_numa_group<H: TaskHost>(
         &mut self,
         task: TaskId,

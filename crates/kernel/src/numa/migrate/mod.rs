@@ -1,4 +1,4 @@
-//! Before a page is migrated: refusals of kernel-numa-balancing.md §9.4.
+//! Refusals before a page is migrated (kernel-numa-balancing.md §9.4), and the free memory of the nodes.
 
 mod prepare;
 mod zones;

@@ -9,7 +9,7 @@ use crate::numa::page::PageFacts;
 use crate::numa::page_filter::{PageFilterKind, Verdict};
 use crate::numa::rate_limit::RateLimit;
 
-/// Whether no zone could take `pages` more pages above its high watermark and reserve (`!migrate_balanced_pgdat`).
+/// Whether no zone can take `pages` more pages above its high watermark and reserve (`!migrate_balanced_pgdat`).
 pub fn nearly_full(zones: &[ZoneFacts], pages: u32) -> bool {
     !zones.iter().any(|z| z.populated && z.free_pages > z.high_wmark + u64::from(pages) + z.lowmem_reserve)
 }
@@ -35,7 +35,7 @@ pub fn refusal_by_page(cfg: &NumaConfig, page: &PageFacts) -> Option<Refusal> {
     None
 }
 
-/// "Mapped shared" as the kernel at hand measures it: by estimate since 6.10, by mapcount before.
+/// Whether the page counts as mapped shared: by estimate from 6.10 on, by mapcount before.
 #[inline]
 pub fn mapped_shared(cfg: &NumaConfig, page: &PageFacts) -> bool {
     if cfg.switches.large_folio_faults {
@@ -46,13 +46,13 @@ pub fn mapped_shared(cfg: &NumaConfig, page: &PageFacts) -> bool {
 }
 
 impl NumaBalancing {
-    /// Whether a misplaced page may be migrated to `target`; the order is page, legacy rate limit, free memory,
-    /// isolation. A refusal is counted by reason and must be reported as
-    /// [`MigrateResult::Refused`](super::fault::MigrateResult). In tiering mode the caller wakes the target's
-    /// kswapd on [`Refusal::NearlyFull`].
+    /// Whether a misplaced page may be migrated to `target`. The order of checks is page, legacy rate limit, free
+    /// memory, isolation. A refusal is counted by reason; the caller reports it as
+    /// [`MigrateResult::Refused`](crate::numa::MigrateResult). In tiering mode the caller wakes the target's kswapd on
+    /// [`Refusal::NearlyFull`].
     ///
     /// # Errors
-    /// The first reason that refuses.
+    /// The first reason to refuse.
     pub fn migrate_misplaced_folio_prepare(
         &mut self,
         at: FaultSite,
@@ -84,7 +84,7 @@ impl NumaBalancing {
         if limited && !self.limits[target].admit(self.cfg.hz, at.now, page.pages) {
             return Some(Refusal::RateLimited);
         }
-        // From 5.13 on numamigrate_isolate_page begins with this.
+        // From 5.13 on numamigrate_isolate_page begins with this check.
         if self.cfg.switches.refuse_shared_thp && page.huge && page.mapcount > 1 {
             return Some(Refusal::SharedThp);
         }

@@ -3,13 +3,13 @@
 /// A zone of a node, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneFacts {
-    /// Has pages.
+    /// The zone has pages.
     pub populated: bool,
     /// Free pages.
     pub free_pages: u64,
     /// High watermark.
     pub high_wmark: u64,
-    /// Promotion watermark: high plus one watermark distance.
+    /// Promotion watermark: high watermark plus one watermark distance.
     pub promo_wmark: u64,
     /// Pages reserved against movable allocations.
     pub lowmem_reserve: u64,

@@ -1,18 +1,19 @@
-//! How a node was searched before 4.19 (`task_numa_compare`, `numa_has_capacity`, `load_too_imbalanced`).
+//! The search of a node before 4.19 (kernel: `task_numa_compare`, `numa_has_capacity`, `load_too_imbalanced`).
 //!
 //! Nodes are compared by their loads and by how many tasks they hold for their cores. A search considers every CPU of a
-//! node: a move to it, or a swap with the task that runs there. Nothing claims a CPU that somebody is about to move to
-//! (`numa_migrate_on` came with 4.19, a4739eca4456), so that two tasks can end on one.
+//! node: a move to it, or a swap with the task that runs there. A search does not claim the CPU it chooses
+//! (`numa_migrate_on` came with 4.19, a4739eca4456), so two tasks can end on one CPU.
 //!
-//! * 3.13 (Mel Gorman's and Peter Zijlstra's series of October 2013; ca28aa53dd95): the preferred node is searched if it
-//!   has fewer tasks than cores; the better or equal CPU wins; a move or swap must leave loads within half of the domain's
-//!   allowance; every task prefers the node examined last from then on if the search has found a CPU.
-//! * 3.17: the preferred node is always searched, loads may also stay as far apart as they were (e63da03639cc), a move
-//!   competes with each swap (0132c3e1777c) and goes where `select_idle_sibling` sends it (ba7e5a279e72), cores are counted
-//!   by [`NodeStats::task_capacity`]. Which of these came with 3.16 and 3.18 is from memory; no catalog kernel is one of them.
+//! * 3.13 (Mel Gorman's and Peter Zijlstra's series of October 2013; ca28aa53dd95): the preferred node is searched if
+//!   it has fewer tasks than cores. The better or equal CPU wins. A move or swap must leave loads within half of the
+//!   domain's allowance. If the search finds a CPU, every task prefers the node examined last from then on.
+//! * 3.17: the preferred node is always searched. Loads may also stay as far apart as they were (e63da03639cc). A move
+//!   competes with each swap (0132c3e1777c) and goes where `select_idle_sibling` sends it (ba7e5a279e72). Cores are
+//!   counted by [`SearchModel::task_capacity`]. Which of these came with 3.16 and 3.18 is from memory; no catalog
+//!   kernel is one of them.
 //! * 4.0: groups that span nodes look at other nodes even if they have found a CPU (792568ec6a31; 3.19).
-//! * 4.2: a node is searched only if it is less loaded than the source ([`SearchModel::V42`]; 6f9aad0bc372, release from
-//!   memory). 2d4056fafa19 took that out again in 4.19, which also has the other changes told in [`compare`](super::compare).
+//! * 4.2: a node is searched only if it is less loaded than the source ([`SearchModel::V42`]; 6f9aad0bc372, release
+//!   from memory). 2d4056fafa19 removed that in 4.19, which also has the other changes that `task_numa_compare` names.
 
 use super::node_stats::NodeStats;
 use super::search::Search;
@@ -23,11 +24,11 @@ use crate::numa::state::TaskId;
 use crate::numa::weights::Whose;
 
 impl SearchModel {
-    /// Whether groups that span nodes look at other nodes though they have found a CPU.
+    /// Whether groups that span nodes look at other nodes although they have found a CPU.
     pub(super) fn spread_groups_look_on(self) -> bool {
         !matches!(self, Self::V313 | Self::V317)
     }
-    /// Tasks that a node has room for (`capacity` of 3.13, then `task_capacity`).
+    /// Number of tasks that a node has room for (`capacity` of 3.13, then `task_capacity`).
     pub fn task_capacity(self, node: &NodeStats) -> u64 {
         let whole = (node.capacity + 512) / 1024;
         if self == Self::V313 || node.capacity == 0 {
@@ -39,7 +40,7 @@ impl SearchModel {
     fn has_free_capacity(self, node: &NodeStats) -> bool {
         u64::from(node.nr_running) < self.task_capacity(node)
     }
-    /// Whether the destination is searched at all; `preferred`: it is the task's preferred node.
+    /// Whether the destination is searched. `preferred`: it is the task's preferred node.
     pub(super) fn considers(self, s: &Search, preferred: bool) -> bool {
         match self {
             Self::V313 => !preferred || self.has_free_capacity(&s.dst),
@@ -50,7 +51,7 @@ impl SearchModel {
             }
         }
     }
-    /// Whether a node is too full for one task more.
+    /// Whether the destination is too full for one more task.
     fn no_room(self, s: &Search) -> bool {
         let source_copes = match self {
             Self::V313 => self.has_free_capacity(&s.src),
@@ -58,17 +59,18 @@ impl SearchModel {
         };
         source_copes && !self.has_free_capacity(&s.dst)
     }
-    /// Whether loads would be too far apart once `load` has gone from the source to the destination.
+    /// Whether loads would be too far apart after `load` has moved from the source to the destination.
     fn unbalances(self, s: &Search, load: i64) -> bool {
         let pct = s.imbalance_pct as i64;
         let (src_cap, dst_cap) = (s.src.capacity as i64, s.dst.capacity as i64);
         if self == Self::V313 {
-            // The loads of nodes are per capacity, those of tasks are not (its comment says that power terms are missing).
+            // The kernel takes loads of nodes per capacity, but not those of tasks. Its comment says that power terms
+            // are missing.
             let scaled = |load: u64, cap: i64| load as i64 * 1024 / cap.max(1);
             let (src, dst) = (scaled(s.src.load, src_cap) - load, scaled(s.dst.load, dst_cap) + load);
             return src.min(dst) * pct < src.max(dst) * 100;
         }
-        // Faithful quirk: the larger load meets the capacity of the source, whichever node it is of.
+        // As in the kernel, the larger load is multiplied by the capacity of the source, whichever node it belongs to.
         let excess = |a: i64, b: i64| a.max(b) * src_cap * 100 - a.min(b) * dst_cap * pct;
         let (src, dst) = (s.src.load as i64, s.dst.load as i64);
         let after = excess(src - load, dst + load);
@@ -77,7 +79,7 @@ impl SearchModel {
 }
 
 impl NumaBalancing {
-    /// `task_numa_compare` on `dst_cpu` before 4.19.
+    /// Compares `dst_cpu` with the best choice so far.
     pub(super) fn task_numa_compare_before_v419<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
         let model = self.cfg.search;
         let v313 = model == SearchModel::V313;
@@ -89,7 +91,7 @@ impl NumaBalancing {
         let by_group = if v313 { s.group_imp > 0 } else { grouped };
         let move_imp = if by_group { s.group_imp } else { s.task_imp };
         let imp = cur.map_or(move_imp, |cur| self.swap_importance_before_v419(s, cur));
-        // 3.13 takes the last of equals.
+        // 3.13 takes the last of equal choices.
         let best = s.best_imp;
         let better = |imp: i64| imp > best || v313 && imp == best;
         if !better(imp) && (v313 || !better(move_imp)) {
@@ -105,7 +107,8 @@ impl NumaBalancing {
         }
         let load = host.task_load(s.task) as i64;
         if !v313 && move_imp > imp && better(move_imp) && !model.unbalances(s, load) {
-            // A little less, so that an idle CPU wins; the task moves to this very CPU, busy as it is.
+            // The importance is one less, so that an idle CPU wins. The task moves to this very CPU although it is
+            // busy.
             return Self::task_numa_assign(s, None, move_imp - 1);
         }
         let back = cur.map_or(0, |t| host.task_load(t) as i64);
@@ -118,7 +121,7 @@ impl NumaBalancing {
         Self::task_numa_assign(s, cur, imp);
     }
 
-    /// Gain of both tasks from a swap: by groups for whoever is in one, unless both are in the same.
+    /// Gain of both tasks from a swap. A grouped task counts by its group, unless both tasks are in the same group.
     fn swap_importance_before_v419(&self, s: &Search, cur: TaskId) -> i64 {
         let (mine, theirs) = (self.tasks[s.task as usize].numa_group, self.tasks[cur as usize].numa_group);
         let gain = |whose| {

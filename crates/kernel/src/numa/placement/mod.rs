@@ -1,9 +1,9 @@
 //! Task placement: moving a task, or swapping two, towards preferred nodes (kernel-numa-balancing.md §14.1, §14.2).
 //!
-//! The search looks at the preferred node first and at others only if that fails or the task's group spans nodes.
-//! It works on sums per node and remembers the best CPU so far; the choice is carried out by the host. Faithful
-//! quirk: the distance used for another node is that to the destination examined *before* it. What was different before
-//! 4.19 is in [`before_v419`].
+//! The search looks at the preferred node first. It looks at others only if that fails or the task's group spans nodes.
+//! It works on sums per node and remembers the best CPU so far; the host carries the choice out. As in the kernel, the
+//! distance used for another node is that to the destination examined *before* it. `before_v419` has the search before
+//! 4.19.
 
 mod before_v419;
 pub mod node_stats;

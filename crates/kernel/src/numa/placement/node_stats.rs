@@ -3,13 +3,13 @@
 use numalab_base::words;
 
 words! {
-    /// How loaded a node is.
+    /// How loaded a node is (`enum numa_type`).
     pub enum NodeType {
-        /// CPUs to spare.
+        /// The node has CPUs to spare.
         HasSpare = "has_spare",
-        /// Neither.
+        /// The node is neither overloaded nor has it CPUs to spare.
         FullyBusy = "fully_busy",
-        /// More than it can run.
+        /// The node has more work than it can run.
         Overloaded = "overloaded",
     }
 }
@@ -17,21 +17,21 @@ words! {
 /// Sums over the CPUs of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeStats {
-    /// Load.
+    /// Σ load.
     pub load: u64,
-    /// Runnable.
+    /// Σ runnable averages.
     pub runnable: u64,
-    /// Utilisation.
+    /// Σ utilisation.
     pub util: u64,
-    /// Capacity.
+    /// Σ capacity.
     pub capacity: u64,
-    /// Queued fair tasks.
+    /// Number of queued fair tasks.
     pub nr_running: u32,
-    /// CPUs.
+    /// Number of CPUs.
     pub weight: u32,
-    /// Class.
+    /// Class of the node.
     pub node_type: NodeType,
-    /// An idle CPU the task may use, on an idle core if there is one.
+    /// An idle CPU that the task may use, on an idle core if there is one.
     pub idle_cpu: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Default for NodeStats {
 }
 
 impl NodeStats {
-    /// Class with imbalance percentage `q` (`numa_classify`).
+    /// Class of the node; `q` is the imbalance percentage.
     pub fn numa_classify(&self, q: u64) -> NodeType {
         let (cap, util, runnable) = (self.capacity, self.util, self.runnable);
         if self.nr_running > self.weight && (cap * 100 < util * q || cap * q < runnable * 100) {

@@ -5,11 +5,11 @@ use crate::numa::host::TaskHost;
 use crate::numa::state::TaskId;
 use crate::numa::time::Jiffies;
 
-/// Divisor of the scan period that paces retries.
+/// Divisor of the scan period that gives the time between tries.
 const RETRY_FRACTION: u64 = 16;
 
 impl NumaBalancing {
-    /// Tries to bring a task to its preferred node and paces the next try (`numa_migrate_preferred`).
+    /// Tries to move a task to its preferred node, and sets the time of the next try.
     pub(in crate::numa) fn numa_migrate_preferred<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {
         let hz = self.cfg.hz;
         let t = &mut self.tasks[task as usize];

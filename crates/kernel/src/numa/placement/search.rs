@@ -20,7 +20,7 @@ pub(super) struct Search {
     pub best_cpu: Option<usize>,
     pub best_task: Option<TaskId>,
     pub best_imp: i64,
-    /// Gain of the task, and of its group, on the node being examined.
+    /// Gain of the task and of its group on the node being examined, in thousandths of faults.
     pub task_imp: i64,
     pub group_imp: i64,
 }

@@ -1,9 +1,10 @@
-//! Searching a node for a CPU to move to or a task to swap with (kernel-numa-balancing.md §14.4).
+//! Searching a node for a CPU to move to or a task to swap with (kernel: `task_numa_find_cpu`, `task_numa_compare`,
+//! kernel-numa-balancing.md §14.4).
 //!
-//! Importance is in thousandths of faults. A move needs room on the node (or a load balance that does not get worse);
-//! a swap needs the sum of both tasks' gains to be large enough that ping-pong is unlikely. Since 5.7 the search
-//! prefers partners that get home and ends at the first good choice; before, every CPU of the node is compared, and a
-//! move goes where `select_idle_sibling` sends it. Before 4.19 it was another search: [`before_v419`](super::before_v419).
+//! Importance is in thousandths of faults. A move needs room on the node, or a load balance that does not get worse. A
+//! swap needs a sum of both tasks' gains that makes ping-pong unlikely. From 5.7 on the search prefers partners that
+//! get to their preferred node, and ends at the first good choice. Before, every CPU of the node is compared, and a
+//! move goes where `select_idle_sibling` sends it. [`before_v419`](super::before_v419) has the search before 4.19.
 
 use super::node_stats::NodeType;
 use super::search::Search;
@@ -15,11 +16,11 @@ use crate::numa::rules::SearchModel;
 use crate::numa::state::TaskId;
 use crate::numa::weights::Whose;
 
-/// Least importance of a swap.
+/// Smallest importance of a swap.
 pub const SMALLIMP: i64 = 30;
 
-/// Importance of a swap after looking at where the other task wants to be: a sixteenth less if it is already on its
-/// preferred node, an eighth more if it would get there (truncating towards zero).
+/// Importance of a swap after considering the other task's preferred node. It is a sixteenth less if that task is on
+/// its preferred node already, and an eighth more if it would get there (truncated towards zero).
 pub fn biased(imp: i64, on_preferred: bool, to_preferred: bool) -> i64 {
     let imp = if on_preferred { imp - imp / 16 } else { imp };
     if to_preferred {
@@ -29,7 +30,7 @@ pub fn biased(imp: i64, on_preferred: bool, to_preferred: bool) -> i64 {
     }
 }
 
-/// Whether a swap of importance `imp` is worth considering against the best so far.
+/// Whether a swap of importance `imp` is worth considering, given the best importance so far.
 pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
     if small_imp {
         imp >= SMALLIMP && imp > best_imp + SMALLIMP / 2
@@ -39,7 +40,7 @@ pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
 }
 
 impl NumaBalancing {
-    /// `task_numa_find_cpu` on the destination of the search.
+    /// Searches the destination node for the best choice.
     pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
         if self.cfg.search != SearchModel::V419 {
             for &cpu in self.topo.cpus(s.dst_nid) {
@@ -78,7 +79,7 @@ impl NumaBalancing {
         }
     }
 
-    /// Imbalance a move would leave, after allowance; `None` if the model weighs loads.
+    /// Imbalance that a move would leave after what is tolerated; `None` if the model compares loads.
     fn spare_imbalance(&self, s: &Search) -> Option<u32> {
         let src_running = i64::from(s.src.nr_running) - 1;
         let dst_running = s.dst.nr_running + 1;
@@ -91,7 +92,7 @@ impl NumaBalancing {
         })
     }
 
-    /// `task_numa_compare` on `dst_cpu`; true if the search of this node ends.
+    /// Compares `dst_cpu` with the best choice so far. Returns whether the search of this node ends.
     fn task_numa_compare<H: TaskHost>(&self, s: &mut Search, may_move: bool, host: &mut H) -> bool {
         if s.best_cpu == Some(s.dst_cpu) || host.claimed(s.dst_cpu) {
             return false;
@@ -133,7 +134,7 @@ impl NumaBalancing {
         bias && !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
     }
 
-    /// §14.4 step 4: gain of both tasks; `None` if they must not be swapped.
+    /// Gain of both tasks (§14.4 step 4); `None` if they must not be swapped.
     fn swap_importance(&self, s: &Search, cur: TaskId, move_imp: i64) -> Option<i64> {
         let (mine, theirs) = (self.tasks[s.task as usize].numa_group, self.tasks[cur as usize].numa_group);
         let gain = |whose| {
@@ -145,19 +146,20 @@ impl NumaBalancing {
                 return None;
             }
             let imp = s.task_imp + gain(Whose::Task);
-            // A little hysteresis against swapping inside a group over tiny differences.
+            // A little hysteresis against swaps inside a group for tiny differences.
             return Some(if theirs.is_some() { imp - imp / 16 } else { imp });
         }
         let whose = if mine.is_some() && theirs.is_some() { Whose::Group } else { Whose::Task };
         Some(move_imp + gain(whose))
     }
 
-    /// Assigns a move to the cached idle CPU, else to `dst_cpu`; true if the search of this node ends. Before 5.7 to
-    /// what `select_idle_sibling` makes of `dst_cpu`, and never the end.
+    /// Assigns a move to the remembered idle CPU, else to `dst_cpu`. Returns whether the search of this node ends.
+    /// Before 5.7 the move goes where `select_idle_sibling` sends it from `dst_cpu`, and the search never ends.
     fn assign_move<H: TaskHost>(&self, s: &mut Search, imp: i64, host: &mut H) -> bool {
         if !self.cfg.switches.bias_by_preference {
             s.dst_cpu = host.idle_sibling(s.task, s.src_cpu, s.dst_cpu);
-            // numa_migrate_on is set there if this search or another one has chosen the CPU before.
+            // The kernel sets numa_migrate_on there, and finds it set if this search or another one has chosen the CPU
+            // before.
             if s.best_cpu != Some(s.dst_cpu) && !host.claimed(s.dst_cpu) {
                 Self::task_numa_assign(s, None, imp);
             }
@@ -171,13 +173,12 @@ impl NumaBalancing {
         }
         s.dst_cpu = cpu;
         Self::task_numa_assign(s, None, imp);
-        // Moves are only assigned where they are allowed.
+        // Moves are assigned only where they are allowed.
         s.best_cpu.is_some_and(|best| host.idle(best))
     }
 
-    /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`) and
-    /// looks for another one if somebody else was faster; searches run one at a time here, so what was unclaimed when it
-    /// was looked at still is.
+    /// Records a better choice. The kernel claims the CPU for this search (`numa_migrate_on`), and looks for another
+    /// one if a concurrent search was faster. Searches run one at a time here, so an unclaimed CPU stays unclaimed.
     pub(super) fn task_numa_assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
         s.best_task = swap_with;
         s.best_imp = imp;

@@ -11,7 +11,7 @@ use crate::numa::time::Jiffies;
 use crate::numa::topology::TopologyKind;
 use crate::numa::weights::Whose;
 
-/// Percent by which task placement lets nodes differ: half of the domain's allowance.
+/// Percentage by which task placement lets loads of nodes differ: half of the domain's allowance.
 pub fn placement_imbalance_pct(domain_pct: u32) -> u64 {
     100 + u64::from(domain_pct.saturating_sub(100)) / 2
 }
@@ -70,12 +70,12 @@ impl NumaBalancing {
         self.carry_out(&s, host);
     }
 
-    /// Task and group weight of a node, signed for differences.
+    /// Weights of a node for the task and for its group, signed so that they can be subtracted.
     fn weights(&self, task: TaskId, nid: usize, dist: u8) -> (i64, i64) {
         (self.weight(Whose::Task, task, nid, dist) as i64, self.weight(Whose::Group, task, nid, dist) as i64)
     }
 
-    /// Looks for a CPU on `nid`, given the weights of the source.
+    /// Searches `nid` for a CPU; `src` are the weights of the source.
     fn examine<H: TaskHost>(&self, s: &mut Search, nid: usize, src: (i64, i64), host: &mut H) {
         let dst = self.weights(s.task, nid, s.dist);
         s.task_imp = dst.0 - src.0;
@@ -87,13 +87,13 @@ impl NumaBalancing {
         }
     }
 
-    /// §14.2 step 5.
+    /// Searches the other nodes (§14.2 step 5).
     fn examine_others<H: TaskHost>(&self, s: &mut Search, preferred: usize, mut src: (i64, i64), host: &mut H) {
         for nid in self.topo.cpu_nodes().iter() {
             if nid == s.src_nid || nid == preferred {
                 continue;
             }
-            // Upstream quirk: the node examined before, not `nid`.
+            // As in the kernel, the distance is that of the node examined before, not of `nid`.
             let dist = self.topo.distance(s.src_nid, s.dst_nid);
             if self.topo.kind() == TopologyKind::Backplane && dist != s.dist {
                 src = self.weights(s.task, s.src_nid, dist);
@@ -107,7 +107,7 @@ impl NumaBalancing {
         }
     }
 
-    /// §14.2 steps 7 and 8.
+    /// Makes the move or swap, if the search found one (§14.2 steps 7 and 8).
     fn carry_out<H: TaskHost>(&mut self, s: &Search, host: &mut H) {
         let Some(best_cpu) = s.best_cpu else {
             self.count_placement(Placement::Stick);
@@ -133,13 +133,14 @@ impl NumaBalancing {
         }
     }
 
-    /// Books what came of a search; for a move that was put off, the host does so when it has made it or given it up.
+    /// Counts the outcome of a search. For a move that was put off, the host calls it after the move or after giving it
+    /// up.
     pub fn count_placement(&mut self, what: Placement) {
         self.reasons.placed[what as usize] += 1;
     }
 
-    /// Before 4.19 a search that has found a CPU restarts the period of its task (`task_numa_migrate`), whether or not
-    /// the move then succeeds; a swap partner keeps its own.
+    /// Before 4.19 a search that has found a CPU restarts the period of its task, whether or not the move then
+    /// succeeds. A swap partner keeps its period.
     fn restart_period<H: TaskHost>(&mut self, task: TaskId, host: &H) {
         if let Some(mm) = self.tasks[task as usize].mm {
             self.tasks[task as usize].numa_scan_period = self.task_scan_start(task, host.rss_pages(mm));

@@ -5,8 +5,8 @@ use super::search::Search;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
 
-/// Whether loads `src`/`dst` after a move are further apart, relative to capacity, than those before
-/// (`load_too_imbalanced`). `stats` are (source, destination) before it.
+/// Whether loads `src` and `dst` after a move are further apart, relative to capacity, than before. `stats` are those
+/// of source and destination before it.
 pub fn load_too_imbalanced(src: i64, dst: i64, stats: (&NodeStats, &NodeStats)) -> bool {
     let (src_cap, dst_cap) = (stats.0.capacity as i64, stats.1.capacity as i64);
     let apart = |s: i64, d: i64| d.wrapping_mul(src_cap).wrapping_sub(s.wrapping_mul(dst_cap)).wrapping_abs();
@@ -14,7 +14,7 @@ pub fn load_too_imbalanced(src: i64, dst: i64, stats: (&NodeStats, &NodeStats)) 
 }
 
 impl NumaBalancing {
-    /// `update_numa_stats`; the idle CPU is searched for on request.
+    /// Sums over the CPUs of `nid`; with `find_idle` also an idle CPU for the task.
     pub(super) fn update_numa_stats<H: TaskHost>(
         &self,
         s: &Search,
@@ -33,7 +33,7 @@ impl NumaBalancing {
             stats.capacity += c.capacity;
             if find_idle && idle_core.is_none() && host.idle(cpu) && !host.claimed(cpu) && host.allowed(s.task, cpu) {
                 stats.idle_cpu = stats.idle_cpu.or(Some(cpu));
-                // Whole cores first, so that the balancer need not spread siblings later.
+                // Whole idle cores come first, so that the balancer need not spread siblings later.
                 idle_core = host.core_idle(cpu).then_some(cpu);
             }
         }

@@ -1,4 +1,5 @@
-//! What a release decides about NUMA balancing: one enum per question, which [`config`](super::config) resolves words to.
+//! What a release decides about NUMA balancing: one enum per question. [`config`](super::config) resolves words to
+//! these.
 //!
 //! The code that asks a rule stands above. VMA filters, page filters and imbalance rules have folders of their own.
 

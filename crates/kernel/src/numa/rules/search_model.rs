@@ -3,7 +3,7 @@
 use numalab_base::words;
 
 words! {
-    /// How a search compares nodes and CPUs, by release.
+    /// How a search compares nodes and CPUs.
     pub enum SearchModel {
         /// 3.13.
         V313 = "v313",

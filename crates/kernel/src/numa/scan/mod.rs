@@ -1,8 +1,8 @@
 //! When a task scans: the trigger on the tick and the gate of the scan work (kernel-numa-balancing.md §4, §5).
 //!
-//! Two clocks must agree. The trigger compares *runtime* with `node_stamp`, so sleeping tasks do not scan; the gate
-//! compares *wall time* with the mm's `numa_next_scan`, so one scan runs per period and address space, whoever wins.
-//! The walk itself is in [`walk`].
+//! Two clocks must agree. The trigger compares *runtime* with `node_stamp`, so sleeping tasks do not scan. The gate
+//! compares *wall time* with the mm's `numa_next_scan`, so one thread scans per period and address space. `walk` has
+//! the walk itself.
 
 mod report;
 mod space;

@@ -1,4 +1,4 @@
-//! When a scan work runs, and what it did.
+//! The arguments and the report of a scan work.
 
 use crate::numa::time::Jiffies;
 
@@ -16,33 +16,33 @@ pub struct ScanArgs {
 /// How a scan work ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScanEnd {
-    /// Nothing to do: exiting, no mm.
+    /// There was nothing to do: the task exits or has no mm.
     #[default]
     NoTask,
     /// 3.8: no thread of the mm has run on a second node yet.
     FirstNode,
-    /// The gate was closed (or has only been armed).
+    /// The gate was closed, or has only been armed.
     NotDue,
     /// The node is rate-limited, so nothing is marked.
     RateLimited,
-    /// The mm's lock was not free; the period is consumed.
+    /// The mm's lock was not free. The period is used up.
     Locked,
     /// The address space was walked.
     Walked,
 }
 
-/// What a scan work did, so that its cost can be charged.
+/// What a scan work did, for charging its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanReport {
-    /// How it ended.
+    /// How the work ended.
     pub end: ScanEnd,
-    /// VMAs looked at, scanned or not (a forced retry counts again).
+    /// VMAs looked at, scanned or not. A forced second round counts again.
     pub vmas_visited: u64,
     /// VMAs of which at least one chunk was walked.
     pub vmas_scanned: u64,
     /// Calls of [`ScanSpace::mark`](super::ScanSpace::mark).
     pub chunks: u64,
-    /// Length of the chunks, pages.
+    /// Total length of the chunks, pages.
     pub pages_walked: u64,
     /// Pages charged to the scan budget.
     pub pages_charged: u64,
@@ -52,8 +52,8 @@ pub struct ScanReport {
     pub huge: u64,
     /// The walk was repeated to force an inactive VMA.
     pub forced: bool,
-    /// Passes completed.
+    /// Number of passes completed.
     pub resets: u32,
-    /// The last of them ends with the walk, which came to the end of the list.
+    /// The walk came to the end of the list, and so ends the last of these passes.
     pub list_ended: bool,
 }

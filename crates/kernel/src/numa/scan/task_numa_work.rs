@@ -10,20 +10,21 @@ use crate::numa::rules::PeriodModel;
 use crate::numa::state::{FirstNid, MmId, TaskId};
 use crate::numa::time::{after, before, Jiffies};
 
-/// Each ns of scanning postpones the next scan by this many ns of runtime.
+/// Runtime by which each ns of scanning postpones the next scan, ns.
 const OVERHEAD_FACTOR: u64 = 32;
 
 impl NumaBalancing {
-    /// Scan work at return to user mode (`task_numa_work`): gate, then walk. The caller charges the cost of the
-    /// report to the task's runtime and then calls [`Self::scan_done`].
+    /// Runs the scan work at return to user mode: gate, walk, end of the pass. The caller charges the cost of the
+    /// report to the task's runtime and then calls [`Self::scan_done`]. For callers whose faults do not overlap with
+    /// the walk.
     pub fn task_numa_work<S: ScanSpace>(&mut self, task: TaskId, args: ScanArgs, space: &mut S) -> ScanReport {
         let report = self.task_numa_work_begin(task, args, space);
         self.task_numa_work_end(task, &report);
         report
     }
 
-    /// [`Self::task_numa_work`] up to the end of the pass, if its walk has come to that: what threads of other CPUs fault on
-    /// meanwhile still belongs to the pass. [`Self::task_numa_work_end`] ends it.
+    /// The gate and the walk of [`Self::task_numa_work`]. Faults of threads on other CPUs during the walk still belong
+    /// to the pass, which [`Self::task_numa_work_end`] ends.
     pub fn task_numa_work_begin<S: ScanSpace>(&mut self, task: TaskId, args: ScanArgs, space: &mut S) -> ScanReport {
         let mut report = ScanReport::default();
         let t = &mut self.tasks[task as usize];
@@ -41,15 +42,15 @@ impl NumaBalancing {
         report
     }
 
-    /// The end of [`Self::task_numa_work`] behind its walk: the next pass begins if the walk came to the end of the list.
+    /// Ends the pass after the walk, if the walk came to the end of the list.
     pub fn task_numa_work_end(&mut self, task: TaskId, report: &ScanReport) {
         if let Some(mm) = self.tasks[task as usize].mm.filter(|_| report.list_ended) {
             walk::reset_ptenuma_scan(&mut self.mms[mm as usize]);
         }
     }
 
-    /// Charges the scanner's own runtime to its pace (§5 step 14); call once per report, after the cost of the work
-    /// has been accounted. `runtime_delta_ns` is the *accounted* runtime the work added (0 if it met no accounting).
+    /// Charges the scanner's own runtime to its pace (§5 step 14). Call it once per report, after the cost of the work
+    /// has been accounted. `runtime_delta_ns` is the *accounted* runtime that the work added; 0 if no accounting came.
     pub fn scan_done(&mut self, task: TaskId, report: &ScanReport, runtime_delta_ns: u64) {
         if report.end == ScanEnd::Walked && self.cfg.switches.overhead_guard {
             let t = &mut self.tasks[task as usize];
@@ -57,7 +58,7 @@ impl NumaBalancing {
         }
     }
 
-    /// §5 steps 2 to 6; `Walked` if the work may go on.
+    /// The gate (§5 steps 2 to 6); `Walked` if the work may continue.
     fn pass_gate(&mut self, task: TaskId, mm: MmId, args: ScanArgs) -> ScanEnd {
         if self.cfg.switches.first_nid_gate && !self.second_node_reached(mm, args.this_node) {
             return ScanEnd::FirstNode;
@@ -66,7 +67,7 @@ impl NumaBalancing {
             self.reset_period_v38(task, mm, args.now);
         }
         let hz = self.cfg.hz;
-        // 3.8 neither arms a gate of 0 nor holds the winner back.
+        // 3.8 neither arms a gate of 0 nor delays the thread that scans.
         let v38 = self.cfg.period_model == PeriodModel::V38;
         let m = &mut self.mms[mm as usize];
         if m.numa_next_scan == 0 && !v38 {
@@ -84,7 +85,7 @@ impl NumaBalancing {
         let t = &mut self.tasks[task as usize];
         self.mms[mm as usize].numa_next_scan = args.now.wrapping_add(hz.jiffies(t.numa_scan_period));
         if !v38 {
-            // Another thread is likely to win next time.
+            // Another thread is likely to scan next time.
             t.node_stamp = t.node_stamp.wrapping_add(2 * hz.tick_ns());
         }
         if self.cfg.rate_limit == RateLimit::LegacyAndMarking && self.limits[args.this_node].limited(hz, args.now) {
@@ -93,7 +94,7 @@ impl NumaBalancing {
         ScanEnd::Walked
     }
 
-    /// 3.8: whether some work of the mm has run on a node other than that of its first work.
+    /// 3.8: whether a scan work of the mm has run on a node other than that of its first work.
     fn second_node_reached(&mut self, mm: MmId, this_node: usize) -> bool {
         let m = &mut self.mms[mm as usize];
         match m.first_nid {

@@ -6,8 +6,8 @@ use crate::numa::state::TaskId;
 use crate::numa::time::{before, Jiffies, NSEC_PER_MSEC};
 
 impl NumaBalancing {
-    /// Trigger on the tick of a running fair task (`task_tick_numa`); true if scan work was queued, to run when
-    /// the task next returns to user mode. `runtime_ns` is its accumulated CPU time.
+    /// The trigger on the tick of a running fair task. Returns whether scan work was queued, to run when the task next
+    /// returns to user mode. `runtime_ns` is the task's CPU time.
     #[inline]
     pub fn task_tick_numa(&mut self, task: TaskId, runtime_ns: u64, now: Jiffies, rss_pages: u64) -> bool {
         let t = &mut self.tasks[task as usize];
@@ -27,21 +27,23 @@ impl NumaBalancing {
         let t = &mut self.tasks[task as usize];
         t.node_stamp = match self.cfg.period_model {
             PeriodModel::V38 => runtime_ns,
-            // Not the runtime: a task may catch up on consecutive ticks. The old period, even if it just changed.
+            // The stamp advances by the old period, even if the period just changed, and not to the runtime: so a task
+            // may catch up on consecutive ticks.
             _ => t.node_stamp.wrapping_add(period_ns),
         };
         t.work_queued = !before(now, self.mms[mm as usize].numa_next_scan);
         t.work_queued
     }
 
-    /// Whether [`Self::task_tick_numa`] could do anything: lets the caller skip computing its arguments.
+    /// Whether [`Self::task_tick_numa`] can do anything. A caller may skip computing its arguments otherwise.
     #[inline]
     pub fn trigger_due(&self, task: TaskId, runtime_ns: u64) -> bool {
         !self.tasks[task as usize].work_queued && self.period_over(task, runtime_ns)
     }
 
     /// Whether a period of runtime has passed since the stamp. Before 4.4 the difference underflows once the stamp is
-    /// ahead of the runtime, as after each scan (two ticks) and each trigger on; then only the wall clock paces scans.
+    /// ahead of the runtime, as after each scan (two ticks) and after each trigger. Then only the wall clock limits
+    /// scans.
     #[inline]
     fn period_over(&self, task: TaskId, runtime_ns: u64) -> bool {
         let t = &self.tasks[task as usize];

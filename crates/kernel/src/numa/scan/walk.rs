@@ -1,9 +1,9 @@
 //! The walk of a scan work over the VMAs (kernel-numa-balancing.md §5 steps 7 to 13).
 //!
-//! Two budgets bound it: `pages` is charged with the length of chunks in which something changed, `virt` with the
-//! length of every chunk. (The forms before 4.4 are switches: `scan_charges_updates`, `scan_charges_all_after`.)
-//! Skipped VMAs charge neither. A work that runs out of budget leaves its VMA incomplete, even at the VMA's very end;
-//! a walk that runs off the list ends the pass.
+//! Two budgets limit it. `pages` is charged with the length of chunks in which an entry changed, `virt` with the length
+//! of every chunk. The forms before 4.4 are switches: `scan_charges_updates`, `scan_charges_all_after`. Skipped VMAs
+//! charge neither. A work whose budget is used up leaves its VMA incomplete, even at the VMA's very end. A walk that
+//! reaches the end of the list ends the pass.
 
 use super::report::{ScanArgs, ScanReport};
 use super::space::{Marked, ScanSpace, VmaView};
@@ -17,35 +17,35 @@ use crate::numa::state::{MmId, MmNuma, TaskId, VmaNuma};
 use crate::numa::time::{after, before};
 use crate::numa::vma_filter::{Access, FilterContext, Shape};
 
-/// A work walks at most this many times its size of address space.
+/// Largest length of a walk, as a multiple of the scan size.
 const VIRTUAL_FACTOR: i64 = 8;
 /// Length of a PID window in scan delays.
 const VMA_PID_RESET_DELAYS: u32 = 4;
 
 /// Position and budgets of a walk.
 struct Walk {
-    /// End of the last chunk.
+    /// Address after the last chunk.
     start: u64,
     /// Scan budget left, pages.
     pages: i64,
     /// Virtual budget left, pages.
     virt: i64,
-    /// Some VMA was left for inactivity.
+    /// Some VMA was skipped as inactive.
     skipped: bool,
-    /// Second round, in which the filter does not count.
+    /// This is the second round, in which the access filter does not apply.
     forced: bool,
 }
 
 /// What to do after a VMA.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// Go on with the next one.
+    /// Continue with the next VMA.
     Next,
     /// Leave the loop; the VMA stays current.
     Leave,
 }
 
-/// Ends a pass (`reset_ptenuma_scan`).
+/// Ends a pass of the address space.
 pub(super) fn reset_ptenuma_scan(mm: &mut MmNuma) {
     mm.numa_scan_seq = mm.numa_scan_seq.wrapping_add(1);
     mm.numa_scan_offset = 0;
@@ -74,13 +74,13 @@ impl NumaBalancing {
                 report.resets += 1;
                 return;
             }
-            // The list ended and somebody was left out: once more, and take the first one met.
+            // The list ended and a VMA was skipped as inactive: walk once more and take the first such VMA.
             walk.forced = true;
             report.forced = true;
         }
     }
 
-    /// One round from the stored offset; true if it left with a current VMA, false if the list ended.
+    /// One round from the stored offset. Returns true if it left with a current VMA, false if the list ended.
     fn round<S: ScanSpace>(
         &mut self,
         task: TaskId,
@@ -141,17 +141,17 @@ impl NumaBalancing {
                 state.prev_scan_seq = seq;
             }
         }
-        // `cow_skip_vma` completes a VMA that may have used up the budgets.
+        // `cow_skip_vma` completes a VMA whose scan may have used up the budgets.
         if walk.forced || walk.pages <= 0 || walk.virt <= 0 {
             return Step::Leave;
         }
         Step::Next
     }
 
-    /// §5 checks 11.1 to 11.3.
+    /// Whether the kind of the VMA makes the scanner skip it (§5 checks 11.1 to 11.3).
     fn skip_by_kind(&self, vma: &VmaView) -> Option<SkipReason> {
         let s = &self.cfg.switches;
-        // vma_policy_mof(): from 3.18 to the fix, no policy of the object counted as one without migrate-on-fault.
+        // vma_policy_mof(): from 3.18 to the fix, an object without policy counts as one without migrate-on-fault.
         let without_mof = vma.policy_without_mof || (vma.shmem_without_policy && !s.shmem_task_policy);
         if vma.unmigratable || (s.skip_by_policy && without_mof) || (s.skip_mixed_map && vma.mixed_map) {
             Some(SkipReason::Unsuitable)
@@ -166,7 +166,8 @@ impl NumaBalancing {
         }
     }
 
-    /// §5 checks 11.4 to 11.8: state, delay, PID window, completion, access filter.
+    /// Whether the scan state admits the VMA (§5 checks 11.4 to 11.8): state, delay, PID window, completion, access
+    /// filter.
     fn admit(
         &mut self,
         task: TaskId,
@@ -227,7 +228,7 @@ impl NumaBalancing {
         Ok(())
     }
 
-    /// §5 step 11.9; false if a budget ended first.
+    /// Scans the VMA (§5 step 11.9). Returns false if a budget was used up first.
     #[allow(clippy::too_many_arguments)] // As `visit`.
     fn scan_vma<S: ScanSpace>(
         &mut self,
@@ -252,7 +253,7 @@ impl NumaBalancing {
             let len = ((walked_to - walk.start) / PAGE_BYTES) as i64;
             self.charge(walk, report, len, &marked);
             if marked.stop_at.is_some() {
-                // The rest of the VMA is done with for this pass.
+                // The rest of the VMA is complete for this pass.
                 walk.start = vma.end;
                 return true;
             }
@@ -268,7 +269,7 @@ impl NumaBalancing {
 
     fn charge(&self, walk: &mut Walk, report: &mut ScanReport, len: i64, marked: &Marked) {
         let s = &self.cfg.switches;
-        // From 3.13 to 4.3 `nr_pte_updates` counts for the whole work.
+        // From 3.13 to 4.3 `nr_pte_updates` counts over the whole work.
         let updates = marked.updates + if s.scan_charges_all_after { report.updates } else { 0 };
         let charged = match (updates, s.scan_charges_updates) {
             (0, _) => 0,
@@ -290,7 +291,7 @@ fn align_up(addr: u64) -> u64 {
     addr.checked_next_multiple_of(HPAGE_BYTES).unwrap_or(u64::MAX)
 }
 
-/// At most one shift per visit; due times advance from their old value, not from now.
+/// Shifts the PID windows at most once per visit. The due time advances from its old value, not from now.
 fn shift_window(state: &mut VmaNuma, seq: i32, now: u64, window: u64) {
     if seq != 0 && after(now, state.pids_active_reset) {
         state.pids_active_reset = state.pids_active_reset.wrapping_add(window);
@@ -304,12 +305,12 @@ fn refill(shape: Shape, seq: i32, state: &mut VmaNuma) {
     }
 }
 
-/// Bytes of `pages` pages, saturating: a budget that reaches beyond the address space covers all of it.
+/// Bytes of `pages` pages. It saturates: a budget that reaches beyond the address space covers all of it.
 fn bytes(pages: i64) -> u64 {
     (pages.max(0) as u64).saturating_mul(PAGE_BYTES)
 }
 
-/// Scan budget and virtual budget of a work, pages.
+/// Scan budget and virtual budget of a scan work, pages.
 fn budgets(cfg: &NumaConfig) -> (i64, i64) {
     let pages = period::window_pages(&cfg.scan) as i64;
     let virt = if cfg.switches.virtual_budget { VIRTUAL_FACTOR * pages } else { i64::MAX };

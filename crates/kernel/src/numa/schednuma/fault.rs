@@ -3,25 +3,26 @@
 use super::sched_numa::SchedNuma;
 use super::stale_nids::MOVED;
 
-/// Window of the limit that can be set, ms (AutoNUMA's).
+/// Window of the optional migration limit, ms (as AutoNUMA's).
 const LIMIT_WINDOW_MS: u32 = 100;
 
 /// Verdict on a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The thread has no home yet, or a policy of its own: pages are not looked at.
+    /// The thread has no home yet, or a policy of its own. The page is not examined.
     NotAsked,
-    /// It may stay.
+    /// The page may stay.
     Stay,
     /// The last fault came from another node.
     Filtered,
-    /// It should be on the faulting CPU's node.
+    /// The page should be on the faulting CPU's node.
     Misplaced,
 }
 
 impl SchedNuma {
-    /// A fault from node `here` on a page of `page_node` that remembers `last` (`None`: nothing yet). `own_policy`: the
-    /// thread or area has a policy, which comes before the home node. Returns the verdict and what the page remembers now.
+    /// Decides on a fault from node `here` on a page of `page_node` that remembers `last` (`None`: nothing).
+    /// `own_policy`: the thread or the area has a policy, which comes before the home node. Returns the verdict and
+    /// what the page then remembers.
     pub fn misplaced(
         &self,
         task: u32,
@@ -44,11 +45,11 @@ impl SchedNuma {
         }
         (Verdict::Misplaced, now)
     }
-    /// What a page that has just moved remembers: nothing of its predecessor.
+    /// What a page remembers right after a move: its last node is not copied.
     pub fn after_move(&self) -> Option<u32> {
         self.knobs.freeze.then_some(MOVED)
     }
-    /// May `pages` pages move into `node` now? Always, unless a limit was set.
+    /// Whether `pages` pages may move into `node` now. Without a limit they always may.
     pub fn admit(&mut self, node: usize, now_ms: u64, pages: u32) -> bool {
         let limit = self.knobs.migrate_limit_pages;
         limit == 0 || self.windows[node].admit(now_ms, pages, LIMIT_WINDOW_MS, limit)
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_filter_squares_the_shares_of_the_nodes() {
-        // Node 0 takes 4 of 10 faults, three others 2 each: two in a row come true with 0.16 against 0.04 each.
+        // Node 0 takes 4 of 10 faults, three others 2 each. The chance of two in a row is 0.16 against 0.04 each.
         let s = with_home();
         let order = [0, 1, 0, 2, 0, 3, 0, 1, 2, 3];
         let (mut hot, mut others) = (0, 0);

@@ -1,12 +1,12 @@
-//! What schednuma knows of a process.
+//! The scan state of a process.
 
-/// Where the scanning of a process is.
+/// The scan state of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MmScan {
     /// Earliest wall time of the next scan, ms.
     pub next_ms: u64,
-    /// Address it goes on at.
+    /// Address at which the next scan continues.
     pub offset: u64,
-    /// Completed sweeps.
+    /// Number of completed sweeps.
     pub seq: u64,
 }

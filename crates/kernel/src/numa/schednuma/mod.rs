@@ -1,11 +1,13 @@
 //! schednuma: numa/core as posted on 25 October 2012, version v1r3 of mail 002 (designs-2012.md section 2).
 //!
 //! # Structure
-//! No daemon. Each thread, at its own tick and on its own CPU time, may make the next 256 MB of its process's address
-//! space inaccessible, at most every 200 ms per process ([`scan`]). Faults record the page's node per thread; once per
-//! sweep a thread takes the node with most of them as its *home* ([`placement`]). Allocation prefers the home, misplaced
-//! pages follow the faulting CPU once the thread has a home ([`fault`]), and the load balancer pulls tasks towards their
-//! homes ([`sched::Locality`](crate::sched::Locality)). There are no statistics per process and there is no exchange.
+//! There is no daemon. Each thread, at its own tick and on its own CPU time, may make the next 256 MB of its process's
+//! address space inaccessible, at most every 200 ms per process ([`scan`]). Faults record the page's node per thread.
+//! Once per sweep a thread takes the node with most faults as its *home* ([`placement`]).
+//!
+//! Allocation prefers the home node. Misplaced pages follow the faulting CPU once the thread has a home ([`fault`]).
+//! The load balancer pulls tasks towards their homes ([`sched::Locality`](crate::sched::Locality)). There are no
+//! statistics per process and there is no exchange.
 //!
 //! Units: ms of wall time or of CPU time as said, bytes of virtual space, pages of 4 KiB.
 

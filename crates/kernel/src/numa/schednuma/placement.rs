@@ -4,15 +4,15 @@ use super::sched_numa::SchedNuma;
 use crate::numa::autonuma::stats::busiest;
 
 impl SchedNuma {
-    /// A fault of `task` in sweep `seq` on pages that now lie on `node`; returns the new home if it was set. Placement
-    /// comes first if the sweep number has changed since the last fault.
+    /// Records a fault of `task`, in sweep `seq`, on pages that are now on `node`. Returns the new home if it was set.
+    /// If the sweep number has changed since the last fault, the thread is placed first.
     pub fn record(&mut self, task: u32, seq: u64, node: usize, pages: u64) -> Option<u32> {
         self.tasks[task as usize].run(seq);
         let changed = if self.tasks[task as usize].scan_seq != seq { self.place(task, seq) } else { None };
         self.tasks[task as usize].faults[node] += pages;
         changed
     }
-    /// The node with most faults becomes the home, unless it was set lately.
+    /// Makes the node with most faults the home, unless the home was set recently.
     fn place(&mut self, task: u32, seq: u64) -> Option<u32> {
         let k = &self.knobs;
         let t = &mut self.tasks[task as usize];

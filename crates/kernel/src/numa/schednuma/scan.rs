@@ -1,7 +1,7 @@
 //! Scanning per process (designs-2012.md section 2.3).
 //!
-//! A thread tries whenever it has run for its period; one try per process and 200 ms succeeds. Eight busy threads make
-//! at least five tries a second even at the longest period, which is why the back-off cannot slow a threaded process.
+//! A thread tries whenever it has run for its period. One try per process and 200 ms succeeds. Eight busy threads make
+//! at least five tries a second even at the longest period, so the back-off cannot slow a threaded process down.
 
 use super::mm_scan::MmScan;
 use super::sched_numa::SchedNuma;
@@ -10,10 +10,10 @@ use super::tunables::SchedNumaTunables;
 /// Granularity of the budget, bytes.
 const STEP: u64 = 2 << 20;
 
-/// A stretch to mark.
+/// A range to mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Mapping (position in address order).
+    /// Mapping, by its position in address order.
     pub vma: usize,
     /// First byte.
     pub from: u64,
@@ -22,7 +22,7 @@ pub struct Stretch {
 }
 
 impl SchedNuma {
-    /// The tick of a running thread: whether scan work is to be queued. `runtime_ns` is the thread's CPU time.
+    /// The tick of a running thread. Returns whether scan work is to be queued. `runtime_ns` is the thread's CPU time.
     pub fn tick(&mut self, task: u32, mm: u32, runtime_ns: u64, now_ms: u64) -> bool {
         let min = self.knobs.scan_period_min_ms;
         let seq = self.mms[mm as usize].seq;
@@ -38,7 +38,7 @@ impl SchedNuma {
         }
         now_ms >= self.mms[mm as usize].next_ms
     }
-    /// The queued work: takes the slot, or finds that another thread was first.
+    /// The queued work: takes the process's turn, unless another thread was first.
     pub fn claim(&mut self, task: u32, mm: u32, now_ms: u64) -> bool {
         let own = self.tasks[task as usize].period_ms;
         let gate = if self.knobs.own_period_gate { own } else { 2 * self.knobs.scan_period_min_ms };
@@ -51,8 +51,8 @@ impl SchedNuma {
     }
 }
 
-/// Takes the next budget of a sweep over mappings `(start, end)` in address order and calls `mark` for each stretch. At
-/// the end of the address space the next call counts a sweep and starts at zero.
+/// Takes the next budget of a sweep over mappings `(start, end)` in address order, and calls `mark` for each range. At
+/// the end of the address space, the next call counts a sweep and starts at zero.
 pub fn walk(
     t: &SchedNumaTunables,
     m: &mut MmScan,
@@ -91,13 +91,13 @@ mod tests {
         s
     }
 
-    /// Scans of a process with `threads` always running threads at the longest period, in `seconds`.
+    /// Number of scans in `seconds`, of a process with `threads` threads that always run at the longest period.
     fn scans(threads: usize, seconds: u64) -> u64 {
         let mut s = one(threads);
         for (i, t) in s.tasks.iter_mut().enumerate() {
             t.started = true;
             t.period_ms = 1600;
-            // Threads do not tick in step.
+            // Threads do not tick at the same time.
             t.stamp_ns = (i as u64 * 1600 / threads as u64) * 1_000_000;
         }
         let mut scans = 0;
@@ -116,7 +116,7 @@ mod tests {
         let full = 5 * 100;
         for threads in [12, 24, 48] {
             let n = scans(threads, 100);
-            // Tries that do not fall on the end of the 200 ms waste a part of them.
+            // Tries that do not come at the end of the 200 ms waste a part of them.
             assert!(n > full * 7 / 10 && n <= full, "{threads} threads: {n}");
         }
         let single = scans(1, 100);
@@ -164,7 +164,7 @@ mod tests {
         };
         let first = call(&mut m);
         assert_eq!(first[0], (0, 4096, 100 * MB));
-        // 256 MB less what the first mapping took, rounded up to 2 MiB.
+        // 256 MB less the first mapping's part, rounded up to 2 MiB.
         assert_eq!(first[1], (1, 1000 * MB, 1158 * MB));
         assert_eq!(call(&mut m), [(1, 1158 * MB, 1300 * MB)]);
         assert_eq!(m.seq, 0, "the sweep is complete, but not counted yet");

@@ -9,21 +9,21 @@ use crate::numa::autonuma::MigrateWindow;
 /// All state of schednuma in a run, by dense task, address space and node.
 #[derive(Clone, Debug)]
 pub struct SchedNuma {
-    /// Knobs.
+    /// Tunables.
     pub knobs: SchedNumaTunables,
-    /// Threads.
+    /// State of threads.
     pub tasks: Vec<TaskHome>,
-    /// Processes.
+    /// State of processes.
     pub mms: Vec<MmScan>,
-    /// What unset page fields read.
+    /// What unset page fields read as.
     pub stale: StaleNids,
-    /// Migration windows by destination node, if there is a limit.
+    /// Migration windows by destination node, used if there is a limit.
     pub windows: Vec<MigrateWindow>,
     nodes: usize,
 }
 
 impl SchedNuma {
-    /// Nothing known yet, for `nodes` nodes and `mms` address spaces.
+    /// A state without data, for `nodes` nodes and `mms` address spaces.
     pub fn new(knobs: SchedNumaTunables, nodes: usize, mms: usize) -> Self {
         Self {
             knobs,
@@ -34,7 +34,7 @@ impl SchedNuma {
             nodes,
         }
     }
-    /// A task of `mm` is created; nothing is inherited. Tasks are created in the order of their numbers.
+    /// Creates a task of `mm`, which inherits nothing. Tasks are created in the order of their numbers.
     pub fn fork(&mut self, mm: u32) {
         let seq = self.mms[mm as usize].seq;
         self.tasks.push(TaskHome::new(&self.knobs, self.nodes, seq));

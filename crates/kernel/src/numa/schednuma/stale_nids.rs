@@ -1,24 +1,24 @@
-//! What page fields read that no fault has set.
+//! What page fields read as before a fault has set them.
 
-/// Flag in a page's remembered node: it has moved once (only with the `freeze` switch).
+/// Flag in a page's remembered node: the page has moved once (only with the `freeze` switch).
 pub const MOVED: u32 = 1 << 16;
 
-/// What the page field of a page that nobody faulted on yet reads: nothing initialises it, so a frame keeps what its
-/// previous page left. Frames are handed out last in, first out, so what matters is the last page that left the node.
+/// What the page field of a page without a fault reads as. The kernel does not initialise it, so a frame keeps what its
+/// previous page left. Frames are allocated last in, first out, so the last page that left the node decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleNids(Vec<u32>);
 
 impl StaleNids {
-    /// All frames as after boot.
+    /// Fields as after boot.
     pub fn new(nodes: usize) -> Self {
         Self(vec![0; nodes])
     }
-    /// What an untouched page of `node` reads.
+    /// What an untouched page of `node` reads as.
     #[inline]
     pub fn read(&self, node: usize) -> u32 {
         self.0[node]
     }
-    /// A page that remembers `last` leaves `node`.
+    /// Records that a page that remembers `last` leaves `node`.
     #[inline]
     pub fn leave(&mut self, node: usize, last: u32) {
         self.0[node] = last & !MOVED;

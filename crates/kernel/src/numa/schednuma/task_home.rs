@@ -1,8 +1,8 @@
-//! What schednuma knows of a thread.
+//! The state of a thread.
 
 use super::tunables::SchedNumaTunables;
 
-/// What a thread knows.
+/// The state of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskHome {
     /// Home node; `None` at the start.
@@ -11,21 +11,21 @@ pub struct TaskHome {
     pub faults: Vec<u64>,
     /// Scan period, ms of CPU time.
     pub period_ms: u32,
-    /// Sweep the thread last placed itself in.
+    /// Sweep in which the thread was last placed.
     pub scan_seq: u64,
-    /// Sweep in which the home was last set (before the first: the sweep of its birth less 1).
+    /// Sweep in which the home was last set; before the first, the sweep of the thread's birth less 1.
     pub migrate_seq: i64,
     /// CPU time at the last try to scan, ns.
     pub stamp_ns: u64,
-    /// The first period, the delay, is over.
+    /// The first period, which is the delay, is over.
     pub started: bool,
-    /// It has run. A thread that has waited since it was made stands for one made when it first runs: workloads make
-    /// all their threads at the start.
+    /// The thread has run. Workloads create all their threads at the start; a thread that has waited since then counts
+    /// as created when it first runs.
     pub ran: bool,
 }
 
 impl TaskHome {
-    /// A thread born in sweep `seq` of its process.
+    /// A thread created in sweep `seq` of its process.
     pub fn new(t: &SchedNumaTunables, nodes: usize, seq: u64) -> Self {
         Self {
             home: None,
@@ -38,7 +38,7 @@ impl TaskHome {
             ran: false,
         }
     }
-    /// The thread runs, in sweep `seq` of its process.
+    /// Notes that the thread runs, in sweep `seq` of its process.
     pub(super) fn run(&mut self, seq: u64) {
         if !self.ran {
             self.ran = true;

@@ -1,4 +1,4 @@
-//! schednuma's knobs.
+//! schednuma's tunables.
 
 numalab_base::tunables! {
     /// schednuma's sysctls and scheduler features (designs-2012.md section 2.2), and switches to take parts of it away.

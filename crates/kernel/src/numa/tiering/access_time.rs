@@ -6,7 +6,7 @@ use crate::numa::rules::TieringModel;
 use crate::numa::state::LastCpupid;
 use crate::numa::time::Jiffies;
 
-/// Least bits for which times are stored in ms; with fewer they are stored more coarsely.
+/// Number of bits with which times are stored in ms; with fewer bits they are stored more coarsely.
 const MIN_TIME_BITS: u32 = 12;
 /// PID bits of the cpupid field.
 const PID_BITS: u32 = 8;
@@ -17,7 +17,7 @@ pub fn uses_access_time(cfg: &NumaConfig) -> bool {
     cfg.tiering() && cfg.tiering_model == TieringModel::V61
 }
 
-/// Width of the time field and how many low bits of the time it leaves out.
+/// Width of the time field, and the number of low bits of the time that it leaves out.
 fn time_field(cfg: &NumaConfig) -> (u32, u32) {
     let bits = PID_BITS + cfg.scan.max_cpus.max(1).next_power_of_two().trailing_zeros();
     (bits, MIN_TIME_BITS.saturating_sub(bits))
@@ -33,7 +33,7 @@ pub fn access_time(cfg: &NumaConfig, now: Jiffies) -> LastCpupid {
     LastCpupid::from_raw(msecs(cfg, now) >> shift & ((1 << bits) - 1))
 }
 
-/// Hint latency of a slow-tier page, ms, modulo the field's range; the stored time becomes now.
+/// Hint latency of a slow-tier page, ms, modulo the field's range. The stored time becomes now.
 pub fn hint_latency_ms(cfg: &NumaConfig, page: &mut PageFacts, now: Jiffies) -> u32 {
     let (bits, shift) = time_field(cfg);
     let stored = (page.last.raw() & ((1 << bits) - 1)) << shift;

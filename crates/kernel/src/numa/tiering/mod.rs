@@ -1,8 +1,8 @@
 //! Memory tiering (mode bit 2): promotion of hot pages from slow tiers (kernel-numa-balancing.md §15.1).
 //!
-//! The scanner stores the time of marking in a slow-tier page; the delay until its hint fault tells how hot it is.
-//! A threshold on that delay, adapted to a promotion rate limit, decides. Times are milliseconds in u32, as in the
-//! kernel.
+//! The scanner stores the time of marking in a slow-tier page. The shorter the time until its hint fault, the hotter
+//! the page. A threshold on that time, adapted to a promotion rate limit, decides. Times are milliseconds in u32, as in
+//! the kernel.
 
 mod access_time;
 mod promotion;

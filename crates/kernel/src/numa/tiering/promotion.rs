@@ -6,22 +6,22 @@ const ADJUST_STEPS: u32 = 16;
 /// Promotion state of a target node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePromotion {
-    /// Threshold in force, ms; 0 means the reference.
+    /// Threshold in force, ms; 0 stands for the reference.
     pub threshold_ms: u32,
     /// Start of the adjustment period, ms.
     pub threshold_start_ms: u32,
-    /// Candidates at that start, pages.
+    /// Candidates at the start of the adjustment period, pages.
     pub threshold_candidates: u64,
     /// Start of the rate window, ms.
     pub rate_start_ms: u32,
-    /// Candidates at that start, pages.
+    /// Candidates at the start of the rate window, pages.
     pub rate_candidates: u64,
     /// Candidates so far, pages (`pgpromote_candidate` of the node).
     pub candidates: u64,
 }
 
 impl NodePromotion {
-    /// Adapts the threshold once per period (`numa_promotion_adjust_threshold`).
+    /// Adapts the threshold once per period.
     pub fn adjust(&mut self, now_ms: u32, period_ms: u32, rate_pages: u64, reference_ms: u32) {
         if now_ms.wrapping_sub(self.threshold_start_ms) <= period_ms {
             return;
@@ -49,7 +49,7 @@ impl NodePromotion {
         }
     }
 
-    /// Counts a candidate and says whether the rate limit refuses it (`numa_promotion_rate_limit`).
+    /// Counts a candidate. Returns whether the rate limit refuses it (`numa_promotion_rate_limit`).
     pub fn rate_limited(&mut self, now_ms: u32, rate_pages: u64, pages: u32) -> bool {
         self.candidates = self.candidates.wrapping_add(u64::from(pages));
         if now_ms.wrapping_sub(self.rate_start_ms) > 1000 {

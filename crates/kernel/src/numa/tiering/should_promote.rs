@@ -8,10 +8,10 @@ use crate::numa::page::PageFacts;
 use crate::numa::time::Jiffies;
 use numalab_base::node_mask::NodeMask;
 
-/// 1 GiB in pages: free space below which promotion is not unconditional.
+/// Free space below which promotion depends on the threshold: 1 GiB in pages.
 const FREE_SPACE_PAGES: u64 = 262_144;
 
-/// Whether a node has so much free memory that everything may be promoted to it (`pgdat_free_space_enough`).
+/// Whether a node has so much free memory that every page may be promoted to it (`pgdat_free_space_enough`).
 pub fn free_space_enough(zones: &[ZoneFacts], present_pages: u64) -> bool {
     let enough = FREE_SPACE_PAGES.max(present_pages / 16);
     zones.iter().any(|z| z.populated && z.free_pages > z.promo_wmark + enough + z.lowmem_reserve)
@@ -24,8 +24,8 @@ impl NumaBalancing {
         uses_access_time(&self.cfg) && !self.topo.is_top_tier(nid)
     }
 
-    /// Nodes whose pages lose their last cpupid when they are moved to a slower tier: the top tier in tiering mode,
-    /// where the field then holds access times (`folio_migrate_flags`).
+    /// Nodes whose pages lose their last cpupid when they move to a slower tier (`folio_migrate_flags`). In tiering
+    /// mode that is the top tier, because the field then holds access times.
     pub fn cpupid_forgotten_from(&self) -> NodeMask {
         if self.cfg.tiering() {
             self.topo.top_tier()
@@ -34,7 +34,10 @@ impl NumaBalancing {
         }
     }
 
-    /// §10 step 2: whether a slow-tier page is promoted to `target`.
+    /// Whether a slow-tier page is promoted to `target` (§10 step 2).
+    ///
+    /// # Errors
+    /// The reason why the page stays.
     pub(in crate::numa) fn should_promote<M: NodeMemory>(
         &mut self,
         page: &mut PageFacts,
@@ -63,8 +66,8 @@ impl NumaBalancing {
         Ok(())
     }
 
-    /// Changes `kernel.numa_balancing` at run time; existing marks stay. Turning the tiering bit on resets the
-    /// promotion thresholds (§15.1). Runs keep the mode they start with; tests of a key that is off use this.
+    /// Changes `kernel.numa_balancing` at run time. Existing marks stay; turning the tiering bit on resets the
+    /// promotion thresholds (§15.1). Runs keep the mode they start with; tests change it.
     pub fn set_mode(&mut self, mode: u8) {
         let had = self.cfg.tiering();
         self.cfg.scan.numa_balancing = mode.min(4);

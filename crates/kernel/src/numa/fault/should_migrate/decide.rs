@@ -6,10 +6,10 @@ use crate::numa::counters::Denial;
 use crate::numa::rules::MigrateRule;
 
 impl MigrateRule {
-    /// Asks the rule.
+    /// Applies the rule.
     ///
     /// # Errors
-    /// Why the page stays.
+    /// The reason why the page stays.
     #[inline]
     pub fn decide(self, f: &MigrationFacts<'_>) -> Result<(), Denial> {
         match self {

@@ -1,14 +1,14 @@
-//! 3.13 and 3.14: after a fault on somebody else's page that came from another node, a task passes over the next sixteen
-//! migrations of pages with several users, so that it is moved to its memory and not shared memory about among tasks
-//! (de1c9ce6f07f; removed in 3.15 by 52bf84aa206c). In `mpol_misplaced`; not in the reference.
+//! 3.13 and 3.14: after a fault on another task's page, whose last fault came from another node, a task skips its next
+//! sixteen migrations of pages with several users. So the task moves to its memory, instead of shared memory moving
+//! between tasks (de1c9ce6f07f; removed in 3.15 by 52bf84aa206c). In `mpol_misplaced`; not in the reference.
 
 use crate::numa::counters::Denial;
 use crate::numa::state::{LastCpupid, TaskNuma};
 
-/// What becomes of a rule's `verdict` on a page that `last` had faulted on; `skips` is `numa.migrate_deferred`.
+/// The verdict after deferral, for a page whose last fault was that of `last`. `skips` is `numa.migrate_deferred`.
 ///
 /// # Errors
-/// Why the page stays: the rule's reason, or [`Denial::Deferred`].
+/// The reason why the page stays: the rule's, or [`Denial::Deferred`].
 pub fn apply(skips: u32, task: &mut TaskNuma, last: LastCpupid, verdict: Result<(), Denial>) -> Result<(), Denial> {
     if last.matches(task.pid) {
         return verdict;

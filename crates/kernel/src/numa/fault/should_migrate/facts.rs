@@ -1,28 +1,28 @@
-//! What a migration rule looks at.
+//! The facts that a migration rule reads.
 
 use crate::numa::group::NumaGroup;
 use crate::numa::state::{LastCpupid, TaskNuma};
 use crate::numa::topology::NumaTopology;
 
-/// What a rule looks at.
+/// The facts that a migration rule reads.
 #[derive(Clone, Copy, Debug)]
 pub struct MigrationFacts<'a> {
-    /// Faulting task.
+    /// The faulting task.
     pub task: &'a TaskNuma,
-    /// Its group.
+    /// The task's group.
     pub group: Option<&'a NumaGroup>,
-    /// Nodes and CPUs.
+    /// Nodes and CPUs of the machine.
     pub topo: &'a NumaTopology,
-    /// Who faulted before.
+    /// The page's last cpupid before this fault.
     pub last: LastCpupid,
     /// Node of the page.
     pub src: usize,
-    /// Faulting node.
+    /// The faulting node.
     pub dst: usize,
 }
 
 impl MigrationFacts<'_> {
-    /// Node of the CPU that faulted before, `None` if it is not a CPU of the machine.
+    /// Node of the CPU of the last fault; `None` if that is not a CPU of the machine.
     pub fn last_node(&self) -> Option<usize> {
         let cpu = self.last.cpu();
         (cpu < self.topo.cpu_count()).then(|| self.topo.node_of(cpu))

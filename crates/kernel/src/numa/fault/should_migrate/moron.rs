@@ -1,9 +1,9 @@
-//! Migrate On Reference Of pte_numa Node: balancenuma's first stage, before it had a filter (designs-2012.md section 3.3).
+//! Migrate On Reference Of pte_numa Node: balancenuma's first stage, without a filter (designs-2012.md section 3.3).
 
 use super::facts::MigrationFacts;
 use crate::numa::counters::Denial;
 
-/// Migrates whatever faults, whoever faulted before.
+/// Every page migrates at its first fault from another node.
 ///
 /// # Errors
 /// None.

@@ -10,7 +10,10 @@ use crate::numa::page::PageFacts;
 use crate::numa::state::LastCpupid;
 
 impl NumaBalancing {
-    /// `should_numa_migrate_memory`; `dst` is the faulting node.
+    /// Whether the page may migrate to `dst`, the faulting node. Replaces the page's last cpupid.
+    ///
+    /// # Errors
+    /// The reason why the page stays.
     pub(in crate::numa::fault) fn should_numa_migrate_memory<M: NodeMemory>(
         &mut self,
         at: FaultSite,

@@ -1,4 +1,4 @@
-//! 3.13: two-stage filter on the last cpupid; a page nobody has faulted on moves at once.
+//! 3.13: a two-stage filter on the last cpupid. A page without a last fault moves at once.
 
 use super::facts::MigrationFacts;
 use crate::numa::counters::Denial;

@@ -1,12 +1,12 @@
-//! 3.15: after the two-stage filter private faults migrate, ungrouped tasks migrate, and grouped ones if the group
-//! uses this node's CPUs enough more than the source's.
+//! 3.15: after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At a fault of a
+//! grouped task the page migrates if the group uses this node's CPUs sufficiently more than the source's.
 
 use super::facts::MigrationFacts;
 use super::v313;
 use crate::numa::counters::Denial;
 use crate::numa::group::ACTIVE_NODE_FRACTION;
 
-/// §10 steps 6 to 10.
+/// Applies §10 steps 6 to 10.
 ///
 /// # Errors
 /// [`Denial::TwoStage`], [`Denial::Group`].
@@ -21,7 +21,7 @@ pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
     if cpu_dst > cpu_src.wrapping_mul(ACTIVE_NODE_FRACTION) {
         return Ok(());
     }
-    // A 3/4 hysteresis on faults-by-CPU times faults-by-memory.
+    // A hysteresis of 3/4 on faults by CPU times faults by memory.
     let for_dst = cpu_dst.wrapping_mul(group.mem(nodes, f.src)).wrapping_mul(3);
     let for_src = cpu_src.wrapping_mul(group.mem(nodes, f.dst)).wrapping_mul(4);
     if for_dst > for_src {

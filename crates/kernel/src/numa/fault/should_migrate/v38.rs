@@ -1,10 +1,10 @@
-//! 3.8: two-stage filter by node alone; a page moves only if two faults in a row came from this node. (That release
-//! kept the node; here it is taken from the recorded CPU.)
+//! 3.8: a two-stage filter by node alone. A page moves only if two faults in a row came from this node. That release
+//! kept the node in the page; here it is the node of the recorded CPU.
 
 use super::facts::MigrationFacts;
 use crate::numa::counters::Denial;
 
-/// Migrates iff the last fault came from the faulting node.
+/// Migrates only if the last fault came from the faulting node.
 ///
 /// # Errors
 /// [`Denial::TwoStage`].

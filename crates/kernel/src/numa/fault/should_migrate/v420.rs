@@ -1,17 +1,17 @@
-//! 4.19 to 6.12: as 3.15, but a task without preferred node or in its first passes takes pages that nobody, or only
-//! itself, has faulted on, wherever that was.
+//! 4.19 to 6.12: as 3.15, with an exception. A task without preferred node, or in its first passes, takes pages whose
+//! last fault is none or its own, on whatever node that was.
 
 use super::facts::MigrationFacts;
 use super::v315;
 use crate::numa::counters::Denial;
 
-/// Passes that count as early life.
+/// Number of passes that count as early life.
 const EARLY_PASSES: i32 = 4;
 
-/// §10 steps 5 to 10.
+/// Applies §10 steps 5 to 10.
 ///
 /// # Errors
-/// As [`v315::decide`].
+/// The errors of [`v315::decide`].
 pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
     let young = f.task.numa_preferred_nid.is_none() || f.task.numa_scan_seq <= EARLY_PASSES;
     if young && (f.last.pid_unset() || f.last.matches(f.task.pid)) {
