@@ -140,7 +140,7 @@ pub const ROLES: &[RoleDecl] = &[
             is("thp_two_step", "Local node first without retry, then any node (5.5 on)."),
             is("mpol_huge", "As thp_two_step; a range may have a policy of its own for huge pages (proposed 2019)."),
             is("prctl_span", "As thp_two_step; processes in span mode prefer remote huge pages (proposed 2019)."),
-            is("ladder_sorted", "Every distance and size by predicted latency, what is free (the aim of mail 003)."),
+            is("ladder_sorted", "Every distance and size by predicted latency, what is free (the aim of thp-locality-2019)."),
             is("ladder_custom", "A given list of distances and sizes, what is free."),
         ],
     },

@@ -48,7 +48,7 @@ const CPU: &[Field] = fields!(
     switch_same_ns switch_other_ns wake_ns tick_ns balance_cpu_ns fork_pte_ns fork_pmd_ns
 );
 
-/// Rates that memory sets. Unlike a cost, a rate must be above 0, or the operation would take for ever.
+/// Rates that memory sets. Unlike a cost, a rate must be above 0, or the operation would never end.
 const RATES: &[Field] = fields!(zero_local_gbps zero_remote_gbps);
 
 /// Costs that memory sets.

@@ -49,7 +49,7 @@ pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Resu
     }
 }
 
-/// The same table in a chain of files, nearest first; empty if no file has it.
+/// The tables of one name in a chain of files, nearest first; empty if no file has such a table.
 pub(super) struct Layers<'a> {
     tables: Vec<Table<'a>>,
 }

@@ -1,4 +1,4 @@
-//! Rows of a published table: what was measured, and what it is of a run's figures.
+//! Rows of a published table: what was measured, and how it follows from the figures of a run.
 
 use super::columns::{index, Column};
 use crate::spec::{SpecError, Spot, Table};

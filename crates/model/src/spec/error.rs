@@ -31,7 +31,7 @@ impl SpecError {
     }
 }
 
-/// Text with its line breaks escaped: a message is one line, whatever it quotes.
+/// Text with its line breaks escaped, so that a message is one line even if it quotes several.
 fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
 }

@@ -2,7 +2,7 @@
 
 /// The list of runs; a directory with it is an experiment's.
 pub const EXPERIMENT: &str = "experiment.json";
-/// The page that `numalab report` writes into a directory unless it is told another place.
+/// The page that `numalab report` writes into a directory unless another place is given.
 pub const PAGE: &str = "report.html";
 /// Beginning of the name of a record under construction.
 pub const PARTIAL: &str = ".partial-";

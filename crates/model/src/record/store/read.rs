@@ -136,7 +136,7 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
 /// The file is missing, unreadable, not regular, too large or not UTF-8.
 pub fn text(path: &Path) -> Result<String, RecordError> {
     let meta = fs::metadata(path).map_err(|e| RecordError::unreadable(path, &e))?;
-    // Reading a pipe could block for ever, and a device has no end.
+    // A pipe could block the reader without end, and a device has no end.
     if !meta.is_file() {
         return Err(RecordError::damaged(path, "not a file"));
     }
