@@ -12,9 +12,9 @@
 
 use super::account::PageClass;
 use super::block::{Bits512, NEVER};
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::CHUNK_PAGES;
+use super::units::CHUNK_PAGES;
+use super::unmapped::Gone;
+use crate::mm::pageblock::frame::Frame;
 
 /// What a shared object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,13 +8,15 @@
 //! Invariant: a slot's count is the number of entries that name it; the slot is free when that is zero.
 
 use super::account::PageClass;
-use super::node_memory::NodeMemory;
+use super::address_space::AddressSpace;
+use super::block::{Block, NEVER};
 use super::object::{Backing, PageRef, SharedMemory};
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::space::AddressSpace;
-use super::vma::{ChunkKind, Vma, EMPTY};
-use super::{Block, CHUNK_PAGES, NEVER};
+use super::physical_memory::NodeMemory;
+use super::units::CHUNK_PAGES;
+use super::unmapped::Gone;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::vma::chunk::{ChunkKind, EMPTY};
+use crate::mm::vma::mapping::Vma;
 
 /// The address spaces that mappers are in.
 pub trait AddressSpaces {

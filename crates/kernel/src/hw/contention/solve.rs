@@ -7,11 +7,10 @@
 //! max-min sharing, which the same sweeps reach bottleneck by bottleneck. Starting from the last
 //! solution, a few sweeps do.
 
+use super::flow::{Flow, PageCopy, Rate};
+use super::parameters::{BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY};
 use super::paths::Paths;
 use super::routes::{Routes, Trail};
-use super::{
-    Flow, PageCopy, Rate, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY,
-};
 
 /// Relative change of latencies and limits at which a solution counts as found.
 const TOLERANCE: f64 = 1e-5;

@@ -3,15 +3,16 @@
 //! With node reclaim off, a node below its low mark is passed over silently and nothing wakes kswapd: a node full of
 //! page cache gives no base page locally until somebody frees some.
 
-use super::{AllocError, Constraint, Gfp, Got, Request};
+use super::gfp::Gfp;
+use super::request::{AllocError, Constraint, Got, Request};
 use crate::mm::account::PageClass;
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::pageblock::Frame;
-use crate::mm::policy::Placement;
-use crate::mm::reclaim::Owners;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::NodeMemory;
+use crate::mm::policy::placement::Placement;
+use crate::mm::reclaim::anon_reclaim::Owners;
+use crate::mm::units::CHUNK_PAGES;
 use crate::mm::work::Work;
-use crate::mm::zone::{watermark_ok, Urgency, ZoneState};
-use crate::mm::CHUNK_PAGES;
+use crate::mm::zone::watermark::{watermark_ok, Urgency, ZoneState};
 use numalab_base::node_mask::NodeMask;
 
 /// Which watermark a walk tests.

@@ -1,11 +1,12 @@
 //! The slow path: nothing in the walk is above its low mark (thp-and-allocation.md section 3.2).
 
 use super::fast::Mark;
-use super::{AllocError, Gfp, Got, Request};
-use crate::mm::compact::{Mode, Status};
-use crate::mm::config::BailRule;
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::reclaim::Owners;
+use super::gfp::Gfp;
+use super::request::{AllocError, Got, Request};
+use super::slow_rules::BailRule;
+use crate::mm::compact::attempt::{Mode, Status};
+use crate::mm::physical_memory::NodeMemory;
+use crate::mm::reclaim::anon_reclaim::Owners;
 use crate::mm::work::Work;
 
 /// Rounds of direct reclaim that free nothing before the OOM killer is called.

@@ -1,10 +1,12 @@
 //! Running compaction: in the allocating task, and one zone at a time for the daemons.
 
+use super::attempt::{Mode, Status};
 use super::scan::{CompactWork, Outcome};
-use super::{suitable, Mode, Status};
-use crate::mm::alloc::{Got, Mark, Request};
-use crate::mm::node_memory::NodeMemory;
+use super::suitable;
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::request::{Got, Request};
 use crate::mm::pageblock::fragmentation::fragmentation_index;
+use crate::mm::physical_memory::NodeMemory;
 use crate::mm::work::Work;
 
 /// The only order that is compacted for.

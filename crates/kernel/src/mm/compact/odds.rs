@@ -3,7 +3,7 @@
 //! Any page is locked or under writeback with a fixed small probability `q`, so a block of `m` pages can be emptied
 //! with `(1 - q)^m`. Kept in fixed point, so that every platform draws the same.
 
-use crate::mm::CHUNK_PAGES;
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
 /// 1.0.

@@ -5,8 +5,8 @@
 //! scanners meet, or the budget of asynchronous compaction is spent. Both remember where they stopped.
 
 use super::odds::Odds;
-use crate::mm::pageblock::Supply;
-use crate::mm::CHUNK_PAGES;
+use crate::mm::pageblock::supply::Supply;
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
 /// Where the scanners of a zone stand, block indices.
@@ -88,8 +88,8 @@ impl Scanners {
 
 #[cfg(test)]
 mod tests {
-    use super::super::odds::expected_success;
     use super::*;
+    use crate::mm::compact::odds::expected_success;
 
     fn run(s: &mut Scanners, supply: &mut Supply, ppm: u32, blocks: u32, seed: u64) -> (Outcome, CompactWork) {
         let mut work = CompactWork::default();

@@ -1,7 +1,7 @@
 //! May a 2 MiB slot be collapsed, and onto which node (`hpage_collapse_scan_pmd`, `hpage_collapse_find_target_node`).
 
-use super::KhugepagedTunables;
-use crate::mm::CHUNK_PAGES;
+use super::tunables::KhugepagedTunables;
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeMask;
 use numalab_base::words;
 

@@ -1,7 +1,7 @@
 //! What a long-running system leaves behind, for scenarios (model; thp-and-allocation.md section 3.3).
 
-use super::{Supply, BLOCK};
-use crate::mm::CHUNK_PAGES;
+use super::supply::{Supply, BLOCK};
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
 /// Pages that ageing has put into use.

@@ -1,14 +1,16 @@
 //! How page cache comes into a node and goes: reads, writes, mappings, truncation.
 
-use super::Owners;
+use super::anon_reclaim::Owners;
 use crate::mm::account::PageClass;
-use crate::mm::alloc::{AllocError, Gfp, Mark, Request};
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::pageblock::Frame;
-use crate::mm::places::Gone;
-use crate::mm::policy::Placement;
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::request::{AllocError, Request};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::NodeMemory;
+use crate::mm::policy::placement::Placement;
+use crate::mm::units::CHUNK_PAGES;
+use crate::mm::unmapped::Gone;
 use crate::mm::work::Work;
-use crate::mm::CHUNK_PAGES;
 
 impl NodeMemory {
     /// Reads `pages` pages of a file from a CPU of node `here` under the default policy: each comes from the first

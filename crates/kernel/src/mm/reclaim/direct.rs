@@ -4,12 +4,13 @@
 //! reclaims what is missing to `low + 1024`, and since every success takes 512 pages, each following one reclaims 512
 //! or more again. That is the engine of the swap storm under `__GFP_THISNODE`.
 
+use super::anon_reclaim::Owners;
 use super::files::FileRules;
-use super::shrink::ScanControl;
-use super::{Owners, GENTLEST, RECLAIM_BATCH};
-use crate::mm::alloc::{Mark, Request};
-use crate::mm::compact::COMPACT_GAP;
-use crate::mm::node_memory::NodeMemory;
+use super::scan_control::{ScanControl, GENTLEST, RECLAIM_BATCH};
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::request::Request;
+use crate::mm::compact::suitable::COMPACT_GAP;
+use crate::mm::physical_memory::NodeMemory;
 use crate::mm::work::Work;
 
 impl NodeMemory {

@@ -3,66 +3,24 @@
 //! Both run in steps, so that the caller decides when and on which CPU: [`NodeMemory::kswapd_step`] is one pass at one
 //! priority.
 
+use super::anon_reclaim::Owners;
+use super::daemons::{Kcompactd, Kswapd, KswapdStep};
 use super::files::FileRules;
-use super::shrink::ScanControl;
-use super::{Owners, GENTLEST, RECLAIM_BATCH};
-use crate::mm::alloc::{Gfp, Mark, Request};
-use crate::mm::compact::{proactive_wants, Mode, Status, COMPACT_GAP};
-use crate::mm::node_memory::NodeMemory;
+use super::scan_control::{ScanControl, GENTLEST, RECLAIM_BATCH};
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::request::Request;
+use crate::mm::compact::attempt::{Mode, Status};
+use crate::mm::compact::daemon::proactive_wants;
+use crate::mm::compact::suitable::COMPACT_GAP;
 use crate::mm::pageblock::fragmentation;
+use crate::mm::physical_memory::NodeMemory;
 use crate::mm::work::Work;
 
 /// Fruitless runs after which a node counts as hopeless (`MAX_RECLAIM_RETRIES`).
 const HOPELESS: u32 = 16;
 /// Priority from which dirty file pages are written.
 const WRITES_FROM: u32 = 10;
-
-/// State of a node's kswapd.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kswapd {
-    running: bool,
-    /// Woken for a huge page, and not yet content with base pages.
-    huge: bool,
-    /// Woken for a huge page at all.
-    asked_huge: bool,
-    priority: u32,
-    reclaimed: u64,
-    failures: u32,
-}
-
-impl Kswapd {
-    /// Whether it has work.
-    pub fn is_running(&self) -> bool {
-        self.running
-    }
-    /// Reclaim succeeded on the node: it is not hopeless.
-    pub(super) fn forgive(&mut self) {
-        self.failures = 0;
-    }
-}
-
-/// State of a node's kcompactd.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kcompactd {
-    woken: bool,
-    proactive: bool,
-}
-
-impl Kcompactd {
-    /// Whether it was woken.
-    pub fn is_woken(&self) -> bool {
-        self.woken
-    }
-}
-
-/// What a step of kswapd came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KswapdStep {
-    /// It goes on at the next step.
-    Running,
-    /// It sleeps.
-    Asleep,
-}
 
 impl NodeMemory {
     /// State of a node's kswapd.

@@ -3,12 +3,13 @@
 //! Modes 1 to 3 give base and huge pages alike the rule "clean local page cache before remote memory"; bit 4 also
 //! unmaps, hence may swap.
 
+use super::anon_reclaim::Owners;
 use super::files::FileRules;
-use super::shrink::ScanControl;
-use super::Owners;
+use super::scan_control::ScanControl;
 use crate::mm::account::PageClass;
-use crate::mm::alloc::{Gfp, Request};
-use crate::mm::node_memory::NodeMemory;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::request::Request;
+use crate::mm::physical_memory::NodeMemory;
 use crate::mm::work::Work;
 
 const WRITE: u8 = 2;

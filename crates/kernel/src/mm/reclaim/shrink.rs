@@ -1,27 +1,13 @@
 //! One pass of reclaim over a node (`shrink_node`).
 
+use super::anon_reclaim::Owners;
 use super::balance::{scan_targets, ScanFacts};
-use super::files::{Extent, FileRules};
-use super::{Owners, RECLAIM_BATCH};
+use super::files::Extent;
+use super::scan_control::{ScanControl, RECLAIM_BATCH};
 use crate::mm::account::PageClass;
-use crate::mm::alloc::Mark;
-use crate::mm::node_memory::NodeMemory;
+use crate::mm::alloc::fast::Mark;
+use crate::mm::physical_memory::NodeMemory;
 use crate::mm::work::Work;
-
-/// What a pass may do and wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScanControl {
-    /// Pages after which it stops.
-    pub target: u64,
-    /// Part of the lists it looks at: `1 / 2^priority`.
-    pub priority: u32,
-    /// File pages.
-    pub files: FileRules,
-    /// Anonymous pages at all.
-    pub may_swap: bool,
-    /// In kswapd, for the counters.
-    pub kswapd: bool,
-}
 
 impl NodeMemory {
     /// Looks at the lists of a node once; returns the pages freed.

@@ -3,11 +3,14 @@
 //! The steps follow from the same attempts that faults make ([`Locality::attempt`]) and the rules of the slow path.
 
 use super::latency::AccessLatency;
-use super::locality::{Attempt, FaultContext, HugeRules, Locality};
-use super::{fault_gfp, Ladders};
-use crate::mm::alloc::Gfp;
-use crate::mm::config::{BailRule, MmConfig, SlowRules};
-use crate::mm::policy::{MemPolicy, Placement};
+use super::settings::fault_gfp;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
+use crate::mm::config::MmConfig;
+use crate::mm::policy::mempolicy::MemPolicy;
+use crate::mm::policy::placement::Placement;
+use crate::mm::thp::locality::attempt::{Attempt, FaultContext, HugeRules};
+use crate::mm::thp::locality::rule::Locality;
 use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
 use numalab_base::node_mask::NodeMask;
 use numalab_model::machine::Machine;
@@ -95,7 +98,7 @@ impl<'a> LadderQuery<'a> {
 /// The ladder of a huge-page fault on a machine under these settings.
 pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) -> Vec<Step> {
     let rule = cfg.thp.locality();
-    let ladders = Ladders::of(machine, &cfg.thp, query.guest);
+    let ladders = cfg.thp.ladders(machine, query.guest);
     let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
     let cpus = NodeMask::of((0..machine.nodes.len()).filter(|n| !machine.nodes[*n].cpus.is_empty()));
     let place = query.policy.placement(query.node, 0);

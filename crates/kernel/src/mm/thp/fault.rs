@@ -1,9 +1,11 @@
 //! Carrying out the attempts of a huge-page fault.
 
-use super::{FaultContext, Locality};
-use crate::mm::alloc::{AllocSite, Got, Request};
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::reclaim::Owners;
+use crate::mm::alloc::fast::AllocSite;
+use crate::mm::alloc::request::{Got, Request};
+use crate::mm::physical_memory::NodeMemory;
+use crate::mm::reclaim::anon_reclaim::Owners;
+use crate::mm::thp::locality::attempt::FaultContext;
+use crate::mm::thp::locality::rule::Locality;
 use crate::mm::work::Work;
 
 /// Where an attempt of a huge-page fault succeeded.

@@ -3,9 +3,10 @@
 //! The second step follows for every `defrag` setting; without direct reclaim it takes only what is free. Processes
 //! without the mode keep the local behaviour.
 
-use super::{two_step, Attempt, FaultContext};
-use crate::mm::alloc::Gfp;
-use crate::mm::policy::Placement;
+use super::attempt::{Attempt, FaultContext};
+use super::two_step;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::policy::placement::Placement;
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     if !ctx.span {

@@ -1,14 +1,16 @@
 //! Entries of a mapping that show shared pages: mapping them, fork, copy-on-write, unmapping
 //! (thp-and-allocation.md section 13).
 
-use super::account::PageClass;
-use super::block::{Bits512, Block, NEVER};
-use super::object::{Backing, Mapper, PageRef, SharedMemory};
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::vma::{ChunkKind, Vma, EMPTY};
-use super::young::{runs, ALL_RUNS};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::access_runs::{runs, ALL_RUNS};
+use super::chunk::{ChunkKind, EMPTY};
+use super::kind::VmaKind;
+use super::mapping::Vma;
+use crate::mm::account::PageClass;
+use crate::mm::block::{Bits512, Block, NEVER};
+use crate::mm::object::{Backing, Mapper, PageRef, SharedMemory};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::unmapped::Gone;
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
 
@@ -31,8 +33,8 @@ impl Vma {
         let dirty = b.dirty.get(page);
         let writable = match self.kind {
             _ if self.is_read_only(chunk, page) => false,
-            super::VmaKind::FileRead => false,
-            super::VmaKind::FileShared => dirty,
+            VmaKind::FileRead => false,
+            VmaKind::FileShared => dirty,
             _ => true,
         };
         PageFacts {
@@ -68,7 +70,7 @@ impl Vma {
         self.map_layer(0, chunk, page, node, read_only);
     }
     /// The same for any of the mapping's objects.
-    pub(super) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
+    pub(in crate::mm) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
         self.write_protected |= read_only;
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));

@@ -1,102 +1,16 @@
 //! A mapping and its chunks.
 
-use super::block::{Bits512, Block, OwnPages, NEVER};
-use super::object::{Backing, PageRef, SharedMemory};
-use super::pageblock::Frame;
-use super::partial::Partial;
-use super::places::Places;
-use super::young::{runs, RandomUses, ALL_RUNS};
-use super::zero::ZeroEntries;
-use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
-
-/// State of a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChunkKind {
-    /// No page, no block.
-    Empty,
-    /// One huge page.
-    Huge,
-    /// Base pages in a block.
-    Small,
-}
-
-/// 2 MiB of virtual space of a mapping.
-#[derive(Clone, Copy, Debug)]
-pub struct Chunk {
-    /// What it holds.
-    pub kind: ChunkKind,
-    /// Huge: its node.
-    pub node: u8,
-    /// Its entry above the page tables is marked. Huge: PROT_NONE; small: the first access handles all marked pages (3.8).
-    pub pmd_marked: bool,
-    /// Runs of 64 entries accessed since reclaim looked last, a bit each.
-    pub(super) touched: u8,
-    /// Present base pages (512 for huge).
-    pub present: u16,
-    /// Marked base pages (small only).
-    pub marked: u16,
-    /// Write-protected base pages (512 for a write-protected huge page).
-    pub read_only: u16,
-    /// Base pages that belong to shared objects (512 for a shared huge page).
-    pub shared: u16,
-    /// Small: index of its block; huge: its `last_cpupid`; shared huge: which of the mapping's objects it is in.
-    pub index: u32,
-}
-
-pub(super) const EMPTY: Chunk = Chunk {
-    kind: ChunkKind::Empty,
-    node: 0,
-    pmd_marked: false,
-    touched: 0,
-    present: 0,
-    marked: 0,
-    read_only: 0,
-    shared: 0,
-    index: NEVER,
-};
-
-/// What backs a mapping and how it is shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VmaKind {
-    /// Private anonymous.
-    PrivateAnon,
-    /// A thread stack (private anonymous).
-    Stack,
-    /// Shared anonymous.
-    SharedAnon,
-    /// Private mapping of a file that may be written (data segment).
-    CowData,
-    /// Private read-only mapping of a file.
-    FileRead,
-    /// Shared writable mapping of a file.
-    FileShared,
-}
-
-impl VmaKind {
-    /// `VM_SHARED`: stores reach the object.
-    #[inline]
-    pub fn is_shared(self) -> bool {
-        matches!(self, Self::SharedAnon | Self::FileShared)
-    }
-    /// Pages come from a file.
-    #[inline]
-    pub fn is_file(self) -> bool {
-        matches!(self, Self::CowData | Self::FileRead | Self::FileShared)
-    }
-    /// Stores to clean pages are notified to the file system, so entries of clean pages are write-protected.
-    #[inline]
-    pub fn notifies_writes(self) -> bool {
-        self == Self::FileShared
-    }
-    /// The object behind it; `None` for memory that starts as the mapping's own.
-    pub fn backing(self) -> Option<Backing> {
-        match self {
-            Self::PrivateAnon | Self::Stack => None,
-            Self::SharedAnon => Some(Backing::Shmem),
-            Self::CowData | Self::FileRead | Self::FileShared => Some(Backing::File),
-        }
-    }
-}
+use super::access_runs::{runs, RandomUses, ALL_RUNS};
+use super::chunk::{Chunk, ChunkKind, EMPTY};
+use super::frame_map::Places;
+use super::kind::VmaKind;
+use super::page_state::PageState;
+use super::partly_mapped_thp::Partial;
+use super::zero_entries::ZeroEntries;
+use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
+use crate::mm::object::{PageRef, SharedMemory};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// A mapping of one address space.
 #[derive(Clone, Debug)]
@@ -114,26 +28,26 @@ pub struct Vma {
     /// Shared objects it shows pages of. That of a file or of shared memory is the first.
     pub objects: Vec<u32>,
     /// It has had anonymous pages of its own (`anon_vma`): a fork copies its entries even if it maps a file.
-    pub(super) anon: bool,
-    pub(super) chunks: Vec<Chunk>,
+    pub(in crate::mm) anon: bool,
+    pub(in crate::mm) chunks: Vec<Chunk>,
     /// Present pages per chunk and node: `counts[chunk * nodes + node]`.
-    pub(super) counts: Vec<u16>,
-    pub(super) blocks: Vec<Block>,
-    pub(super) free_blocks: Vec<u32>,
-    pub(super) nodes: usize,
+    pub(in crate::mm) counts: Vec<u16>,
+    pub(in crate::mm) blocks: Vec<Block>,
+    pub(in crate::mm) free_blocks: Vec<u32>,
+    pub(in crate::mm) nodes: usize,
     /// Present base pages on each node.
-    pub(super) pages_on_node: Vec<u64>,
+    pub(in crate::mm) pages_on_node: Vec<u64>,
     /// Pages whose next access faults because they are marked.
-    pub(super) marked_pages: u64,
+    pub(in crate::mm) marked_pages: u64,
     /// It has had write-protected entries.
-    pub(super) write_protected: bool,
+    pub(in crate::mm) write_protected: bool,
     /// Pageblocks, swap slots and page tables.
     pub places: Places,
-    pub(super) zeros: ZeroEntries,
+    pub(in crate::mm) zeros: ZeroEntries,
     /// Huge pages of which a part is mapped.
-    pub(super) partials: Vec<Partial>,
+    pub(in crate::mm) partials: Vec<Partial>,
     /// Random accesses, as far as reclaim wants to know.
-    pub(super) random: RandomUses,
+    pub(in crate::mm) random: RandomUses,
 }
 
 impl Vma {
@@ -174,7 +88,7 @@ impl Vma {
         (self.start / CHUNK_BYTES + chunk as u64) * CHUNK_BYTES
     }
     /// The chunks that `from..to` touches, each with its pages in that range: (chunk, first page, one past the last).
-    pub(super) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
+    pub(in crate::mm) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
         let (first, mut addr) = (self.start / CHUNK_BYTES, from);
         std::iter::from_fn(move || {
             if addr >= to {
@@ -283,7 +197,7 @@ impl Vma {
         Some(PageRef { object: self.objects[layer], chunk: chunk as u32, page: page as u16 })
     }
     /// The block of a chunk of base pages, made if the chunk is empty.
-    pub(super) fn small_block(&mut self, chunk: usize) -> (&mut Chunk, &mut Block) {
+    pub(in crate::mm) fn small_block(&mut self, chunk: usize) -> (&mut Chunk, &mut Block) {
         if self.chunks[chunk].kind == ChunkKind::Empty {
             let index = match self.free_blocks.pop() {
                 Some(i) => i,
@@ -379,7 +293,7 @@ impl Vma {
     }
     /// A page (or the huge page) of a chunk has moved between nodes.
     #[inline]
-    pub(super) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
+    pub(in crate::mm) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
         let c = &mut self.chunks[chunk];
         let pages = if c.kind == ChunkKind::Huge {
             c.node = node as u8;
@@ -518,38 +432,6 @@ impl Vma {
         }
         Ok(())
     }
-}
-
-/// What an access to a page meets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageState {
-    /// Nothing mapped.
-    Absent,
-    /// PROT_NONE.
-    Marked {
-        /// Its node.
-        node: u8,
-        /// Its last cpupid.
-        last: u32,
-        /// 1, or 512 for a huge page.
-        pages: u32,
-        /// The shared page it is, if not exclusive.
-        shared: Option<PageRef>,
-    },
-    /// A migration entry.
-    Migrating(PageRef),
-    /// Mapped, but the next store faults.
-    ReadOnly {
-        /// Its node.
-        node: u8,
-        /// The shared page it is, if not exclusive.
-        shared: Option<PageRef>,
-    },
-    /// Mapped.
-    Ready {
-        /// Its node.
-        node: u8,
-    },
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //!
 //! Also what page walks see of a mapping.
 
-use super::block::{Bits512, Block, OwnPages, NEVER};
-use super::pageblock::Frame;
-use super::vma::{Chunk, ChunkKind, Vma, EMPTY};
-use super::young::ALL_RUNS;
-use super::CHUNK_PAGES;
+use super::access_runs::ALL_RUNS;
+use super::chunk::{Chunk, ChunkKind, EMPTY};
+use super::mapping::Vma;
+use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
     /// Share of the resident pages that huge pages map, 0..=1.
@@ -124,7 +125,7 @@ impl Vma {
         (node, frame)
     }
     /// A huge entry shows nothing any more; returns the node and pageblock of its page.
-    pub(super) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
+    pub(in crate::mm) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
         let c = self.chunks[chunk];
         if c.pmd_marked {
             self.marked_pages -= CHUNK_PAGES;
@@ -189,8 +190,8 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vma::VmaKind;
     use super::*;
+    use crate::mm::vma::kind::VmaKind;
 
     fn vma() -> Vma {
         Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 2)

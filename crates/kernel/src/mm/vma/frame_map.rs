@@ -6,48 +6,12 @@
 //! Approach: 16 bytes per chunk; a block of 512 entries only for chunks with base pages or swapped ones.
 //! Invariants: an entry is a pageblock, a slot, or nothing; a chunk that is huge has no entries.
 
-use super::account::PageClass;
-use super::pageblock::Frame;
+use crate::mm::pageblock::frame::Frame;
 
 /// Entries that are swap slots have this bit; pageblocks and slots are numbered below it.
 const SLOT: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;
 const NO_TABLE: u8 = u8::MAX;
-
-/// What a mapping gave up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
-    /// A page that nobody has any more.
-    Page {
-        /// Its node.
-        node: usize,
-        /// Its pageblock.
-        frame: Frame,
-        /// Its use.
-        class: PageClass,
-    },
-    /// A page of a file that no process maps any more: it stays in the page cache.
-    Cached {
-        /// Its node.
-        node: usize,
-        /// Its pageblock.
-        frame: Frame,
-    },
-    /// A slot of the swap device.
-    Slot(u32),
-    /// A part of a huge page whose rest is still mapped: it stays allocated until memory is short.
-    Part {
-        /// Its node.
-        node: usize,
-    },
-    /// The last part of a huge page, which goes whole.
-    LastPart {
-        /// Its node.
-        node: usize,
-        /// Its pageblock.
-        frame: Frame,
-    },
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Chunk {

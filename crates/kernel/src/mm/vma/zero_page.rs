@@ -5,62 +5,10 @@
 //! none, and a sweep that only writes never looks at it.
 //! Invariant: an entry that shows zeros has no page and no swap slot.
 
-use super::block::Bits512;
-use super::vma::Vma;
-use super::CHUNK_PAGES;
-
-/// Entries of a chunk that show zeros.
-#[derive(Clone, Debug)]
-struct Zeros {
-    entries: Bits512,
-    /// One huge entry.
-    huge: bool,
-}
-
-/// Entries of a mapping that show zeros.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ZeroEntries {
-    /// By chunk; empty while there has been none.
-    chunks: Vec<Option<Box<Zeros>>>,
-    pages: u64,
-}
-
-impl ZeroEntries {
-    /// Entries that show zeros, base pages.
-    #[inline]
-    pub fn pages(&self) -> u64 {
-        self.pages
-    }
-    fn at(&self, chunk: usize) -> Option<&Zeros> {
-        self.chunks.get(chunk)?.as_deref()
-    }
-    fn get(&self, chunk: usize, page: usize) -> bool {
-        self.at(chunk).is_some_and(|z| z.entries.get(page))
-    }
-    /// Entries in a range of a chunk.
-    pub fn bits(&self, chunk: usize) -> Bits512 {
-        self.at(chunk).map_or(Bits512::default(), |z| z.entries)
-    }
-    /// Entries that no longer show zeros.
-    #[inline]
-    pub fn clear(&mut self, chunk: usize, range: impl FnOnce() -> Bits512) {
-        if self.pages > 0 {
-            self.clear_some(chunk, range());
-        }
-    }
-    #[cold]
-    fn clear_some(&mut self, chunk: usize, range: Bits512) {
-        let Some(slot) = self.chunks.get_mut(chunk) else { return };
-        let Some(z) = slot else { return };
-        let gone = z.entries.zip(&range, |a, b| a & b);
-        self.pages -= u64::from(gone.count());
-        z.entries = z.entries.zip(&gone, |a, b| a & !b);
-        z.huge = false;
-        if z.entries.count() == 0 {
-            *slot = None;
-        }
-    }
-}
+use super::mapping::Vma;
+use super::zero_entries::Zeros;
+use crate::mm::block::Bits512;
+use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
     /// Entries that show the page of zeros, base pages.
@@ -103,7 +51,7 @@ impl Vma {
     }
     /// First page at or after `from` whose read faults, where entries may show zeros.
     #[cold]
-    pub(super) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
+    pub(in crate::mm) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
         while from < to {
             let page = self.next_fault_mapped(chunk, from, to, false)?;
             if !self.zeros.get(chunk, page) {
@@ -117,10 +65,10 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pageblock::Frame;
-    use super::super::vma::VmaKind;
-    use super::super::PendingPages;
     use super::*;
+    use crate::mm::pageblock::frame::Frame;
+    use crate::mm::vma::kind::VmaKind;
+    use crate::mm::vma::pending::PendingPages;
 
     #[test]
     fn reads_find_zeros_and_stores_fault() {

@@ -6,33 +6,15 @@
 //! page (migration, swap, fork, collapse) splits it first (model). Exclusive pages only.
 //! Invariants: entries that show a part are present, and have no frame noted.
 
-use super::account::PageClass;
-use super::block::Bits512;
-use super::node_memory::NodeMemory;
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_BYTES, CHUNK_PAGES};
-
-/// A huge page of which a part is mapped.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Partial {
-    chunk: usize,
-    node: usize,
-    frame: Frame,
-    /// Entries that show it.
-    mapped: Bits512,
-}
-
-impl Partial {
-    /// Whether an entry shows it.
-    pub fn shows(&self, chunk: usize, page: usize) -> bool {
-        self.chunk == chunk && self.mapped.get(page)
-    }
-    fn kept(&self) -> u64 {
-        CHUNK_PAGES - u64::from(self.mapped.count())
-    }
-}
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use super::partly_mapped_thp::Partial;
+use crate::mm::account::PageClass;
+use crate::mm::block::Bits512;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::NodeMemory;
+use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES};
+use crate::mm::unmapped::Gone;
 
 impl Vma {
     /// Huge pages of which a part is mapped.
@@ -70,7 +52,7 @@ impl Vma {
         split
     }
     /// An entry that shows a part of a huge page is gone. False if it showed none.
-    pub(super) fn unmap_part(&mut self, chunk: usize, page: usize, freed: &mut impl FnMut(Gone)) -> bool {
+    pub(in crate::mm) fn unmap_part(&mut self, chunk: usize, page: usize, freed: &mut impl FnMut(Gone)) -> bool {
         let Some(i) = self.partials.iter().position(|p| p.chunk == chunk && p.mapped.get(page)) else { return false };
         let p = &mut self.partials[i];
         p.mapped.clear(page);
@@ -110,15 +92,15 @@ impl Vma {
         (freed, split)
     }
     /// Adds the pages that are kept without being mapped, on each node, to `out`.
-    pub(super) fn add_kept(&self, out: &mut [u64]) {
+    pub(in crate::mm) fn add_kept(&self, out: &mut [u64]) {
         self.partials.iter().for_each(|p| out[p.node] += p.kept());
     }
     /// Adds the huge pages mapped in part that are on the active list, on each node, to `out`.
-    pub(super) fn add_active_partials(&self, out: &mut [u64]) {
+    pub(in crate::mm) fn add_active_partials(&self, out: &mut [u64]) {
         self.partials.iter().filter(|p| p.frame.has(Frame::ACTIVE)).for_each(|p| out[p.node] += CHUNK_PAGES);
     }
     /// Checks that every part is present and has no frame of its own.
-    pub(super) fn check_partials(&self) -> Result<(), String> {
+    pub(in crate::mm) fn check_partials(&self) -> Result<(), String> {
         for p in &self.partials {
             let wrong = |page: &usize| {
                 p.mapped.get(*page)

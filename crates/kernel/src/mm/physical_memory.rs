@@ -4,18 +4,21 @@
 //! this file builds it, frees pages, and answers questions. Pages are known by their pageblock ([`Frame`]).
 
 use super::account::{NodeAccount, PageClass};
-use super::alloc::{Gfp, Request};
-use super::compact::odds::Odds;
-use super::compact::ZoneCompaction;
-use super::config::{MmConfig, SlowRules};
+use super::config::MmConfig;
 use super::counters::{AllocCounters, MmCounters};
-use super::pageblock::{Frame, Supply};
-use super::reclaim::{FileLists, Kcompactd, Kswapd, NoOwners, SwapDevice};
-use super::work::Work;
-use super::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes};
-use super::zone::zonelist::{fallback_orders, NodeShape};
-use super::zone::{layout, Watermarks, Zone};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::alloc::slow_rules::SlowRules;
+use crate::mm::compact::attempt::ZoneCompaction;
+use crate::mm::compact::odds::Odds;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::pageblock::supply::Supply;
+use crate::mm::reclaim::daemons::{Kcompactd, Kswapd};
+use crate::mm::reclaim::demotion::demotion_targets;
+use crate::mm::reclaim::files::FileLists;
+use crate::mm::reclaim::swap::SwapDevice;
+use crate::mm::zone::layout::{layout, Zone};
+use crate::mm::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes, Watermarks};
+use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
 use crate::numa::migrate::{self, ZoneFacts};
 use numalab_base::node_mask::NodeMask;
 use numalab_base::rng::Rng;
@@ -100,7 +103,7 @@ impl NodeMemory {
             reclaim_distance: machine.node_reclaim_distance,
             memory_nodes: memory,
             cpu_nodes: cpus,
-            demotion: super::reclaim::demotion_targets(machine),
+            demotion: demotion_targets(machine),
             accounts: vec![NodeAccount::default(); n],
             files: vec![FileLists::default(); n],
             kswapd: vec![Kswapd::default(); n],
@@ -164,6 +167,14 @@ impl NodeMemory {
             high: a.high + b.high,
             promo: a.promo + b.promo,
         })
+    }
+    /// Where reclaim of a node moves pages to, if demotion is on and there is a slower tier.
+    pub fn demotion_target(&self, node: usize) -> Option<usize> {
+        self.cfg.vm.demotion.then(|| self.demotion[node]).flatten()
+    }
+    /// Whether anonymous pages of a node can go somewhere.
+    pub fn can_reclaim_anon(&self, node: usize) -> bool {
+        self.swap.free_slots() > 0 || self.demotion_target(node).is_some()
     }
     /// Nodes with memory in the order in which `node` falls back on them.
     pub fn fallback(&self, node: usize) -> &[u16] {
@@ -261,39 +272,6 @@ impl NodeMemory {
             }
         }
         Ok(())
-    }
-}
-
-/// The same page interface without frames, for callers that note only nodes.
-impl NodeMemory {
-    /// Allocates an anonymous page of `pages` (1 or 512) for a CPU of node `here`, walking `preferred`'s fallback
-    /// order within `allowed` (a node bit mask). Returns the node, or `None` when memory is exhausted.
-    #[inline]
-    pub fn alloc(&mut self, here: usize, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
-        let huge = pages > 1;
-        let req = Request {
-            gfp: if huge { Gfp::TRANSHUGE_LIGHT } else { Gfp::HIGHUSER_MOVABLE },
-            allowed: NodeMask::from_bits(u128::from(allowed)).and(self.memory_nodes),
-            ..self.request_on(here, preferred, if huge { PageClass::AnonHuge } else { PageClass::Anon })
-        };
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.node)
-    }
-    /// Allocates an anonymous page of `pages` (1 or 512) strictly on `node`, without any reclaim; returns its frame.
-    pub fn alloc_on(&mut self, here: usize, node: usize, pages: u64) -> Option<Frame> {
-        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
-        let req = self.request_on(here, node, class);
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
-    }
-    /// Allocates a page of a class strictly on `node` as the destination of a migration; returns its frame.
-    pub fn alloc_class_on(&mut self, here: usize, node: usize, class: PageClass) -> Option<Frame> {
-        let req = self.request_on(here, node, class);
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
-    }
-    /// Frees an anonymous page of `pages` (1 or 512) of a node whose frame was not noted.
-    #[inline]
-    pub fn release(&mut self, node: usize, pages: u64) {
-        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
-        self.free_page(node, Frame::UNKNOWN, class);
     }
 }
 

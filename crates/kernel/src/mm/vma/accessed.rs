@@ -7,51 +7,13 @@
 //! An entry is born used: the fault that makes it is on behalf of an access.
 //! Huge entries have one bit: any run of their chunk.
 
-use super::block::Bits512;
-use super::pageblock::Frame;
-use super::vma::{ChunkKind, Vma};
-use super::CHUNK_PAGES;
+use super::access_runs::{entries_of, runs, RandomUse, RandomUses, ALL_RUNS, SURELY};
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use crate::mm::block::Bits512;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_base::rng::Rng;
-
-/// Entries of a run, as a shift.
-const RUN: usize = 6;
-/// Every run of a chunk.
-pub(super) const ALL_RUNS: u8 = u8::MAX;
-/// Expected accesses of an entry beyond which it has surely been used: e^-40 is nothing.
-const SURELY: f64 = 40.0;
-
-/// Random accesses to a part of the mapping.
-#[derive(Clone, Copy, Debug)]
-struct RandomUse {
-    from: u64,
-    to: u64,
-    accesses: u64,
-}
-
-/// What random accesses have done to the bits of a mapping.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RandomUses {
-    spans: Vec<RandomUse>,
-    /// Accesses to all spans.
-    total: u64,
-    /// By chunk, from the first look on: `total` then, and the expected accesses of one of its entries until then.
-    looked: Vec<(u64, f64)>,
-}
-
-/// The runs that entries `from..to` (not empty) lie in.
-#[inline]
-pub(super) fn runs(from: usize, to: usize) -> u8 {
-    let (first, last) = (from >> RUN, (to - 1) >> RUN);
-    (ALL_RUNS << first) & (ALL_RUNS >> (7 - last))
-}
-
-fn entries_of(runs: u8) -> Bits512 {
-    let mut out = Bits512::default();
-    for (run, word) in out.0.iter_mut().enumerate() {
-        *word = if runs >> run & 1 != 0 { u64::MAX } else { 0 };
-    }
-    out
-}
 
 impl Vma {
     /// Entries `from..to` of a chunk are accessed.
@@ -80,7 +42,7 @@ impl Vma {
         self.random.total += accesses;
     }
     /// A fork's copy starts with old entries, and its accesses are its own.
-    pub(super) fn all_old(&mut self) {
+    pub(in crate::mm) fn all_old(&mut self) {
         self.random = RandomUses::default();
         self.chunks.iter_mut().for_each(|c| c.touched = 0);
         self.blocks.iter_mut().for_each(|b| b.young = Bits512::default());
@@ -119,8 +81,8 @@ impl Vma {
             return 0.0;
         }
         let base = self.chunk_base(chunk);
-        let here = |s: &&RandomUse| s.from < base + super::CHUNK_BYTES && s.to > base;
-        let per_entry = |s: &RandomUse| s.accesses as f64 * super::PAGE_BYTES as f64 / (s.to - s.from) as f64;
+        let here = |s: &&RandomUse| s.from < base + CHUNK_BYTES && s.to > base;
+        let per_entry = |s: &RandomUse| s.accesses as f64 * PAGE_BYTES as f64 / (s.to - s.from) as f64;
         let now: f64 = r.spans.iter().filter(here).map(per_entry).sum();
         let chunks = self.chunks.len();
         let r = &mut self.random;
@@ -200,8 +162,8 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vma::VmaKind;
     use super::*;
+    use crate::mm::vma::kind::VmaKind;
 
     fn vma() -> (Vma, Rng) {
         let mut v = Vma::new(0, 8 << 20, VmaKind::PrivateAnon, true, 2);

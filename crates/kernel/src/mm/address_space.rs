@@ -1,10 +1,10 @@
 //! An address space: mappings in ascending address order.
 
 use super::account::PageClass;
-use super::node_memory::NodeMemory;
 use super::object::{Mapper, SharedMemory};
-use super::sharing::Copied;
-use super::vma::Vma;
+use super::physical_memory::NodeMemory;
+use crate::mm::vma::mapping::Vma;
+use crate::mm::vma::sharing::Copied;
 
 /// Most mappings whose resident pages are counted anew when somebody asks.
 const OPEN: usize = 64;

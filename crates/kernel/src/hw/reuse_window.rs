@@ -21,7 +21,8 @@
 //!
 //! Units: bytes, ms, lines per ms. Invariant: sums are integers, so their value does not depend on the order of changes.
 
-use numalab_base::math::{exp, ln};
+use numalab_base::math::exp;
+use numalab_base::math::ln;
 use numalab_model::workload::REUSE_REACH_BYTES;
 
 const LINE_BYTES: f64 = 64.0;

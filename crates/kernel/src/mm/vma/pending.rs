@@ -1,8 +1,9 @@
 //! Which pages of a mapping an access would fault on.
 
-use super::block::Bits512;
-use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use crate::mm::block::Bits512;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
 /// Pages that an access would fault on, by what it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Vma {
     }
     /// The same where no entry shows zeros.
     #[inline]
-    pub(super) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
+    pub(in crate::mm) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => Some(from),
@@ -185,10 +186,11 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pageblock::Frame;
-    use super::super::vma::VmaKind;
-    use super::super::{Mapper, SharedMemory, CHUNK_BYTES};
     use super::*;
+    use crate::mm::object::{Mapper, SharedMemory};
+    use crate::mm::pageblock::frame::Frame;
+    use crate::mm::units::CHUNK_BYTES;
+    use crate::mm::vma::kind::VmaKind;
 
     /// Pages are counted, selected and tested one by one alike.
     fn faulting(v: &Vma, from: u64, to: u64, write: bool) -> u64 {
