@@ -100,21 +100,6 @@ pub fn exp(x: f64) -> f64 {
     scale(sum, k as i64)
 }
 
-/// `e^x - 1` without the loss of small `x`.
-pub fn expm1(x: f64) -> f64 {
-    if x.abs() > 0.5 {
-        return exp(x) - 1.0;
-    }
-    // Taylor to x^18/18!, below 2^-60 of the leading term at the ends.
-    let mut sum = 1.0;
-    let mut n = 18.0;
-    while n > 1.5 {
-        sum = sum * x / n + 1.0;
-        n -= 1.0;
-    }
-    x * sum
-}
-
 /// `x^y` for `x > 0`, as `exp(y ln x)`; relative error grows with `|y ln x|`. 0 for `x = 0` and `y > 0`.
 pub fn powf(x: f64, y: f64) -> f64 {
     if y == 0.0 {
@@ -178,11 +163,6 @@ mod tests {
             assert!((exp(x) - x.exp()).abs() <= 1e-14 * x.exp(), "exp {x}");
             x += 0.317;
         }
-        for i in -60..60 {
-            let x = f64::from(i) / 100.0;
-            assert!(close(expm1(x), x.exp_m1()), "expm1 {x}");
-        }
-        assert!(close(expm1(1e-17), 1e-17));
         assert!(close(powf(10.0, 0.5), 10f64.sqrt()));
         assert!(close(powf(3.0, -2.0), 1.0 / 9.0));
     }

@@ -50,11 +50,11 @@ impl Bench {
                 b.s.set_affinity(t, None, 0)?;
             }
         }
-        b.settle();
+        b.split_deferred_thp();
         Ok(b)
     }
     /// Lets every CPU that was asked to pick its next task.
-    fn settle(&mut self) {
+    fn split_deferred_thp(&mut self) {
         loop {
             let mut events = std::mem::take(&mut self.buffer);
             self.s.swap_events(&mut events);
@@ -96,7 +96,7 @@ impl Bench {
                 } else {
                     plain.add(ns);
                 }
-                self.settle();
+                self.split_deferred_thp();
             }
         }
         let tick = plain.mean();
@@ -117,12 +117,12 @@ impl Bench {
                 t
             });
             sleep.add(ns);
-            self.settle();
+            self.split_deferred_thp();
             self.now += 20_000;
             let (task, waker) = (slept?, (cpu + 5) % self.cpus);
             let (_, ns) = self.timed(|s, now| s.wake(task, Some(waker), false, now));
             wake.add(ns);
-            self.settle();
+            self.split_deferred_thp();
         }
         Some((sleep.mean(), wake.mean()))
     }
@@ -134,7 +134,7 @@ impl Bench {
             let t = self.s.add_task(None, 0)?;
             let (_, ns) = self.timed(|s, now| s.fork(0, t, now));
             fork.add(ns);
-            self.settle();
+            self.split_deferred_thp();
         }
         Ok(fork.mean())
     }

@@ -6,7 +6,7 @@
 //! place in it. A mapping is an array of [`Chunk`]s (2 MiB of virtual space each): empty, one huge page, or a
 //! [`Block`] with bitmaps. Every chunk also counts its pages per node.
 //! Units: pages of 4096 bytes; addresses in bytes.
-//! Invariants (checked by [`AddressSpace::check`] and [`NodeMemory::check`]): the per-node counts of a chunk sum to its
+//! Invariants (checked by [`AddressSpace::check`] and [`PhysicalMemory::check`]): the per-node counts of a chunk sum to its
 //! present pages; marked and read-only pages are present; per node, free and used pages sum to the managed ones.
 //!
 //! | part | module |
@@ -49,17 +49,17 @@ pub mod zone;
 
 pub use account::{NodeAccount, PageClass};
 pub use address_space::AddressSpace;
-pub use alloc::{AllocError, Gfp, Got, Request};
+pub use alloc::{AllocError, AllocatedPage, Gfp, Request};
 pub use block::{Block, NEVER};
 pub use config::MmConfig;
 pub use counters::{AllocCounters, MmCounters};
 pub use lru_batch::{LruBatches, OwnPage};
 pub use object::{Backing, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
-pub use physical_memory::NodeMemory;
+pub use physical_memory::PhysicalMemory;
 pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
-pub use unmapped::Gone;
+pub use unmapped::Unmapped;
 pub use vma::{
-    Chunk, ChunkKind, Copied, MarkOutcome, PageState, PendingPages, Places, Vma, VmaKind, FAULT_AROUND_PAGES,
+    Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind, FAULT_AROUND_PAGES,
 };
 pub use work::Work;

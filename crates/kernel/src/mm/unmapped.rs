@@ -5,7 +5,7 @@ use crate::mm::pageblock::frame::Frame;
 
 /// What a mapping gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum Unmapped {
     /// A page that nobody has any more.
     Page {
         /// Its node.
@@ -25,12 +25,12 @@ pub enum Gone {
     /// A slot of the swap device.
     Slot(u32),
     /// A part of a huge page whose rest is still mapped: it stays allocated until memory is short.
-    Part {
+    ThpPart {
         /// Its node.
         node: usize,
     },
     /// The last part of a huge page, which goes whole.
-    LastPart {
+    LastThpPart {
         /// Its node.
         node: usize,
         /// Its pageblock.

@@ -6,7 +6,7 @@
 
 use super::config::NumaConfig;
 use super::counters::Denial;
-use super::migrate::{NodeMemory, ZoneFacts};
+use super::migrate::{ZoneFacts, ZoneInfo};
 use super::page::PageFacts;
 use super::state::LastCpupid;
 use super::time::Jiffies;
@@ -138,7 +138,7 @@ impl NumaBalancing {
     }
 
     /// §10 step 2: whether a slow-tier page is promoted to `target`.
-    pub(super) fn should_promote<M: NodeMemory>(
+    pub(super) fn should_promote<M: ZoneInfo>(
         &mut self,
         page: &mut PageFacts,
         target: usize,

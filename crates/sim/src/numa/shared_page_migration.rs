@@ -22,7 +22,7 @@ use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::fault::FaultDecision;
-use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 
 /// Most attempts of one `migrate_pages`.

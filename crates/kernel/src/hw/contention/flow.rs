@@ -19,7 +19,7 @@ pub struct Flow {
     /// Threads of this kind on the source node wherever their memory is, among which a thread's accesses to this memory
     /// are shared out alike; where it is less than `threads`, those count. Its own load is `1 / crowd` of the flow's, all
     /// of it if that is below one thread.
-    pub crowd: f64,
+    pub kind_threads: f64,
     /// Lines in flight of one thread (64 for a Zen stream, 1 for a pointer chase); above 0.
     pub lines: f64,
     /// What one thread can use at most, GB/s; above 0, may be infinite.
@@ -45,7 +45,7 @@ impl Flow {
             dst_node,
             llc: NO_LLC,
             threads,
-            crowd: threads,
+            kind_threads: threads,
             lines: s.lines_sequential,
             cap_gbps: s.cap_gbps,
             extra_ns: 0.0,

@@ -60,6 +60,6 @@ mod solve;
 pub use flow::{Flow, PageCopy, Rate, NO_LLC};
 pub use model::Contention;
 pub use parameters::{
-    queue_ns, BACKGROUND_CAP, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES, RANDOM_FACTOR,
-    UTILISATION_CAP, WRITE_PENALTY,
+    BACKGROUND_CAP, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES, RANDOM_FACTOR, UTILISATION_CAP,
+    WRITE_PENALTY,
 };

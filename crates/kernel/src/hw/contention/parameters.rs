@@ -1,4 +1,4 @@
-//! Parameters of the contention model, and the queueing curve that they define.
+//! Parameters of the contention model (machines.md section 6).
 
 /// Highest utilisation of a resource.
 pub const UTILISATION_CAP: f64 = 0.96;
@@ -23,10 +23,3 @@ pub const LINE_BYTES: f64 = 64.0;
 /// A snoop or its answer on a link, bytes: one flit, which carries 8 (Intel Xeon Processor 7500 Series Uncore
 /// Programming Guide, 2010: a data response is 9 flits for 64 bytes, home and snoop messages are 1).
 pub const MESSAGE_BYTES: f64 = 8.0;
-/// Queueing term of a resource, ns: idle latency `base_ns`, coefficient `q`, utilisation `u` (0..), and
-/// `knee`, the part of the bandwidth at which the curve ends (1 for DRAM and links, [`CXL_KNEE`] for CXL). The published
-/// curve itself (machines.md section 6.1, vector 13), against which tests hold the solver, which works with queue lengths.
-pub fn queue_ns(base_ns: f64, q: f64, u: f64, knee: f64) -> f64 {
-    let u = (u / knee).clamp(0.0, UTILISATION_CAP);
-    q * base_ns * u / (1.0 - u)
-}

@@ -139,7 +139,7 @@ impl CostModel {
     }
 
     /// What a wake-up takes who wakes: choosing the CPU, queueing, and the interrupt to it; about a context switch (estimate).
-    pub fn waking_ns(&self) -> f64 {
+    pub fn waker_ns(&self) -> f64 {
         self.costs.switch_same_ns
     }
 

@@ -16,5 +16,5 @@ pub(in crate::mm) mod slow_rules;
 
 pub use fast::AllocSite;
 pub use gfp::Gfp;
-pub use request::{AllocError, Constraint, Got, Request};
+pub use request::{AllocError, AllocatedPage, Constraint, Request};
 pub use slow_rules::{BailRule, SlowRules};

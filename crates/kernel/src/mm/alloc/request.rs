@@ -3,7 +3,7 @@
 use super::gfp::Gfp;
 use crate::mm::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::policy::placement::Placement;
+use crate::mm::policy::placement::PolicyNodes;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeMask;
 
@@ -25,7 +25,7 @@ pub struct Request {
     /// Who limits `allowed`, for the OOM killer.
     pub constraint: Constraint,
     /// An interleave policy chose `preferred`.
-    pub spread: bool,
+    pub interleaved: bool,
 }
 
 /// What limits the nodes of a request.
@@ -41,7 +41,7 @@ pub enum Constraint {
 
 /// A page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Got {
+pub struct AllocatedPage {
     /// Its node.
     pub node: usize,
     /// Its pageblock.
@@ -60,8 +60,8 @@ pub enum AllocError {
 impl Request {
     /// An anonymous page under a placement, for a task whose cpuset allows the memory nodes `mems` out of `all`.
     #[inline]
-    pub fn anon(gfp: Gfp, huge: bool, here: usize, place: &Placement, mems: NodeMask, all: NodeMask) -> Self {
-        let masked = place.mask.filter(|_| !place.soft);
+    pub fn anon(gfp: Gfp, huge: bool, here: usize, policy_nodes: &PolicyNodes, mems: NodeMask, all: NodeMask) -> Self {
+        let masked = policy_nodes.mask.filter(|_| !policy_nodes.preferred_many);
         let constraint = match masked {
             Some(_) => Constraint::Mempolicy,
             None if mems != all => Constraint::Cpuset,
@@ -71,11 +71,11 @@ impl Request {
             gfp,
             huge,
             here,
-            preferred: place.preferred,
-            allowed: place.mask.map_or(mems, |m| m.and(mems)),
+            preferred: policy_nodes.preferred,
+            allowed: policy_nodes.mask.map_or(mems, |m| m.and(mems)),
             class: if huge { PageClass::AnonHuge } else { PageClass::Anon },
             constraint,
-            spread: place.spread,
+            interleaved: policy_nodes.interleaved,
         }
     }
     /// Pages asked for.

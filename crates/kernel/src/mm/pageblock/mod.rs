@@ -9,7 +9,7 @@
 //! Compaction empties a block without telling the owners of its pages: their frames go on naming the old block, and
 //! freeing follows `forward` to a block they may have moved to. Counts stay exact per zone; which of the compacted
 //! blocks a page leaves is an approximation.
-//! Units: pages of 4096 bytes. Invariants ([`Supply::check`]): free + movable + unmovable = 512 in every block, and
+//! Units: pages of 4096 bytes. Invariants ([`Pageblocks::check`]): free + movable + unmovable = 512 in every block, and
 //! the indices agree with the blocks.
 
 pub mod ageing;
@@ -17,8 +17,8 @@ pub(in crate::mm) mod bit_tree;
 mod buckets;
 pub mod fragmentation;
 pub(in crate::mm) mod frame;
-pub(in crate::mm) mod supply;
+pub(in crate::mm) mod pageblocks;
 
 pub use bit_tree::BitTree;
 pub use frame::Frame;
-pub use supply::Supply;
+pub use pageblocks::Pageblocks;

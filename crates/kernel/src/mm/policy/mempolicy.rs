@@ -1,7 +1,7 @@
 //! The policy of a task or a VMA (`struct mempolicy`).
 
 use super::interleave::node_of_index;
-use super::placement::Placement;
+use super::placement::PolicyNodes;
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
 use numalab_base::node_mask::NodeMask;
 use numalab_base::node_mask::MAX_NODES;
@@ -20,21 +20,14 @@ pub struct MemPolicy {
 }
 
 /// Why a policy cannot be set (`set_mempolicy` returns EINVAL).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// The mode needs at least one node of the cpuset.
+    #[error("the policy needs at least one node that the cpuset allows")]
     NoNodes,
     /// The NUMA-balancing flag goes with bind and preferred-many only.
+    #[error("the NUMA-balancing flag goes with bind and preferred-many only")]
     FlagWithoutMode,
-}
-
-impl std::fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::NoNodes => "the policy needs at least one node that the cpuset allows",
-            Self::FlagWithoutMode => "the NUMA-balancing flag goes with bind and preferred-many only",
-        })
-    }
 }
 
 impl MemPolicy {
@@ -90,15 +83,17 @@ impl MemPolicy {
     }
     /// Where a page with interleave index `ilx` goes, for a CPU of node `here`.
     #[inline]
-    pub fn placement(&self, here: usize, ilx: u64) -> Placement {
-        let local = Placement::local(here);
+    pub fn policy_nodes(&self, here: usize, ilx: u64) -> PolicyNodes {
+        let local = PolicyNodes::local(here);
         match self.mode {
             PolicyMode::Default | PolicyMode::Local => local,
-            PolicyMode::Preferred => Placement::local(self.nodes.first().unwrap_or(here)),
-            PolicyMode::PreferredMany => Placement { preferred: here, mask: Some(self.nodes), soft: true, ..local },
-            PolicyMode::Bind => Placement { preferred: here, mask: Some(self.nodes), ..local },
+            PolicyMode::Preferred => PolicyNodes::local(self.nodes.first().unwrap_or(here)),
+            PolicyMode::PreferredMany => {
+                PolicyNodes { preferred: here, mask: Some(self.nodes), preferred_many: true, ..local }
+            }
+            PolicyMode::Bind => PolicyNodes { preferred: here, mask: Some(self.nodes), ..local },
             PolicyMode::Interleave | PolicyMode::WeightedInterleave => {
-                Placement { preferred: self.node_of(ilx).unwrap_or(here), spread: true, ..local }
+                PolicyNodes { preferred: self.node_of(ilx).unwrap_or(here), interleaved: true, ..local }
             }
         }
     }
@@ -142,28 +137,28 @@ mod tests {
     #[test]
     fn table_of_section_6() {
         let m = Some(NodeMask::of([1, 2]));
-        let local = Placement::local(0);
-        assert_eq!(MemPolicy::DEFAULT.placement(0, 7), local);
-        assert_eq!(policy(PolicyMode::Local, &[]).placement(0, 7), local);
-        assert_eq!(policy(PolicyMode::Preferred, &[3, 5]).placement(0, 7), Placement::local(3));
-        assert_eq!(policy(PolicyMode::Preferred, &[]).placement(0, 7), local, "no node: local");
+        let local = PolicyNodes::local(0);
+        assert_eq!(MemPolicy::DEFAULT.policy_nodes(0, 7), local);
+        assert_eq!(policy(PolicyMode::Local, &[]).policy_nodes(0, 7), local);
+        assert_eq!(policy(PolicyMode::Preferred, &[3, 5]).policy_nodes(0, 7), PolicyNodes::local(3));
+        assert_eq!(policy(PolicyMode::Preferred, &[]).policy_nodes(0, 7), local, "no node: local");
         assert_eq!(
-            policy(PolicyMode::PreferredMany, &[1, 2]).placement(0, 7),
-            Placement { mask: m, soft: true, ..local }
+            policy(PolicyMode::PreferredMany, &[1, 2]).policy_nodes(0, 7),
+            PolicyNodes { mask: m, preferred_many: true, ..local }
         );
         let bind = policy(PolicyMode::Bind, &[1, 2]);
-        assert_eq!(bind.placement(0, 7), Placement { mask: m, ..local });
-        assert!(!bind.placement(0, 7).preferred_allowed() && bind.placement(2, 7).preferred_allowed());
-        let spread = policy(PolicyMode::Interleave, &[0, 2, 5]).placement(1, 4);
-        assert_eq!(spread, Placement { preferred: 2, mask: None, spread: true, soft: false });
+        assert_eq!(bind.policy_nodes(0, 7), PolicyNodes { mask: m, ..local });
+        assert!(!bind.policy_nodes(0, 7).preferred_allowed() && bind.policy_nodes(2, 7).preferred_allowed());
+        let interleaved = policy(PolicyMode::Interleave, &[0, 2, 5]).policy_nodes(1, 4);
+        assert_eq!(interleaved, PolicyNodes { preferred: 2, mask: None, interleaved: true, preferred_many: false });
     }
 
     #[test]
     fn vector_13_weighted_interleave() {
         let p = policy(PolicyMode::WeightedInterleave, &[0, 1, 2]).with_weights(&[3, 1, 2]);
-        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|i| p.placement(9, i).preferred), [0, 0, 0, 1, 2, 2, 0]);
+        assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|i| p.policy_nodes(9, i).preferred), [0, 0, 0, 1, 2, 2, 0]);
         let zero = policy(PolicyMode::WeightedInterleave, &[4, 6]).with_weights(&[0, 1]);
-        assert_eq!([0, 1, 2].map(|i| zero.placement(9, i).preferred), [4, 6, 4], "0 counts as 1");
+        assert_eq!([0, 1, 2].map(|i| zero.policy_nodes(9, i).preferred), [4, 6, 4], "0 counts as 1");
     }
 
     #[test]

@@ -4,21 +4,21 @@ use numalab_base::node_mask::NodeMask;
 
 /// Where one allocation may come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub struct PolicyNodes {
     /// The walk follows the fallback order of this node.
     pub preferred: usize,
     /// Nodes the policy allows; `None` allows all.
     pub mask: Option<NodeMask>,
     /// Interleaved: no attempt is limited to one node, and landing on `preferred` counts as `interleave_hit`.
-    pub spread: bool,
+    pub interleaved: bool,
     /// `mask` is only a wish: without direct reclaim first, then anywhere (preferred-many).
-    pub soft: bool,
+    pub preferred_many: bool,
 }
 
-impl Placement {
+impl PolicyNodes {
     /// The system default for a CPU of this node.
     pub fn local(node: usize) -> Self {
-        Self { preferred: node, mask: None, spread: false, soft: false }
+        Self { preferred: node, mask: None, interleaved: false, preferred_many: false }
     }
     /// Whether the preferred node is allowed by the mask.
     pub fn preferred_allowed(&self) -> bool {

@@ -19,7 +19,7 @@ impl Kswapd {
         self.running
     }
     /// Reclaim succeeded on the node: it is not hopeless.
-    pub(super) fn forgive(&mut self) {
+    pub(super) fn reset_failures(&mut self) {
         self.failures = 0;
     }
 }

@@ -7,7 +7,7 @@
 //!   `zone_reclaim_mode`;
 //! * `cache` how page cache comes in and goes.
 //!
-//! Page cache belongs to the node. Anonymous pages belong to address spaces, which reclaim asks through [`Owners`].
+//! Page cache belongs to the node. Anonymous pages belong to address spaces, which reclaim asks through [`AnonReclaim`].
 
 pub(in crate::mm) mod anon_reclaim;
 pub mod balance;
@@ -25,7 +25,7 @@ mod shrink;
 pub mod swap;
 mod workingset;
 
-pub use anon_reclaim::{AnonShrunk, NoOwners, Owners};
+pub use anon_reclaim::{AnonReclaim, AnonShrunk, NoAnonReclaim};
 pub use daemons::{Kcompactd, Kswapd, KswapdStep};
 pub use demotion::demotion_targets;
 pub use files::FileLists;

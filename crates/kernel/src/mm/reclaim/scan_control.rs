@@ -3,9 +3,9 @@
 use super::files::FileRules;
 
 /// Pages that one round of direct reclaim wants (`SWAP_CLUSTER_MAX`).
-pub const RECLAIM_BATCH: u64 = 32;
+pub const SWAP_CLUSTER_MAX: u64 = 32;
 /// The gentlest pass looks at `1 / 2^12` of each list.
-pub const GENTLEST: u32 = 12;
+pub const DEF_PRIORITY: u32 = 12;
 
 /// What a pass may do and wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

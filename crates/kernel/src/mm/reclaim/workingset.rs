@@ -6,11 +6,11 @@
 //! File pages have no identity here once they are evicted, so they do not refault (model).
 
 use super::shadow::{Shadow, AGE};
-use crate::mm::alloc::request::Got;
+use crate::mm::alloc::request::AllocatedPage;
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::physical_memory::NodeMemory;
+use crate::mm::physical_memory::PhysicalMemory;
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// An anonymous page of a node goes to a slot of the swap device.
     pub fn note_eviction(&mut self, node: usize, page: Frame, slot: u32) {
         if self.cfg.vm.anon_workingset {
@@ -21,7 +21,7 @@ impl NodeMemory {
     }
     /// A page comes back from a slot into `got`; returns it with the flags that its shadow gives it
     /// (`workingset_refault`).
-    pub fn refault(&mut self, slot: u32, got: Got) -> Frame {
+    pub fn refault(&mut self, slot: u32, got: AllocatedPage) -> Frame {
         let Some((node, age, workingset)) = self.swap.recall(slot).unpack() else { return got.frame };
         self.events.workingset_refault_anon += 1;
         let distance = self.nonresident_age[node].wrapping_sub(age) & AGE;

@@ -16,7 +16,7 @@ pub(in crate::mm) mod settings;
 pub(in crate::mm) mod tunables;
 
 pub use explain::{explain_ladder, ladder_text, Effort, LadderQuery, Step};
-pub use fault::Landed;
+pub use fault::HugeFaultPage;
 pub use ladders::{Ladders, Rung};
 pub use locality::{Attempt, FaultContext, HugeRules, Locality};
 pub use settings::{collapse_gfp, fault_gfp, may_have_huge};

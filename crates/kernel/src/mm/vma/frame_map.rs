@@ -35,9 +35,9 @@ struct Entries {
     at: [u32; 512],
 }
 
-/// Places of the pages of one mapping.
+/// FrameMap of the pages of one mapping.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct FrameMap {
     chunks: Vec<Chunk>,
     entries: Vec<Entries>,
     free: Vec<u32>,
@@ -47,7 +47,7 @@ pub struct Places {
     huge: u64,
 }
 
-impl Places {
+impl FrameMap {
     /// A mapping of so many chunks without pages, on a machine with `nodes` nodes.
     pub fn new(chunks: usize, nodes: usize) -> Self {
         Self {
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn pages_slots_and_tables_come_and_go() {
-        let mut p = Places::new(2, 3);
+        let mut p = FrameMap::new(2, 3);
         p.set(1, 7, Frame(40));
         p.set(1, 8, Frame(41));
         assert_eq!((p.get(1, 7), p.get(1, 9), p.get(0, 7)), (Frame(40), Frame::UNKNOWN, Frame::UNKNOWN));
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_split_page_lies_where_it_lay() {
-        let mut p = Places::new(1, 1);
+        let mut p = FrameMap::new(1, 1);
         p.set_huge(0, Frame(3));
         p.split(0);
         assert!((0..512).all(|i| p.take(0, i) == Frame(3)));

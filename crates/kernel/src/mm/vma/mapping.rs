@@ -2,10 +2,10 @@
 
 use super::access_runs::{runs, RandomUses, ALL_RUNS};
 use super::chunk::{Chunk, ChunkKind, EMPTY};
-use super::frame_map::Places;
+use super::frame_map::FrameMap;
 use super::kind::VmaKind;
 use super::page_state::PageState;
-use super::partly_mapped_thp::Partial;
+use super::partly_mapped_thp::PartlyMappedThp;
 use super::zero_entries::ZeroEntries;
 use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
 use crate::mm::object::{PageRef, SharedMemory};
@@ -42,10 +42,10 @@ pub struct Vma {
     /// It has had write-protected entries.
     pub(in crate::mm) write_protected: bool,
     /// Pageblocks, swap slots and page tables.
-    pub places: Places,
+    pub frame_map: FrameMap,
     pub(in crate::mm) zeros: ZeroEntries,
     /// Huge pages of which a part is mapped.
-    pub(in crate::mm) partials: Vec<Partial>,
+    pub(in crate::mm) partly_mapped: Vec<PartlyMappedThp>,
     /// Random accesses, as far as reclaim wants to know.
     pub(in crate::mm) random: RandomUses,
 }
@@ -71,9 +71,9 @@ impl Vma {
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
             write_protected: false,
-            places: Places::new(n, nodes),
+            frame_map: FrameMap::new(n, nodes),
             zeros: ZeroEntries::default(),
-            partials: Vec::new(),
+            partly_mapped: Vec::new(),
             random: RandomUses::default(),
         }
     }
@@ -108,8 +108,8 @@ impl Vma {
     }
     /// Whether a chunk has entries that need a page table, and has none yet.
     pub fn lacks_table(&self, chunk: usize) -> bool {
-        let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zeros(chunk);
-        (mapped || self.places.swapped_in_chunk(chunk) > 0) && !self.places.has_table(chunk)
+        let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zero_entries(chunk);
+        (mapped || self.frame_map.swapped_in_chunk(chunk) > 0) && !self.frame_map.has_table(chunk)
     }
     /// Number of chunks.
     pub fn chunk_count(&self) -> usize {
@@ -135,7 +135,7 @@ impl Vma {
             + self.counts.capacity() * std::mem::size_of::<u16>()
             + self.blocks.capacity() * std::mem::size_of::<Block>()
             + own * std::mem::size_of::<OwnPages>()
-            + self.places.state_bytes()
+            + self.frame_map.state_bytes()
     }
     /// Marked pages.
     pub fn marked_pages(&self) -> u64 {
@@ -215,7 +215,7 @@ impl Vma {
     /// Populates one base page on `node`, exclusive to this mapping.
     pub fn populate(&mut self, chunk: usize, page: usize, node: usize, frame: Frame) {
         self.anon = true;
-        self.places.set(chunk, page, frame);
+        self.frame_map.set(chunk, page, frame);
         self.zeros.clear(chunk, || Bits512::range(page, page + 1));
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
@@ -232,7 +232,7 @@ impl Vma {
     pub fn populate_huge(&mut self, chunk: usize, node: usize, frame: Frame) {
         debug_assert_eq!(self.chunks[chunk].kind, ChunkKind::Empty);
         self.anon = true;
-        self.places.set_huge(chunk, frame);
+        self.frame_map.set_huge(chunk, frame);
         self.zeros.clear(chunk, || Bits512::range(0, CHUNK_PAGES as usize));
         self.chunks[chunk] = Chunk {
             kind: ChunkKind::Huge,
@@ -274,17 +274,17 @@ impl Vma {
     pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
-        debug_assert!(self.partials.iter().all(|p| !p.shows(chunk, page)), "settle it first");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "settle it first");
         let (old, was) = match c.kind {
             ChunkKind::Huge => {
                 c.index = last;
-                (c.node as usize, self.places.move_huge(chunk, frame))
+                (c.node as usize, self.frame_map.move_huge(chunk, frame))
             }
             _ => {
                 let own = self.blocks[c.index as usize].own_mut();
                 own.last[page] = last;
-                let was = self.places.take(chunk, page);
-                self.places.set(chunk, page, frame);
+                let was = self.frame_map.take(chunk, page);
+                self.frame_map.set(chunk, page, frame);
                 (std::mem::replace(&mut own.node[page], node as u8) as usize, was)
             }
         };
@@ -308,7 +308,7 @@ impl Vma {
     }
     /// Sets `last_cpupid` of an exclusive page.
     #[inline]
-    pub fn set_last(&mut self, chunk: usize, page: usize, last: u32) {
+    pub fn set_last_cpupid(&mut self, chunk: usize, page: usize, last: u32) {
         let c = &mut self.chunks[chunk];
         match c.kind {
             ChunkKind::Huge => c.index = last,
@@ -367,7 +367,7 @@ impl Vma {
     /// Adds the pages that no other mapping can show, on each node, to `out`; also what a huge page keeps of the part that
     /// was given back.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
-        self.add_kept(out);
+        self.add_deferred_split_pages(out);
         for c in &self.chunks {
             match c.kind {
                 ChunkKind::Empty => {}
@@ -417,11 +417,12 @@ impl Vma {
                 ChunkKind::Empty => {}
             }
         }
-        self.check_partials()?;
+        self.check_partly_mapped()?;
         let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
         let shown = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
         let n = self.chunks.len();
-        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zeros(i) && shown(i)) {
+        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zero_entries(i) && shown(i))
+        {
             return Err("an entry shows zeros and a page, or not all that do are counted".into());
         }
         if !self.write_protected && self.chunks.iter().any(|c| c.read_only > 0) {
@@ -443,7 +444,7 @@ mod tests {
         for (restored, wanted) in [(true, 77), (false, NEVER)] {
             let mut v = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 1);
             v.populate(0, 3, 0, Frame::UNKNOWN);
-            v.set_last(0, 3, 77);
+            v.set_last_cpupid(0, 3, 77);
             v.set_read_only(0, 3);
             assert_eq!(v.next_fault(0, 3, 4, true), Some(3), "a store meets the read-only entry");
             if restored {

@@ -31,10 +31,10 @@ impl Vma {
     /// Marks every present entry of `from..to` that is not yet PROT_NONE and that the rules do not spare, in address
     /// order. Huge entries wholly inside the range are marked as units.
     pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
-        self.mark_range_but(from, to, rules, &[], store)
+        self.mark_range_except(from, to, rules, &[], store)
     }
     /// The same, but for some exclusive base pages, given as chunk and page.
-    pub fn mark_range_but(
+    pub fn mark_range_except(
         &mut self,
         from: u64,
         to: u64,

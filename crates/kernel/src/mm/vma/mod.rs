@@ -27,10 +27,10 @@ mod zero_entries;
 mod zero_page;
 
 pub use chunk::{Chunk, ChunkKind};
-pub use frame_map::Places;
+pub use frame_map::FrameMap;
 pub use kind::VmaKind;
 pub use mapping::Vma;
 pub use marking::MarkOutcome;
 pub use page_state::PageState;
 pub use pending::PendingPages;
-pub use sharing::{Copied, FAULT_AROUND_PAGES};
+pub use sharing::{CopiedEntries, FAULT_AROUND_PAGES};

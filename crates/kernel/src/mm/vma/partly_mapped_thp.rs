@@ -6,7 +6,7 @@ use crate::mm::units::CHUNK_PAGES;
 
 /// A huge page of which a part is mapped.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mm) struct Partial {
+pub(in crate::mm) struct PartlyMappedThp {
     pub(super) chunk: usize,
     pub(super) node: usize,
     pub(super) frame: Frame,
@@ -14,12 +14,12 @@ pub(in crate::mm) struct Partial {
     pub(super) mapped: Bits512,
 }
 
-impl Partial {
+impl PartlyMappedThp {
     /// Whether an entry shows it.
     pub fn shows(&self, chunk: usize, page: usize) -> bool {
         self.chunk == chunk && self.mapped.get(page)
     }
-    pub(super) fn kept(&self) -> u64 {
+    pub(super) fn unmapped_pages(&self) -> u64 {
         CHUNK_PAGES - u64::from(self.mapped.count())
     }
 }

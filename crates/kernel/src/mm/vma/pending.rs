@@ -36,7 +36,7 @@ impl Vma {
     /// First page index in `from..to` of the chunk whose access faults.
     #[inline]
     pub fn next_fault(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
-        if !write && self.zero_pages() > 0 {
+        if !write && self.zero_entries() > 0 {
             return self.next_read_fault(chunk, from, to);
         }
         self.next_fault_mapped(chunk, from, to, write)
@@ -81,7 +81,7 @@ impl Vma {
     #[inline]
     pub fn is_pending(&self, chunk: usize, page: usize, write: bool) -> bool {
         let c = &self.chunks[chunk];
-        if !write && self.shows_zeros(chunk, page) {
+        if !write && self.maps_zero_page(chunk, page) {
             return false;
         }
         match c.kind {
@@ -109,7 +109,7 @@ impl Vma {
     pub fn pending_in(&self, from: u64, to: u64) -> PendingPages {
         let mut out = PendingPages::default();
         if from <= self.start && to >= self.end {
-            out.zeros = self.zero_pages();
+            out.zeros = self.zero_entries();
             out.any = (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages - out.zeros;
             if self.write_protected {
                 let all = CHUNK_PAGES as usize;
@@ -141,7 +141,7 @@ impl Vma {
                 u64::from(open.zip(&Bits512::range(lo, hi), |a, r| a & r).count())
             }
         };
-        let zeros = if self.zero_pages() > 0 {
+        let zeros = if self.zero_entries() > 0 {
             u64::from(self.zeros.bits(chunk).zip(&Bits512::range(lo, hi), |z, r| z & r).count())
         } else {
             0
@@ -164,7 +164,7 @@ impl Vma {
     }
     fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> Bits512 {
         let mut range = Bits512::range(lo, hi);
-        if !write && self.zero_pages() > 0 {
+        if !write && self.zero_entries() > 0 {
             range = range.zip(&self.zeros.bits(chunk), |r, z| r & !z);
         }
         let c = &self.chunks[chunk];

@@ -13,32 +13,32 @@ use crate::mm::units::CHUNK_PAGES;
 impl Vma {
     /// Entries that show the page of zeros, base pages.
     #[inline]
-    pub fn zero_pages(&self) -> u64 {
+    pub fn zero_entries(&self) -> u64 {
         self.zeros.pages()
     }
     /// Whether an entry shows the page of zeros.
     #[inline]
-    pub fn shows_zeros(&self, chunk: usize, page: usize) -> bool {
+    pub fn maps_zero_page(&self, chunk: usize, page: usize) -> bool {
         self.zeros.pages() > 0 && self.zeros.get(chunk, page)
     }
     /// Whether a chunk has such entries.
-    pub fn has_zeros(&self, chunk: usize) -> bool {
+    pub fn has_zero_entries(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some()
     }
     /// Whether a chunk is one huge entry that shows zeros.
-    pub fn is_huge_zero(&self, chunk: usize) -> bool {
+    pub fn is_huge_zero_page(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some_and(|z| z.huge)
     }
     /// An absent entry shows zeros from now on.
-    pub fn map_zero(&mut self, chunk: usize, page: usize) {
-        debug_assert!(self.is_absent(chunk, page) && self.places.slot(chunk, page).is_none());
+    pub fn map_zero_page(&mut self, chunk: usize, page: usize) {
+        debug_assert!(self.is_absent(chunk, page) && self.frame_map.slot(chunk, page).is_none());
         let z = self.zeros_mut(chunk);
         debug_assert!(!z.entries.get(page));
         z.entries.set(page);
         self.zeros.pages += 1;
     }
     /// An empty chunk is one huge entry that shows zeros from now on.
-    pub fn map_huge_zero(&mut self, chunk: usize) {
+    pub fn map_huge_zero_page(&mut self, chunk: usize) {
         debug_assert!(self.huge_fault_fits(chunk) || self.chunk(chunk).present == 0);
         *self.zeros_mut(chunk) = Zeros { entries: Bits512::range(0, CHUNK_PAGES as usize), huge: true };
         self.zeros.pages += CHUNK_PAGES;
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn reads_find_zeros_and_stores_fault() {
         let mut v = Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 1);
-        v.map_zero(0, 3);
-        v.map_huge_zero(1);
-        assert_eq!((v.zero_pages(), v.is_huge_zero(1), v.is_huge_zero(0)), (513, true, false));
+        v.map_zero_page(0, 3);
+        v.map_huge_zero_page(1);
+        assert_eq!((v.zero_entries(), v.is_huge_zero_page(1), v.is_huge_zero_page(0)), (513, true, false));
         assert_eq!((v.next_fault(0, 3, 5, false), v.next_fault(0, 3, 5, true)), (Some(4), Some(3)));
         assert_eq!((v.next_fault(1, 0, 512, false), v.next_fault(1, 9, 512, true)), (None, Some(9)));
         assert_eq!(v.pending_in(0, 4 << 20), PendingPages { any: 511, zeros: 513, read_only: 0 });
@@ -87,7 +87,7 @@ mod tests {
         v.populate(0, 3, 0, Frame(1));
         v.populate(1, 7, 0, Frame(1));
         assert_eq!(
-            (v.zero_pages(), v.is_huge_zero(1), v.shows_zeros(1, 7), v.shows_zeros(1, 8)),
+            (v.zero_entries(), v.is_huge_zero_page(1), v.maps_zero_page(1, 7), v.maps_zero_page(1, 8)),
             (511, false, false, true)
         );
         assert_eq!(v.next_fault(1, 0, 512, false), None, "its own page among zeros");

@@ -2,7 +2,7 @@
 
 use super::watermark::Watermarks;
 use crate::mm::compact::attempt::ZoneCompaction;
-use crate::mm::pageblock::supply::Supply;
+use crate::mm::pageblock::pageblocks::Pageblocks;
 
 /// Pages of the DMA32 zone of fidelity Z2: 3 GiB.
 pub const DMA32_PAGES: u64 = 3 << 18;
@@ -32,7 +32,7 @@ pub struct Zone {
     /// Pages the marks are boosted by, because a pageblock changed mobility lately.
     pub boost: u64,
     /// Its pageblocks.
-    pub supply: Supply,
+    pub pageblocks: Pageblocks,
     /// State of compaction.
     pub compaction: ZoneCompaction,
 }

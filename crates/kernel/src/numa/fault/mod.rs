@@ -10,7 +10,7 @@ pub mod should_migrate;
 pub mod stats;
 
 use super::host::TaskHost;
-use super::migrate::{mapped_shared, NodeMemory};
+use super::migrate::{mapped_shared, ZoneInfo};
 use super::page::PageFacts;
 use super::period::{v38, PeriodModel};
 use super::state::{LastCpupid, TaskId, VmaNuma};
@@ -98,7 +98,7 @@ pub struct FaultOutcome {
 impl NumaBalancing {
     /// First half of a hint fault: §9.1 steps 2 to 5, §9.3, §10. `vma` is the scan state of the VMA, if it has one.
     #[inline]
-    pub fn hint_fault_decide<M: NodeMemory>(
+    pub fn hint_fault_decide<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

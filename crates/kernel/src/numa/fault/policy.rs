@@ -1,7 +1,7 @@
 //! Memory policy at the fault: whether and where a page is misplaced (kernel-numa-balancing.md §9.3).
 
 use super::FaultSite;
-use crate::numa::migrate::NodeMemory;
+use crate::numa::migrate::ZoneInfo;
 use crate::numa::page::PageFacts;
 use crate::numa::NumaBalancing;
 use numalab_base::node_mask::NodeMask;
@@ -45,7 +45,7 @@ impl EffectivePolicy {
 
 impl NumaBalancing {
     /// Where a page should be instead, `None` if it may stay (`mpol_misplaced`).
-    pub(super) fn mpol_misplaced<M: NodeMemory>(
+    pub(super) fn mpol_misplaced<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

@@ -4,6 +4,6 @@
 use super::attempt::{Attempt, FaultContext};
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
-    let local = ctx.has_local_step() && ctx.place.mask.is_none() && !ctx.may_reclaim();
+    let local = ctx.has_local_step() && ctx.policy_nodes.mask.is_none() && !ctx.may_reclaim();
     (number == 0).then(|| if local { ctx.local_only(ctx.gfp) } else { ctx.anywhere(ctx.gfp) })
 }

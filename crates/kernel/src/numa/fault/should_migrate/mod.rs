@@ -14,7 +14,7 @@ pub mod v420;
 use super::FaultSite;
 use crate::numa::counters::Denial;
 use crate::numa::group::NumaGroup;
-use crate::numa::migrate::NodeMemory;
+use crate::numa::migrate::ZoneInfo;
 use crate::numa::page::PageFacts;
 use crate::numa::state::{LastCpupid, TaskNuma};
 use crate::numa::topology::NumaTopology;
@@ -81,7 +81,7 @@ impl MigrateRule {
 
 impl NumaBalancing {
     /// `should_numa_migrate_memory`; `dst` is the faulting node.
-    pub(super) fn should_numa_migrate_memory<M: NodeMemory>(
+    pub(super) fn should_numa_migrate_memory<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

@@ -30,7 +30,7 @@ struct PageBlock {
 
 /// Pageblocks of one zone.
 #[derive(Clone, Debug)]
-pub struct Supply {
+pub struct Pageblocks {
     /// Number of the first block.
     base: u32,
     blocks: Vec<PageBlock>,
@@ -51,7 +51,7 @@ pub struct Supply {
     buddies: u64,
 }
 
-impl Supply {
+impl Pageblocks {
     /// A zone of `pages` free pages whose first block has number `base`.
     pub fn new(base: u32, pages: u64) -> Self {
         let n = pages.div_ceil(CHUNK_PAGES) as usize;
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn small_pages_fill_one_block_before_the_next() {
-        let mut s = Supply::new(100, 4 * CHUNK_PAGES);
+        let mut s = Pageblocks::new(100, 4 * CHUNK_PAGES);
         let frames: Vec<u32> = (0..600).filter_map(|_| s.take_movable()).map(|f| f.0).collect();
         assert!(frames[..512].iter().all(|f| *f == 100) && frames[512..].iter().all(|f| *f == 101));
         assert_eq!(s.empty_blocks(), 2);
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn unmovable_pages_share_a_block_and_spoil_no_second() {
-        let mut s = Supply::new(0, 3 * CHUNK_PAGES);
+        let mut s = Pageblocks::new(0, 3 * CHUNK_PAGES);
         assert_eq!(s.take_unmovable(), Some((Frame(0), true)));
         assert_eq!(s.take_unmovable(), Some((Frame(0), false)));
         assert_eq!(s.take_movable(), Some(Frame(1)), "movable pages keep away from it");
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn movable_pages_use_spoilt_blocks_last() {
-        let mut s = Supply::new(0, 2 * CHUNK_PAGES);
+        let mut s = Pageblocks::new(0, 2 * CHUNK_PAGES);
         s.take_unmovable();
         for _ in 0..512 {
             assert_eq!(s.take_movable(), Some(Frame(1)));
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn huge_pages_take_the_lowest_empty_block_and_give_it_back() {
-        let mut s = Supply::new(7, 3 * CHUNK_PAGES + 100);
+        let mut s = Pageblocks::new(7, 3 * CHUNK_PAGES + 100);
         assert_eq!(s.empty_blocks(), 3, "a partial block is never empty");
         assert_eq!((s.take_huge(), s.take_huge()), (Some(Frame(7)), Some(Frame(8))));
         assert!(s.put_huge(Frame(7)) && !s.put_huge(Frame(7)));
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn pages_of_a_compacted_block_are_freed_where_they_went() {
-        let mut s = Supply::new(0, 3 * CHUNK_PAGES);
+        let mut s = Pageblocks::new(0, 3 * CHUNK_PAGES);
         (0..1100).for_each(|_| assert!(s.take_movable().is_some()));
         (0..400).for_each(|_| assert!(s.put_movable(Frame(0))));
         s.move_pages(0, 2, 112);
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn random_use_keeps_the_indices_true() {
         let mut rng = Rng::new(9);
-        let mut s = Supply::new(5, 40 * CHUNK_PAGES + 13);
+        let mut s = Pageblocks::new(5, 40 * CHUNK_PAGES + 13);
         let (mut small, mut fixed, mut huge): (Vec<Frame>, Vec<Frame>, Vec<Frame>) = Default::default();
         for step in 0..60_000 {
             let r = rng.below(100);
