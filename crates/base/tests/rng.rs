@@ -1,7 +1,7 @@
 //! Golden outputs and distributions of the frozen generator.
 //!
-//! The values were computed by an independent script from the definition (splitmix64 mixing, Lemire's range, -ln u). The
-//! published vectors of both generators are tested beside them.
+//! The values were computed by an independent script from the definition (SplitMix64 mixing, Lemire's range, -ln u).
+//! The published vectors of both generators are tested in their own files.
 
 use numalab_base::rng::Rng;
 
@@ -61,7 +61,7 @@ fn below_is_uniform() {
     }
     let chi2: f64 = counts.iter().map(|c| (c - 1e4) * (c - 1e4) / 1e4).sum();
     assert!(chi2 < 22.5, "chi2 {chi2} with 6 degrees of freedom (0.1 %)");
-    // A bound of 3/4 of 2^64 is where a modulo or plain multiply would be visibly biased.
+    // With a bound of 3/4 of 2^64 a modulo or a plain multiplication would be visibly biased.
     let bound = 3u64 << 62;
     let low = (0..n).filter(|_| r.below(bound) < (1 << 62)).count() as f64;
     assert!((low / f64::from(n) - 1.0 / 3.0).abs() < 0.0072, "{low}");
@@ -96,7 +96,7 @@ fn counting_moments() {
     assert!((mean - 5.0).abs() < 0.1 && (var - 20.0).abs() < 1.2, "{mean} {var}");
     assert_eq!(r.geometric(1.0), 1);
     assert_eq!(r.geometric(0.0), u64::MAX);
-    // Small and large means take different ways; both must have n p and n p (1 - p).
+    // Small and large means take different branches; both must have mean n p and variance n p (1 - p).
     for (n, p) in [(40u64, 0.1), (40, 0.9), (1000, 0.02), (5000, 0.3), (5000, 0.7)] {
         let (want_mean, want_var) = (n as f64 * p, n as f64 * p * (1.0 - p));
         let (mean, var) = moments(20_000, || r.binomial(n, p) as f64);
@@ -108,8 +108,8 @@ fn counting_moments() {
     assert_eq!(r.binomial(0, 0.5), 0);
 }
 
-/// Any difference in the last bit of any draw, between platforms, optimisation levels or versions of
-/// this code, changes this figure. It pins the code to itself on purpose: it is not a check of the values.
+/// This figure changes with any difference in the last bit of any draw, between platforms, optimisation levels or
+/// versions of this code. It pins the code to itself; the other tests check the values.
 #[test]
 fn every_bit_is_frozen() {
     let mut r = Rng::stream(2024, 1, 2);

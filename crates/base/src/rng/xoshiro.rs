@@ -3,22 +3,22 @@
 use super::below::below;
 use super::split_mix64::{mix, SplitMix64, GOLDEN_GAMMA};
 
-/// A xoshiro256++ stream: 256 bits of state, period 2^256 - 1. Not for secrets.
+/// A xoshiro256++ stream: 256 bits of state, period 2^256 - 1. Not for cryptography.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     s: [u64; 4],
 }
 
 impl Rng {
-    /// The stream of a bare seed.
+    /// The stream of this seed.
     pub fn new(seed: u64) -> Self {
         let mut words = SplitMix64::new(seed);
         // SplitMix64 never yields four zeros in a row, so the forbidden all-zero state cannot occur.
         Self { s: [words.next_u64(), words.next_u64(), words.next_u64(), words.next_u64()] }
     }
 
-    /// The stream of one purpose of one thread in one run. `thread` and `purpose` are labels chosen by
-    /// the caller; different labels give unrelated streams.
+    /// The stream for one purpose of one thread in one run. The caller chooses the labels `thread` and `purpose`;
+    /// different labels give unrelated streams.
     pub fn stream(run_seed: u64, thread: u64, purpose: u64) -> Self {
         let mut h = mix(run_seed.wrapping_add(GOLDEN_GAMMA));
         h = mix((h ^ thread).wrapping_add(GOLDEN_GAMMA));
@@ -43,13 +43,13 @@ impl Rng {
         (self.next_u64() >> 11) as f64 * UNIT_STEP
     }
 
-    /// Uniform in `(0, 1]`, a multiple of 2^-53: safe to take the logarithm of.
+    /// Uniform in `(0, 1]`, a multiple of 2^-53. Its logarithm is finite.
     #[inline]
     pub fn unit_positive(&mut self) -> f64 {
         ((self.next_u64() >> 11) + 1) as f64 * UNIT_STEP
     }
 
-    /// Uniform in `0..bound`, without bias; 0 if `bound` is 0 (then nothing is drawn).
+    /// Uniform integer in `0..bound`, without bias. Returns 0 and draws nothing if `bound` is 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         below(bound, || self.next_u64())
