@@ -1,7 +1,7 @@
-//! A set of CPUs as a bit array, sized once for its machine.
+//! A set of CPUs as a bit array that is sized once for its machine.
 //!
-//! Everything the balancer does is set algebra over at most a few hundred CPUs, so a handful of words and
-//! `trailing_zeros` beat lists. Iteration is always ascending; [`CpuSet::iter_wrap`] starts elsewhere and wraps.
+//! Load balancing works with sets of at most a few hundred CPUs, so a few words and `trailing_zeros` are faster than
+//! lists. Iterators are ascending; [`CpuSet::iter_wrap`] starts at a given CPU and wraps around.
 
 /// A set of CPUs (dense indices).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,11 +14,11 @@ impl CpuSet {
     pub fn empty(cpus: usize) -> Self {
         Self { words: vec![0; cpus.div_ceil(64)].into_boxed_slice() }
     }
-    /// All of `0..cpus`.
+    /// All CPUs `0..cpus`.
     pub fn full(cpus: usize) -> Self {
         Self::from_iter(cpus, 0..cpus as u32)
     }
-    /// The given CPUs; those at or above `cpus` rounded up to 64 are dropped.
+    /// The set of the given CPUs. CPUs at or above `cpus`, rounded up to a multiple of 64, are left out.
     pub fn from_iter(cpus: usize, members: impl IntoIterator<Item = u32>) -> Self {
         let mut set = Self::empty(cpus);
         members.into_iter().for_each(|c| set.insert(c));
@@ -48,7 +48,7 @@ impl CpuSet {
     pub fn len(&self) -> u32 {
         self.words.iter().map(|w| w.count_ones()).sum()
     }
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|w| *w == 0)
@@ -83,12 +83,12 @@ impl CpuSet {
     pub fn subtract(&mut self, other: &Self) {
         self.words.iter_mut().zip(other.words.iter()).for_each(|(a, b)| *a &= !b);
     }
-    /// Becomes a copy of `other` without allocating; both must be sized for the same machine.
+    /// Makes `self` a copy of `other` without allocating; both must be sized for the same machine.
     #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         self.words.copy_from_slice(&other.words);
     }
-    /// Becomes `a` ∩ `b` without allocating; all three must be sized for the same machine.
+    /// Makes `self` the intersection of `a` and `b` without allocating; all three must be sized for the same machine.
     #[inline]
     pub fn copy_and(&mut self, a: &Self, b: &Self) {
         for (w, (x, y)) in self.words.iter_mut().zip(a.words.iter().zip(b.words.iter())) {
@@ -116,7 +116,8 @@ impl CpuSet {
         let upper = Iter::from(&self.words, start);
         upper.chain(self.iter().take_while(move |c| *c < start))
     }
-    /// As the kernel prints lists: `0-7,128-135`; `ids` maps dense indices to the numbers to print.
+    /// The set in the format of kernel lists, like `0-7,128-135`; `ids` maps dense indices to the CPU numbers to
+    /// print.
     pub fn list(&self, ids: &[u32]) -> String {
         let mut out = String::new();
         let mut run: Option<(u32, u32)> = None;
@@ -146,7 +147,7 @@ fn push_run(out: &mut String, (a, b): (u32, u32)) {
     out.push_str(&if a == b { format!("{a}") } else { format!("{a}-{b}") });
 }
 
-/// Ascending iterator over one set or a combination of two.
+/// Ascending iterator over one set, or over the intersection or difference of two.
 pub struct Iter<'a> {
     a: &'a [u64],
     b: Option<&'a [u64]>,

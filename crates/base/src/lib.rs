@@ -1,4 +1,4 @@
-//! The ground floor: small value types and macros that every other crate may use. Depends on no crate.
+//! Small value types and macros that every other crate may use. This crate depends on no other crate of the workspace.
 //!
 //! * [`tunable`] tunables of policies and their values; the macro [`tunables!`];
 //! * [`rung_list`] the value of the tunable `thp.ladder`;

@@ -1,6 +1,6 @@
 //! A set of NUMA nodes in one word.
 
-/// Most nodes a [`NodeMask`] can hold.
+/// Largest number of nodes that a [`NodeMask`] can hold.
 pub const MAX_NODES: usize = 128;
 
 /// A set of nodes.
@@ -10,13 +10,13 @@ pub struct NodeMask(u128);
 impl NodeMask {
     /// No node.
     pub const EMPTY: Self = Self(0);
-    /// The set of the given nodes; nodes from [`MAX_NODES`] on cannot be held and are left out.
+    /// The set of the given nodes. Nodes from [`MAX_NODES`] on are left out.
     pub fn of(nodes: impl IntoIterator<Item = usize>) -> Self {
         let mut mask = Self::EMPTY;
         nodes.into_iter().for_each(|n| mask.insert(n));
         mask
     }
-    /// The set whose bit `n` says whether it holds node `n`.
+    /// The set that holds node `n` if bit `n` is set.
     #[inline]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)

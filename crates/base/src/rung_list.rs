@@ -1,34 +1,36 @@
 //! The value of the tunable `thp.ladder`: distance classes and page sizes in the order in which a fault tries them.
 
-/// Rungs a list may have.
+/// Largest number of rungs in a list.
 const MOST_RUNGS: usize = 32;
-/// Distance classes a list may name: D0 to D15.
+/// Number of distance classes that a list may name: D0 to D15.
 const MOST_CLASSES: u8 = 16;
 
-/// The list of `ladder_custom` as a setting: (distance class, huge) pairs in order, written `D0 THP | D0 4k | D1 THP`.
+/// A list of rungs in the order in which a fault tries them, written `D0 THP | D0 4k | D1 THP`. A rung is a distance
+/// class and a page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RungList {
     len: u8,
-    /// Twice the class, and 1 for a huge page.
+    /// Twice the distance class, plus 1 for a huge page.
     rungs: [u8; MOST_RUNGS],
 }
 
 impl RungList {
-    /// No list given; written `none`.
+    /// No list; written `none`.
     pub const NONE: Self = Self { len: 0, rungs: [0; MOST_RUNGS] };
 
-    /// Whether no list was given.
+    /// Whether this is [`Self::NONE`].
     pub fn is_none(&self) -> bool {
         self.len == 0
     }
-    /// Its (class, huge) pairs in order.
+    /// The rungs as (distance class, huge) pairs, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u8, bool)> + '_ {
         self.rungs[..usize::from(self.len)].iter().map(|r| (r >> 1, r & 1 != 0))
     }
     /// Reads a list like `D0 THP | D0 4k | D1 THP`, or `none`.
     ///
     /// # Errors
-    /// A sentence naming the rung that is none, or that is too many, and what is expected.
+    /// A sentence that names the first bad rung and what is expected. A rung is bad if it cannot be read, appears
+    /// twice or is one too many.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut out = Self::NONE;
         if text.trim() == "none" {

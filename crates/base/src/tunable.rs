@@ -1,23 +1,24 @@
-//! Tunables: declared once, in the file of the policy that reads them.
+//! Tunables: options of the modelled kernel, declared once in the file of the policy that reads them.
 //!
-//! [`tunables!`](crate::tunables) makes a plain struct (typed fields, documented) *and* the table of
-//! [`Decl`]s that command-line help, run manifests and docs are generated from, so the two cannot differ.
+//! The macro [`tunables!`](crate::tunables) makes a struct with typed, documented fields and the table of its
+//! [`Decl`]s. Command-line help, run manifests and the documentation are generated from that table, so they cannot
+//! differ from the code.
 
 use crate::rung_list::RungList;
 
-/// One of a few fixed words (the type of choice tunables).
+/// One of a few fixed words: the type of tunables with choices.
 pub type Word = &'static str;
 
 /// Value of a tunable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// A number.
+    /// A whole number.
     Int(i64),
     /// A switch.
     Bool(bool),
-    /// One of the choices of the declaration.
+    /// One of the choices in the declaration.
     Choice(&'static str),
-    /// A ladder of distances and page sizes.
+    /// A ladder of distance classes and page sizes.
     Rungs(RungList),
 }
 
@@ -41,22 +42,22 @@ pub struct Decl {
     pub kernel_name: &'static str,
     /// Unit, `""` if none.
     pub unit: &'static str,
-    /// Default.
+    /// Default value.
     pub default: Value,
-    /// Legal integers, inclusive; ignored for other kinds.
+    /// Smallest and largest legal value of a number; ignored for other kinds.
     pub range: (i64, i64),
-    /// Legal words; empty for other kinds.
+    /// Legal words of a choice; empty for other kinds.
     pub choices: &'static [&'static str],
-    /// One line.
+    /// Description in one line.
     pub doc: &'static str,
 }
 
 /// Why a value was refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetError {
-    /// No such key in this group.
+    /// The group has no such key.
     Unknown,
-    /// Not a value of the tunable's kind, or out of range; what was expected.
+    /// The text is not a legal value. Holds what was expected.
     Expected(String),
 }
 
@@ -64,7 +65,7 @@ impl Decl {
     /// Parses `text` as a value of this tunable.
     ///
     /// # Errors
-    /// [`SetError::Expected`] with the legal values if it is none.
+    /// [`SetError::Expected`] with the legal values if `text` is not one of them.
     pub fn parse(&self, text: &str) -> Result<Value, SetError> {
         match self.default {
             Value::Int(_) => match text.trim().parse::<i64>() {
@@ -95,14 +96,15 @@ pub trait Group: Default + Clone {
     const NAME: &'static str;
     /// Declarations, in order.
     const DECLS: &'static [Decl];
-    /// Effective value by position in `DECLS`.
+    /// Value of the declaration at `index` in `DECLS`.
     fn get(&self, index: usize) -> Value;
-    /// Sets by position; the value must be of the declaration's kind (as [`Decl::parse`] returns it).
+    /// Sets the tunable at `index` in `DECLS`. The value must be of the kind of its declaration, as [`Decl::parse`]
+    /// returns it.
     fn put(&mut self, index: usize, value: Value);
-    /// Sets by name from text.
+    /// Sets the tunable named `key` from text.
     ///
     /// # Errors
-    /// See [`SetError`].
+    /// [`SetError`] if there is no such key or `text` is not a legal value.
     fn set(&mut self, key: &str, text: &str) -> Result<(), SetError> {
         let index = Self::DECLS.iter().position(|d| d.key == key).ok_or(SetError::Unknown)?;
         let value = Self::DECLS[index].parse(text)?;
@@ -111,11 +113,11 @@ pub trait Group: Default + Clone {
     }
 }
 
-/// Kinds that may be fields of a tunable group.
+/// Types of the fields of a tunable group.
 pub trait Field: Copy {
-    /// To the dynamic form.
+    /// Converts to a [`Value`].
     fn into_value(self) -> Value;
-    /// From the dynamic form; `None` if the kind differs.
+    /// Converts from a [`Value`]; `None` if it is of another kind or out of range.
     fn from_value(value: Value) -> Option<Self>;
 }
 

@@ -1,7 +1,6 @@
-//! Enums that a person names by a word in a catalog or on the command line.
+//! Enums whose variants have a word in catalogs and on the command line.
 //!
-//! One list gives the variants, their words and the order in which counters of them are reported, so
-//! that the three cannot differ.
+//! One list gives the variants, their words, and the order in which counters by variant are reported.
 
 /// Declares an enum whose variants have words, with the constants `ALL` and `WORDS` and the methods `word` and `parse`.
 ///
@@ -31,13 +30,13 @@ macro_rules! words {
         impl $name {
             /// Every variant, in order.
             pub const ALL: &'static [Self] = &[ $( Self::$variant, )+ ];
-            /// Their words, in the same order.
+            /// The words of the variants, in the order of [`Self::ALL`].
             pub const WORDS: &'static [&'static str] = &[ $( $word, )+ ];
             /// The word of this variant.
             pub fn word(self) -> &'static str {
                 Self::WORDS[self as usize]
             }
-            /// The variant a word names, `None` if it names none of [`Self::WORDS`].
+            /// The variant with this word; `None` if there is none.
             pub fn parse(word: &str) -> Option<Self> {
                 Self::WORDS.iter().position(|w| *w == word).map(|i| Self::ALL[i])
             }

@@ -4,7 +4,7 @@
 
 mod common;
 use common::*;
-use numalab_kernel::hw::window::{reuse_miss, Mix};
+use numalab_kernel::hw::reuse_window::{reuse_miss, Mix};
 use numalab_model::machine::Machine;
 
 /// Threads, each pinned to the CPU that `cpu` says, sweep or use one region, each the whole of it.
@@ -128,7 +128,7 @@ fn reuse_hits_by_the_power_law() {
         let mut mix = Mix::default();
         mix.declare(0.5);
         mix.change(0.5, 0, 10_000);
-        numalab_kernel::hw::window::touched_bytes(0.5, 10_000, mix.window_ms(bytes)) as u64
+        numalab_kernel::hw::reuse_window::touched_bytes(0.5, 10_000, mix.window_ms(bytes)) as u64
     };
     let miss = |bytes: u64| reuse_miss(0.5, held(bytes), 1 << 30);
     let (l2, llc) = (miss(m.cache.l2_bytes), miss(m.llcs[0].size_bytes));

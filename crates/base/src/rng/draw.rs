@@ -1,17 +1,17 @@
-//! Draws from distributions, on top of the uniform ones.
+//! Draws from distributions, made from uniform draws.
 //!
-//! The counting draw ([`Rng::binomial`]) is exact while the count is small (it steps from success to success) and uses
-//! the normal distribution with the exact mean and variance beyond [`EXACT_MEAN`], where the two cannot be told apart in
-//! a run.
+//! [`Rng::binomial`] is exact while the expected count is small: it steps from success to success. Beyond
+//! [`EXACT_MEAN`] it uses the normal distribution with the exact mean and variance; no run is long enough to tell the
+//! two apart.
 
 use super::xoshiro::Rng;
 use crate::math::{ln, ln_1p};
 
-/// Expected counts up to this are drawn exactly.
+/// Binomial counts with an expected value up to this are drawn exactly.
 const EXACT_MEAN: f64 = 32.0;
 
 impl Rng {
-    /// Exponential with the given mean (same unit); 0 for a mean of 0 or below.
+    /// Exponential draw with the given mean, in the unit of the mean; 0 for a mean of 0 or below.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         if mean <= 0.0 {
             return 0.0;
@@ -19,7 +19,7 @@ impl Rng {
         -mean * ln(self.unit_positive())
     }
 
-    /// Standard normal (mean 0, variance 1), by the polar method.
+    /// Standard normal draw (mean 0, variance 1), by the polar method.
     pub fn normal(&mut self) -> f64 {
         loop {
             let x = 2.0 * self.unit() - 1.0;
@@ -39,7 +39,7 @@ impl Rng {
         if p.is_nan() || p <= 0.0 {
             return u64::MAX;
         }
-        // Casting saturates, which is what a gap beyond 2^64 should do.
+        // The cast saturates, which is right for a gap beyond 2^64.
         ((ln(self.unit_positive()) / ln_1p(-p)) as u64).saturating_add(1)
     }
 

@@ -1,17 +1,16 @@
-//! The project's frozen random numbers.
+//! The random numbers of the project. They are frozen: changing one of them changes every recorded result.
 //!
-//! Problem: a run must be a pure function of its plan, on every platform and with every later version
-//! of a library. Approach: the generator (xoshiro256++, seeded through splitmix64) and every
-//! distribution are written here, with the deterministic logarithm of [`math`](crate::math), and their
-//! first outputs are pinned by tests. Changing any of them changes every result ever recorded.
+//! Problem: a run must be a pure function of its plan, on every platform and with every later version of a library.
+//! Approach: the generator (xoshiro256++, seeded by SplitMix64) and all distributions are written here, with the
+//! deterministic logarithm of [`math`](crate::math). Tests pin their first outputs.
 //!
-//! Each (run seed, thread, purpose) has a stream of its own, so that one more draw in one place never
-//! shifts the draws of another.
+//! Every (run seed, thread, purpose) has its own stream, so that one more draw for one purpose does not shift the
+//! draws for another.
 //!
 //! * `xoshiro`: the generator and uniform draws;
 //! * `draw`: exponential, normal, geometric and binomial;
-//! * `split_mix64`: the generator of seeds, and of statistics;
-//! * `below`: integers below a bound, for both.
+//! * `split_mix64`: the generator of seeds, and of statistics and tests;
+//! * `below`: integers below a bound, for both generators.
 
 mod below;
 mod draw;

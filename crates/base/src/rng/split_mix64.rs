@@ -1,4 +1,4 @@
-//! SplitMix64: seeds the streams of [`Rng`](super::Rng), and is a generator of its own for statistics and tests.
+//! SplitMix64: the generator that seeds the streams of [`Rng`](super::Rng), and that statistics and tests draw from.
 
 use super::below::below;
 
@@ -19,7 +19,7 @@ pub struct SplitMix64 {
 }
 
 impl SplitMix64 {
-    /// A stream that depends on `seed` alone.
+    /// The stream of this seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -30,7 +30,7 @@ impl SplitMix64 {
         mix(self.state)
     }
 
-    /// Uniform integer in `0..bound` without bias; 0 if `bound` is 0 (then nothing is drawn).
+    /// Uniform integer in `0..bound`, without bias. Returns 0 and draws nothing if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         below(bound, || self.next_u64())
     }
@@ -64,7 +64,7 @@ mod tests {
         for _ in 0..70_000 {
             seen[g.below(7) as usize] += 1;
         }
-        // Binomial(70000, 1/7): standard deviation 92.6; five of them either side.
+        // Binomial(70000, 1/7) has a standard deviation of 92.6; the bounds are five of them on each side.
         assert!(seen.iter().all(|n| (9537..=10_463).contains(n)), "{seen:?}");
         assert_eq!(g.below(0), 0);
     }

@@ -9,12 +9,12 @@
 //! * uniform random accesses hit in proportion to the capacity they hold, which is shared by access
 //!   rate; what others cannot fill is left to those who can;
 //! * skewed accesses ([`CacheFit::Reuse`](numalab_model::access::CacheFit::Reuse)) hit by the power law, and hold what
-//!   they touch in the time after which an unused line leaves the cache ([`window`]).
+//!   they touch in the time after which an unused line leaves the cache ([`reuse_window`]).
 //!
 //! Units: bytes, ns, GB/s, shares 0..=1. All sums are integers, so that any order of arrivals and
 //! departures ends at the same value.
 
-use super::window::{self, Mix};
+use super::reuse_window::{self, Mix};
 use numalab_model::machine::Machine;
 use std::cell::Cell;
 
@@ -208,7 +208,7 @@ impl LlcLoads {
 
     /// Hit share of accesses to `set` on `llc` that favour some lines.
     pub fn reuse_hit(&self, llc: usize, set: usize) -> f64 {
-        1.0 - window::reuse_miss(self.alpha[set], self.held_bytes(llc, set), self.set_bytes[set])
+        1.0 - reuse_window::reuse_miss(self.alpha[set], self.held_bytes(llc, set), self.set_bytes[set])
     }
 
     /// Bytes of `llc` that `set` holds: its part by access rate, or what the others leave if that is more. Beside skewed
@@ -222,7 +222,7 @@ impl LlcLoads {
         let part = if self.mixes[llc].is_even() {
             u128::from(capacity) * u128::from(entry.weight) / u128::from(self.weight[llc].max(1))
         } else {
-            window::touched_bytes(self.alpha[set], entry.weight, self.window_ms(llc)) as u128
+            reuse_window::touched_bytes(self.alpha[set], entry.weight, self.window_ms(llc)) as u128
         };
         let others = self.sum_bytes[llc] - self.set_bytes[set];
         // The part is at most about the capacity, so the cast loses nothing.

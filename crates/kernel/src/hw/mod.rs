@@ -2,7 +2,7 @@
 //!
 //! * [`contention`] latency and rate of threads that share DRAM and links;
 //! * [`cache`] last-level caches shared by running threads, private L2;
-//! * [`window`] how long a line stays in a cache, and what skewed accesses find there;
+//! * [`reuse_window`] how long a line stays in a cache, and what skewed accesses find there;
 //! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
 //! * [`tlb`] reach, page walks, random accesses;
@@ -17,6 +17,6 @@ pub mod cache;
 pub mod clock;
 pub mod contention;
 pub mod cost;
+pub mod reuse_window;
 pub mod smt;
 pub mod tlb;
-pub mod window;

@@ -1,6 +1,7 @@
 //! What the pages of each node are used for, and their LRU lists (thp-and-allocation.md section 1.3).
 
-use super::zone::Zone;
+use crate::mm::zone::layout::Zone;
+use crate::mm::zone::watermark::integer_sqrt;
 use numalab_base::words;
 
 words! {
@@ -95,7 +96,7 @@ pub fn inactive_ratio(pages: u64) -> u64 {
     if gib == 0 {
         1
     } else {
-        super::zone::watermark::integer_sqrt(10 * gib)
+        integer_sqrt(10 * gib)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Settings of the memory side: tunables by group, and their resolved form.
 
-use super::compact::CompactTunables;
-use super::khugepaged::KhugepagedTunables;
-use super::reclaim::SwapTunables;
-use super::thp::ThpTunables;
+use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
+use crate::mm::compact::tunables::CompactTunables;
+use crate::mm::khugepaged::tunables::KhugepagedTunables;
+use crate::mm::reclaim::swap::SwapTunables;
+use crate::mm::thp::tunables::ThpTunables;
 use numalab_base::tunable::Word;
-use numalab_base::words;
 
 numalab_base::tunables! {
     /// Allocation and reclaim.
@@ -46,27 +46,6 @@ numalab_base::tunables! {
         /// Pages that a CPU gathers before it puts them on the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31 in 6.12).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;
     }
-}
-
-words! {
-    /// When a huge-page request gives up after its first compaction (thp-and-allocation.md section 3.2 step 3).
-    pub enum BailRule {
-        /// Without retries, if compaction was deferred (before 5.4).
-        Deferred = "deferred",
-        /// Any request that may start IO, if compaction was skipped or deferred; without retries as before (5.4).
-        Pageblock54 = "pageblock_54",
-        /// Without retries, if compaction was skipped or deferred (5.5 on).
-        CostlyNoretry = "costly_noretry",
-    }
-}
-
-/// Rules of the slow path that changed between kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlowRules {
-    /// When to give up.
-    pub bail: BailRule,
-    /// A local-only request without retries reclaims after a failed compaction.
-    pub thisnode_fail_reclaims: bool,
 }
 
 /// All settings of the memory side.

@@ -12,9 +12,9 @@
 
 use super::account::PageClass;
 use super::block::{Bits512, NEVER};
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::CHUNK_PAGES;
+use super::units::CHUNK_PAGES;
+use super::unmapped::Unmapped;
+use crate::mm::pageblock::frame::Frame;
 
 /// What a shared object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ impl SharedMemory {
     }
     /// One mapping less shows a page; one that nobody shows any more goes through `freed`: anonymous ones are free, those
     /// of files are left to the page cache.
-    pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(Gone)) {
+    pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
         let o = &mut self.objects[at.object as usize];
         let backing = o.backing;
         let b = o.block_mut(at.chunk as usize);
@@ -245,25 +245,25 @@ impl SharedMemory {
             return self.leave(at, freed);
         }
         let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
-        freed(Gone::Page { node, frame, class: backing.class(b.huge) });
+        freed(Unmapped::Page { node, frame, class: backing.class(b.huge) });
         b.huge = false;
         b.resident.clear(page);
         b.last[page] = NEVER;
     }
     /// A page of a file that no mapping shows is left to the page cache.
-    pub fn leave(&mut self, at: PageRef, freed: &mut impl FnMut(Gone)) {
+    pub fn leave(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
         let (b, page) = (self.block_of(at), usize::from(at.page));
         if b.mapcount[page] > 0 || !b.resident.get(page) {
             return;
         }
-        freed(Gone::Cached { node: usize::from(b.node[page]), frame: b.frame[page] });
+        freed(Unmapped::Cached { node: usize::from(b.node[page]), frame: b.frame[page] });
         b.cached.set(page);
         b.locked.clear(page);
         b.resident.clear(page);
         b.last[page] = NEVER;
     }
     /// A mapping has gone. What only it kept is freed: shared memory with its last mapping; a file keeps its pages.
-    pub fn drop_mapper(&mut self, id: u32, mapper: Mapper, freed: &mut impl FnMut(Gone)) {
+    pub fn drop_mapper(&mut self, id: u32, mapper: Mapper, freed: &mut impl FnMut(Unmapped)) {
         let o = &mut self.objects[id as usize];
         o.mappers.retain(|m| *m != mapper);
         if !o.mappers.is_empty() || o.backing == Backing::File {
@@ -273,7 +273,7 @@ impl SharedMemory {
             let mut from = 0;
             while let Some(page) = block.resident.next(from) {
                 let (node, frame) = (usize::from(block.node[page]), block.frame[page]);
-                freed(Gone::Page { node, frame, class: o.backing.class(block.huge) });
+                freed(Unmapped::Page { node, frame, class: o.backing.class(block.huge) });
                 from = page + 1;
             }
         }

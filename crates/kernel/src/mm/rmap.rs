@@ -8,16 +8,18 @@
 //! Invariant: a slot's count is the number of entries that name it; the slot is free when that is zero.
 
 use super::account::PageClass;
-use super::node_memory::NodeMemory;
+use super::address_space::AddressSpace;
+use super::block::{Block, NEVER};
 use super::object::{Backing, PageRef, SharedMemory};
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::space::AddressSpace;
-use super::vma::{ChunkKind, Vma, EMPTY};
-use super::{Block, CHUNK_PAGES, NEVER};
+use super::physical_memory::PhysicalMemory;
+use super::units::CHUNK_PAGES;
+use super::unmapped::Unmapped;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::vma::chunk::{ChunkKind, EMPTY};
+use crate::mm::vma::mapping::Vma;
 
 /// The address spaces that mappers are in.
-pub trait AddressSpaces {
+pub trait AddressSpaceTable {
     /// That of a process.
     fn space_mut(&mut self, process: u32) -> &mut AddressSpace;
 }
@@ -54,7 +56,12 @@ pub enum SwapEntry {
 }
 
 /// Calls `f` for every mapping that shows a page; returns how many do.
-fn each_entry<S: AddressSpaces>(at: PageRef, store: &SharedMemory, spaces: &mut S, mut f: impl FnMut(&mut Vma)) -> u64 {
+fn rmap_walk<S: AddressSpaceTable>(
+    at: PageRef,
+    store: &SharedMemory,
+    spaces: &mut S,
+    mut f: impl FnMut(&mut Vma),
+) -> u64 {
     let mut shown = 0;
     for m in &store.object(at.object).mappers {
         let v = spaces.space_mut(m.process).vma_mut(m.vma as usize);
@@ -67,11 +74,11 @@ fn each_entry<S: AddressSpaces>(at: PageRef, store: &SharedMemory, spaces: &mut 
 }
 
 /// Swaps a shared anonymous page out: of every mapping, to one slot (a huge page to 512 that lie together).
-pub fn swap_out<S: AddressSpaces>(
+pub fn swap_out<S: AddressSpaceTable>(
     at: PageRef,
     store: &mut SharedMemory,
     spaces: &mut S,
-    memory: &mut NodeMemory,
+    memory: &mut PhysicalMemory,
 ) -> SwapOut {
     let (chunk, page) = (at.chunk as usize, usize::from(at.page));
     let backing = store.object(at.object).backing;
@@ -82,7 +89,7 @@ pub fn swap_out<S: AddressSpaces>(
     let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
     if b.huge {
         let Some(first) = memory.swap.take_cluster() else { return SwapOut::NoCluster };
-        let entries = each_entry(at, store, spaces, |v| v.swap_out_shared_huge(chunk, first));
+        let entries = rmap_walk(at, store, spaces, |v| v.swap_out_shared_huge(chunk, first));
         let b = store.block_of(at);
         b.evict(page);
         (0..CHUNK_PAGES as usize).for_each(|p| b.add_slot(p, first + p as u32, entries as u32));
@@ -92,7 +99,7 @@ pub fn swap_out<S: AddressSpaces>(
     }
     let known = b.slot(page).map(|(slot, _)| slot);
     let Some(slot) = known.or_else(|| memory.swap.take()) else { return SwapOut::Full };
-    let entries = each_entry(at, store, spaces, |v| v.swap_out_shared(chunk, page, node, slot));
+    let entries = rmap_walk(at, store, spaces, |v| v.swap_out_shared(chunk, page, node, slot));
     let b = store.block_of(at);
     b.evict(page);
     b.add_slot(page, slot, entries as u32);
@@ -102,22 +109,22 @@ pub fn swap_out<S: AddressSpaces>(
 }
 
 /// Splits a shared huge page into base pages, in every mapping.
-pub fn split<S: AddressSpaces>(at: PageRef, store: &mut SharedMemory, spaces: &mut S, memory: &mut NodeMemory) {
+pub fn split<S: AddressSpaceTable>(at: PageRef, store: &mut SharedMemory, spaces: &mut S, memory: &mut PhysicalMemory) {
     let b = store.block_of(at);
     let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
     b.split();
     memory.split_frame(node, frame);
-    each_entry(at, store, spaces, |v| v.split_shared_huge(at.chunk as usize));
+    rmap_walk(at, store, spaces, |v| v.split_shared_huge(at.chunk as usize));
 }
 
 /// Moves a shared page to a frame of another node, in every mapping, and frees where it was. The entries are made anew,
 /// so they are marked no longer.
-pub fn move_to<S: AddressSpaces>(
+pub fn migrate<S: AddressSpaceTable>(
     at: PageRef,
     (node, frame): (usize, Frame),
     store: &mut SharedMemory,
     spaces: &mut S,
-    memory: &mut NodeMemory,
+    memory: &mut PhysicalMemory,
 ) {
     let (chunk, page) = (at.chunk as usize, usize::from(at.page));
     let backing = store.object(at.object).backing;
@@ -127,7 +134,7 @@ pub fn move_to<S: AddressSpaces>(
     let pages = if b.huge { CHUNK_PAGES } else { 1 };
     b.frame[page] = if backing == Backing::Anon { memory.carry_flags(was, node, frame, pages) } else { frame };
     memory.free_page(old, was, backing.class(b.huge));
-    each_entry(at, store, spaces, |v| {
+    rmap_walk(at, store, spaces, |v| {
         v.unmark(chunk, page);
         v.shared_moved(chunk, old, node);
     });
@@ -136,27 +143,27 @@ pub fn move_to<S: AddressSpaces>(
 impl Vma {
     /// Which of the mapping's objects owns the slot that an entry names; `None` if no slot or the mapping's own.
     pub fn slot_layer(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<usize> {
-        let slot = self.places.slot(chunk, page)?;
+        let slot = self.frame_map.slot(chunk, page)?;
         let named = |o: &u32| store.object(*o).block(chunk).and_then(|b| b.slot(page)).map(|(s, _)| s) == Some(slot);
         self.objects.iter().position(named)
     }
     /// Whether an entry of a chunk names a slot that another mapping may name too.
     pub fn has_shared_slots(&self, chunk: usize, store: &SharedMemory) -> bool {
-        let any = !self.objects.is_empty() && self.places.swapped_in_chunk(chunk) > 0;
+        let any = !self.objects.is_empty() && self.frame_map.swapped_in_chunk(chunk) > 0;
         any && (0..CHUNK_PAGES as usize).any(|page| self.slot_layer(chunk, page, store).is_some())
     }
     /// Pages of a chunk whose slot is the mapping's own.
     pub(super) fn own_slots(&self, chunk: usize, store: &SharedMemory) -> Vec<(usize, u32)> {
-        if self.places.swapped_in_chunk(chunk) == 0 {
+        if self.frame_map.swapped_in_chunk(chunk) == 0 {
             return Vec::new();
         }
         let own = |page: &usize| self.slot_layer(chunk, *page, store).is_none();
-        let slot = |page: usize| self.places.slot(chunk, page).map(|slot| (page, slot));
+        let slot = |page: usize| self.frame_map.slot(chunk, page).map(|slot| (page, slot));
         (0..CHUNK_PAGES as usize).filter(own).filter_map(slot).collect()
     }
     /// What the entry of a swapped page leads to, `None` if the page is not swapped.
     pub fn swap_entry(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<SwapEntry> {
-        self.places.slot(chunk, page)?;
+        self.frame_map.slot(chunk, page)?;
         let Some(layer) = self.slot_layer(chunk, page, store) else { return Some(SwapEntry::Own) };
         let at = PageRef { object: self.objects[layer], chunk: chunk as u32, page: page as u16 };
         let b = store.object(at.object).block(chunk)?;
@@ -167,19 +174,25 @@ impl Vma {
         })
     }
     /// An entry no longer names its slot; calls `freed` with the slot if none does.
-    pub fn release_slot(&mut self, chunk: usize, page: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) {
+    pub fn release_slot(
+        &mut self,
+        chunk: usize,
+        page: usize,
+        store: &mut SharedMemory,
+        freed: &mut impl FnMut(Unmapped),
+    ) {
         let layer = self.slot_layer(chunk, page, store);
-        let Some(slot) = self.places.take_slot(chunk, page) else { return };
+        let Some(slot) = self.frame_map.take_slot(chunk, page) else { return };
         let free = match layer {
             Some(layer) => store.object_mut(self.objects[layer]).block_mut(chunk).drop_slot(page),
             None => Some(slot),
         };
         if let Some(slot) = free {
-            freed(Gone::Slot(slot));
+            freed(Unmapped::Slot(slot));
         }
     }
     /// A swapped page is in memory as a shared one: the entry shows it, write-protected.
-    pub fn swap_in_shared(&mut self, at: PageRef, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) {
+    pub fn swap_in_shared(&mut self, at: PageRef, store: &mut SharedMemory, freed: &mut impl FnMut(Unmapped)) {
         let (chunk, page) = (at.chunk as usize, usize::from(at.page));
         self.release_slot(chunk, page, store, freed);
         let layer = self.objects.iter().position(|o| *o == at.object).unwrap_or(0);
@@ -207,13 +220,13 @@ impl Vma {
         }
         self.counts[chunk * self.nodes + node] -= 1;
         self.pages_on_node[node] -= 1;
-        self.places.set_slot(chunk, page, slot);
+        self.frame_map.set_slot(chunk, page, slot);
     }
     /// The same for a huge entry and the 512 slots from `first` on.
     fn swap_out_shared_huge(&mut self, chunk: usize, first: u32) {
         debug_assert!(self.chunks[chunk].kind == ChunkKind::Huge && self.chunks[chunk].shared > 0);
         self.clear_huge(chunk);
-        (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
+        (0..CHUNK_PAGES as u32).for_each(|i| self.frame_map.set_slot(chunk, i as usize, first + i));
     }
 }
 

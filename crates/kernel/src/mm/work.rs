@@ -2,7 +2,7 @@
 //!
 //! Operations add to a [`Work`]; whoever runs them charges its time to the task that waited.
 
-use super::reclaim::SwapTunables;
+use crate::mm::reclaim::swap::SwapTunables;
 use numalab_model::machine::KernelCosts;
 
 /// Kernel work, in pages unless a line says otherwise.

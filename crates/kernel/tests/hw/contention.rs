@@ -1,8 +1,9 @@
 //! Vectors of machines.md section 8.4, the load-latency table, and theory.
 
+use crate::curve::queue_ns;
 use crate::machines;
 use numalab_kernel::hw::contention::{
-    queue_ns, Contention, Flow, PageCopy, Rate, CXL_KNEE, CXL_Q, DRAM_Q, NO_LLC, UTILISATION_CAP,
+    Contention, Flow, PageCopy, Rate, CXL_KNEE, CXL_Q, DRAM_Q, NO_LLC, UTILISATION_CAP,
 };
 use numalab_model::machine::Machine;
 
@@ -257,7 +258,7 @@ fn a_lone_chain_has_the_idle_latency() {
         }
         // Half of its reads here, half there: it is in one place at a time.
         let there = m.node_count() as u32 - 1;
-        let half = |dst| Flow { crowd: 1.0, ..Flow::chase(&m, 0, dst, 0.5) };
+        let half = |dst| Flow { kind_threads: 1.0, ..Flow::chase(&m, 0, dst, 0.5) };
         let (c, rates) = solve(&m, &[half(0), half(there)]);
         near(rates[0].latency_ns, m.latency_ns[0][0], 1e-9);
         near(rates[1].latency_ns, m.latency_ns[0][there as usize], 1e-9);

@@ -1,9 +1,10 @@
 //! Properties of the contention solver on random flows.
 
+use crate::curve::queue_ns;
 use crate::flows::all_to_all;
 use crate::machines;
 use numalab_kernel::hw::contention::{
-    queue_ns, Contention, Flow, Rate, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, NO_LLC, UTILISATION_CAP,
+    Contention, Flow, Rate, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, NO_LLC, UTILISATION_CAP,
 };
 use numalab_model::machine::{Machine, MemoryKind};
 use proptest::prelude::*;
@@ -23,7 +24,7 @@ fn any_flow() -> impl Strategy<Value = Flow> {
             dst_node,
             llc: NO_LLC,
             threads,
-            crowd: 0.0,
+            kind_threads: 0.0,
             lines,
             cap_gbps,
             extra_ns,

@@ -4,6 +4,7 @@ mod cache;
 mod contention;
 mod contention_properties;
 mod cost;
+mod curve;
 mod flows;
 mod machines;
 mod tlb;

@@ -1,10 +1,10 @@
 //! Table 16.2: a fault for a base page under the default policy.
 
-use crate::world::{base_on_0, naples, put, small_naples, State};
+use crate::world::{alloc_near, base_on_0, naples, put, small_naples, State};
 use numalab_kernel::mm::alloc::{AllocError, Constraint};
-use numalab_kernel::mm::{NodeMemory, PageClass};
+use numalab_kernel::mm::{PageClass, PhysicalMemory};
 
-fn kswapds(m: &NodeMemory) -> usize {
+fn kswapds(m: &PhysicalMemory) -> usize {
     (0..m.nodes()).filter(|n| m.kswapd(*n).is_running()).count()
 }
 
@@ -45,12 +45,12 @@ fn row_4_all_below_low_takes_locally_down_to_min_and_wakes_every_kswapd() {
 }
 
 /// All nodes at their min mark, full of this class.
-fn exhausted(class: PageClass) -> NodeMemory {
+fn exhausted(class: PageClass) -> PhysicalMemory {
     let mut m = small_naples(&[]);
     for node in 0..8 {
         m.cache_fill(node, u64::MAX, class);
         while m.free(node) > m.watermarks(node).min {
-            assert_eq!(m.alloc(node, node, 1 << node, 1), Some(node));
+            assert_eq!(alloc_near(&mut m, node, 1 << node, 1), Some(node));
         }
     }
     m

@@ -2,7 +2,7 @@
 
 use crate::machines;
 use crate::world::config;
-use numalab_kernel::mm::{AddressSpace, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
+use numalab_kernel::mm::{AddressSpace, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
 
 /// 16 TiB on 32 nodes, all of it in huge pages of one process.
 #[test]
@@ -13,7 +13,7 @@ fn a_16_tib_machine_of_huge_pages_fits_in_4_gb() {
     machine.nodes = vec![node; nodes as usize];
     machine.nodes.iter_mut().for_each(|n| n.memory_bytes = per_node);
     machine.distance = (0..nodes).map(|a| (0..nodes).map(|b| if a == b { 10 } else { 20 }).collect()).collect();
-    let mut memory = NodeMemory::with_config(&machine, &config(&["thp.enabled=always"]), 0);
+    let mut memory = PhysicalMemory::with_config(&machine, &config(&["thp.enabled=always"]), 0);
     let mut vma = Vma::new(0, nodes * per_node, VmaKind::PrivateAnon, true, nodes as usize);
     let mut huge = 0;
     for node in 0..nodes as usize {
@@ -50,7 +50,7 @@ fn a_page_comes_and_goes_within_its_budget() {
     machine.nodes[0].memory_bytes = 2 << 30;
     machine.distance = vec![vec![10]];
     for huge in [false, true] {
-        let mut memory = NodeMemory::with_config(&machine, &config(&["thp.enabled=always"]), 0);
+        let mut memory = PhysicalMemory::with_config(&machine, &config(&["thp.enabled=always"]), 0);
         let mut space = AddressSpace::default();
         let id = space.insert(Vma::new(0, 1 << 30, VmaKind::PrivateAnon, true, 1));
         let start = cpu_ns();

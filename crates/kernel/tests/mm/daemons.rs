@@ -1,7 +1,7 @@
 //! kswapd, kcompactd, proactive compaction (sections 4.1 and 10.3).
 
-use crate::world::{naples, put, small_naples, State};
-use numalab_kernel::mm::reclaim::{KswapdStep, NoOwners};
+use crate::world::{naples, put, run_kswapd, small_naples, State};
+use numalab_kernel::mm::reclaim::{KswapdStep, NoAnonReclaim};
 use numalab_kernel::mm::{PageClass, Work};
 
 #[test]
@@ -10,7 +10,7 @@ fn kswapd_reclaims_to_high_and_sleeps() {
     put(&mut m, 0, State::S);
     m.wake_kswapd(0, false, true);
     let mut work = Work::default();
-    m.run_kswapd(0, &mut NoOwners, &mut work);
+    run_kswapd(&mut m, 0, &mut NoAnonReclaim, &mut work);
     let w = m.watermarks(0);
     assert!(m.free(0) > w.high && m.free(0) < w.high + 20_000, "{}", m.free(0));
     assert!(!m.kswapd(0).is_running());
@@ -24,7 +24,7 @@ fn kswapd_reclaims_to_promo_with_tiering() {
     let mut m = naples(&["vm.tiering=true"]);
     put(&mut m, 0, State::S);
     m.wake_kswapd(0, false, true);
-    m.run_kswapd(0, &mut NoOwners, &mut Work::default());
+    run_kswapd(&mut m, 0, &mut NoAnonReclaim, &mut Work::default());
     assert!(m.free(0) > m.watermarks(0).promo);
 }
 
@@ -45,7 +45,7 @@ fn sixteen_fruitless_runs_make_a_node_hopeless() {
         m.wake_kswapd(0, false, true);
         assert!(m.kswapd(0).is_running(), "run {run}");
         let mut steps = 0;
-        while m.kswapd_step(0, &mut NoOwners, &mut Work::default()) == KswapdStep::Running {
+        while m.kswapd_step(0, &mut NoAnonReclaim, &mut Work::default()) == KswapdStep::Running {
             steps += 1;
         }
         assert_eq!(steps, 11, "priorities 12 to 1");
@@ -59,7 +59,7 @@ fn woken_for_a_huge_page_it_leaves_the_rest_to_kcompactd() {
     let mut m = naples(&[]);
     put(&mut m, 0, State::S);
     m.wake_kswapd(0, true, false);
-    m.run_kswapd(0, &mut NoOwners, &mut Work::default());
+    run_kswapd(&mut m, 0, &mut NoAnonReclaim, &mut Work::default());
     assert!(m.events.pgsteal_kswapd >= 1024);
     assert!(m.kcompactd(0).is_woken());
     let mut work = Work::default();
@@ -92,7 +92,7 @@ fn dirty_pages_are_written_by_kswapd_under_pressure_only() {
     m.cache_fill(0, u64::MAX, PageClass::FileDirty);
     let mut work = Work::default();
     m.wake_kswapd(0, false, true);
-    m.run_kswapd(0, &mut NoOwners, &mut work);
+    run_kswapd(&mut m, 0, &mut NoAnonReclaim, &mut work);
     assert!(work.written > 0 && work.written == work.reclaimed);
     m.check().unwrap();
 }

@@ -5,12 +5,12 @@ use crate::machines;
 use crate::world::config;
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::alloc::AllocSite;
-use numalab_kernel::mm::policy::Placement;
-use numalab_kernel::mm::reclaim::NoOwners;
-use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapEntry, SwapOut};
+use numalab_kernel::mm::policy::PolicyNodes;
+use numalab_kernel::mm::reclaim::NoAnonReclaim;
+use numalab_kernel::mm::rmap::{self, AddressSpaceTable, SwapEntry, SwapOut};
 use numalab_kernel::mm::{
-    AddressSpace, Backing, ChunkKind, Frame, Gfp, Got, Mapper, NodeMemory, PageClass, PageRef, PageState, SharedMemory,
-    Vma, VmaKind, Work, CHUNK_BYTES,
+    AddressSpace, AllocatedPage, Backing, ChunkKind, Frame, Gfp, Mapper, PageClass, PageRef, PageState, PhysicalMemory,
+    SharedMemory, Vma, VmaKind, Work, CHUNK_BYTES,
 };
 use numalab_model::machine::Machine;
 
@@ -31,14 +31,14 @@ fn machine() -> Machine {
 
 struct All<'a>(&'a mut [AddressSpace]);
 
-impl AddressSpaces for All<'_> {
+impl AddressSpaceTable for All<'_> {
     fn space_mut(&mut self, process: u32) -> &mut AddressSpace {
         &mut self.0[process as usize]
     }
 }
 
 struct Lab {
-    memory: NodeMemory,
+    memory: PhysicalMemory,
     store: SharedMemory,
     spaces: Vec<AddressSpace>,
     alive: Vec<bool>,
@@ -93,7 +93,7 @@ impl Lab {
     fn new(machine: &Machine, seed: u64) -> Self {
         let settings = ["vm.min_free_kbytes=1024", "swap.size_mb=32", "thp.enabled=always"];
         let mut lab = Self {
-            memory: NodeMemory::with_config(machine, &config(&settings), seed),
+            memory: PhysicalMemory::with_config(machine, &config(&settings), seed),
             store: SharedMemory::default(),
             spaces: (0..PROCESSES).map(|_| AddressSpace::default()).collect(),
             alive: vec![false; PROCESSES],
@@ -121,15 +121,15 @@ impl Lab {
         self.store.object_mut(object).mappers.push(Mapper { process: process as u32, vma });
         self.alive[process] = true;
     }
-    fn alloc(&mut self, class: PageClass) -> Option<Got> {
+    fn alloc(&mut self, class: PageClass) -> Option<AllocatedPage> {
         let here = self.below(NODES);
-        let site = AllocSite { here, place: Placement::local(here), mems: self.memory.memory_nodes() };
+        let site = AllocSite { here, policy_nodes: PolicyNodes::local(here), mems: self.memory.memory_nodes() };
         let gfp = match class {
             PageClass::AnonHuge => Gfp::TRANSHUGE_LIGHT,
             PageClass::PageTables => Gfp::KERNEL,
             _ => Gfp::HIGHUSER_MOVABLE,
         };
-        self.memory.alloc_class(gfp, class, &site, &mut NoOwners, &mut Work::default()).ok()
+        self.memory.alloc_class(gfp, class, &site, &mut NoAnonReclaim, &mut Work::default()).ok()
     }
     fn spot(&mut self) -> Option<Spot> {
         let living: Vec<usize> = (0..PROCESSES).filter(|p| self.alive[*p]).collect();
@@ -145,7 +145,7 @@ impl Lab {
 
     fn fault(&mut self, s: Spot, write: bool) {
         match self.spaces[s.process].vma(s.vma).page(s.chunk, s.page, &self.store) {
-            PageState::Absent if self.vma(s).places.slot(s.chunk, s.page).is_some() => self.swap_in(s),
+            PageState::Absent if self.vma(s).frame_map.slot(s.chunk, s.page).is_some() => self.swap_in(s),
             PageState::Absent if s.vma == 1 => self.file_fault(s, write),
             PageState::Absent if !write => self.read_zeros(s),
             PageState::Absent => self.anon_fault(s),
@@ -171,24 +171,24 @@ impl Lab {
     }
     fn read_zeros(&mut self, s: Spot) {
         let huge = self.vma(s).huge_fault_fits(s.chunk) && self.below(2) == 0;
-        if self.vma(s).shows_zeros(s.chunk, s.page) || !self.table(s) {
+        if self.vma(s).maps_zero_page(s.chunk, s.page) || !self.table(s) {
             return;
         }
         if huge {
             self.did("huge zeros");
-            return self.vma(s).map_huge_zero(s.chunk);
+            return self.vma(s).map_huge_zero_page(s.chunk);
         }
         self.did("zeros");
-        self.vma(s).map_zero(s.chunk, s.page);
+        self.vma(s).map_zero_page(s.chunk, s.page);
     }
     /// A page table for a chunk that has none; false if there is no page.
     fn table(&mut self, s: Spot) -> bool {
-        if self.vma(s).places.has_table(s.chunk) {
+        if self.vma(s).frame_map.has_table(s.chunk) {
             return true;
         }
         let got = self.alloc(PageClass::PageTables);
         if let Some(table) = got {
-            self.vma(s).places.set_table(s.chunk, table.node, table.frame);
+            self.vma(s).frame_map.set_table(s.chunk, table.node, table.frame);
         }
         got.is_some()
     }
@@ -197,8 +197,8 @@ impl Lab {
         if !self.store.object(at.object).resident(s.chunk, s.page) {
             let b = self.store.block_of(at);
             let node = usize::from(b.node[s.page]);
-            let left = b.cached.get(s.page).then(|| self.memory.cache_claim(node)).flatten();
-            let got = left.map(|frame| Got { node, frame }).or_else(|| self.alloc(PageClass::Shmem));
+            let left = b.cached.get(s.page).then(|| self.memory.take_from_page_cache(node)).flatten();
+            let got = left.map(|frame| AllocatedPage { node, frame }).or_else(|| self.alloc(PageClass::Shmem));
             let b = self.store.block_of(at);
             b.cached.clear(s.page);
             let Some(got) = got else { return };
@@ -210,7 +210,7 @@ impl Lab {
                 self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
             }
             let memory = &mut self.memory;
-            return self.store.leave(at, &mut |gone| memory.take_back(gone));
+            return self.store.leave(at, &mut |gone| memory.free_unmapped(gone));
         }
         let b = self.store.block_of(at);
         b.mapcount[s.page] += 1;
@@ -236,7 +236,7 @@ impl Lab {
         let old = usize::from(self.store.block_of(at).node[s.page]);
         self.vma(s).break_cow(s.chunk, s.page, old, (got.node, got.frame));
         let memory = &mut self.memory;
-        self.store.unmap(at, &mut |gone| memory.take_back(gone));
+        self.store.unmap(at, &mut |gone| memory.free_unmapped(gone));
     }
     fn split_shared(&mut self, at: PageRef) {
         self.did("split of a shared page");
@@ -251,10 +251,10 @@ impl Lab {
         self.spaces[child] = space;
         self.alive[child] = true;
         self.did("fork of pages");
-        if self.spaces[child].iter().any(|v| v.places.swapped() > 0) {
+        if self.spaces[child].iter().any(|v| v.frame_map.swapped() > 0) {
             self.did("fork of slots");
         }
-        if self.spaces[child].iter().any(|v| v.zero_pages() > 0) {
+        if self.spaces[child].iter().any(|v| v.zero_entries() > 0) {
             self.did("fork of zeros");
         }
         for vma in 0..2 {
@@ -280,19 +280,19 @@ impl Lab {
         assert!(self.memory.split_frame(node, frame), "{frame:?} is a huge page");
     }
     /// A huge page mapped in part is split before something else happens to it.
-    fn settle(&mut self, s: Spot) {
-        let kept: u64 = (0..NODES).map(|n| self.memory.kept(n)).sum();
+    fn split_deferred_thp(&mut self, s: Spot) {
+        let kept: u64 = (0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum();
         let v = self.spaces[s.process].vma_mut(s.vma);
-        if let Some(freed) = v.settle(s.chunk, &mut self.memory) {
+        if let Some(freed) = v.split_deferred_thp(s.chunk, &mut self.memory) {
             self.did("huge page split late");
-            assert_eq!((0..NODES).map(|n| self.memory.kept(n)).sum::<u64>(), kept - freed);
+            assert_eq!((0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum::<u64>(), kept - freed);
         }
     }
     /// Memory is short: all of them are split.
     fn pressure(&mut self, _: Spot) {
         for process in 0..PROCESSES {
             for vma in 0..self.spaces[process].len() {
-                let (_, split) = self.spaces[process].vma_mut(vma).settle_all(None, &mut self.memory);
+                let (_, split) = self.spaces[process].vma_mut(vma).split_deferred_thps(None, &mut self.memory);
                 (0..split).for_each(|_| self.did("huge page split late"));
             }
         }
@@ -300,13 +300,13 @@ impl Lab {
     fn collapse(&mut self, s: Spot) {
         let v = self.vma(s);
         let c = *v.chunk(s.chunk);
-        let fits = v.huge_ok && v.places.swapped_in_chunk(s.chunk) == 0;
+        let fits = v.huge_ok && v.frame_map.swapped_in_chunk(s.chunk) == 0;
         if c.kind != ChunkKind::Small || c.shared > 0 || !fits {
             return;
         }
         let Some(got) = self.alloc(PageClass::AnonHuge) else { return };
         self.did("collapse");
-        self.settle(s);
+        self.split_deferred_thp(s);
         let (v, memory) = (self.spaces[s.process].vma_mut(s.vma), &mut self.memory);
         v.collapse(s.chunk, got.node, got.frame, |node, frame| memory.free_page(node, frame, PageClass::Anon));
     }
@@ -325,7 +325,7 @@ impl Lab {
             },
         };
         let Some(frame) = self.memory.alloc_on(here, to, pages) else { return };
-        self.settle(s);
+        self.split_deferred_thp(s);
         let v = self.spaces[s.process].vma_mut(s.vma);
         let frame = self.memory.carry_flags(v.frame(s.chunk, s.page), to, frame, pages);
         let old = v.move_page(s.chunk, s.page, to, frame, 7);
@@ -336,7 +336,7 @@ impl Lab {
         let o = self.store.object(at.object);
         let class = o.backing.class(o.block(at.chunk as usize).unwrap().huge);
         let Some(frame) = self.memory.alloc_class_on(here, to, class) else { return };
-        rmap::move_to(at, (to, frame), &mut self.store, &mut All(&mut self.spaces), &mut self.memory);
+        rmap::migrate(at, (to, frame), &mut self.store, &mut All(&mut self.spaces), &mut self.memory);
         self.did("migration of a shared page");
     }
     fn swap_out(&mut self, s: Spot) {
@@ -359,7 +359,7 @@ impl Lab {
             self.did("swap out, huge");
         } else if v.exclusive_node(s.chunk, s.page).is_some() {
             let Some(slot) = self.memory.swap.take() else { return };
-            self.settle(s);
+            self.split_deferred_thp(s);
             let v = self.spaces[s.process].vma_mut(s.vma);
             let (node, frame) = v.swap_out(s.chunk, s.page, slot);
             self.memory.note_eviction(node, frame, slot);
@@ -376,14 +376,14 @@ impl Lab {
                 got => got,
             },
         };
-        let slot = self.vma(s).places.slot(s.chunk, s.page);
-        let got = got.map(|got| Got { frame: self.memory.refault(slot.unwrap(), got), ..got });
+        let slot = self.vma(s).frame_map.slot(s.chunk, s.page);
+        let got = got.map(|got| AllocatedPage { frame: self.memory.refault(slot.unwrap(), got), ..got });
         if got.is_some_and(|got| got.frame.has(Frame::ACTIVE)) {
             self.did("activated refault");
         }
         let memory = &mut self.memory;
         let v = self.spaces[s.process].vma_mut(s.vma);
-        let mut freed = |gone| memory.take_back(gone);
+        let mut freed = |gone| memory.free_unmapped(gone);
         match (entry, got) {
             (SwapEntry::Shared(at), Some(got)) => {
                 self.store.read_back(at, (got.node, got.frame));
@@ -406,7 +406,7 @@ impl Lab {
     fn look(&mut self, s: Spot) {
         let memory = &mut self.memory;
         let v = self.spaces[s.process].vma_mut(s.vma);
-        v.settle_young(s.chunk, &mut self.rng);
+        v.update_young(s.chunk, &mut self.rng);
         v.test_clear_young(s.chunk, s.page);
         let (node, frame, pages, at) = match v.page_ref(s.chunk, s.page) {
             Some(at) if self.store.anon_node(at).is_none() => return,
@@ -435,10 +435,10 @@ impl Lab {
         let from = v.chunk_base(s.chunk) + s.page as u64 * 4096;
         let to = if s.page == 0 { from + CHUNK_BYTES } else { from + 3 * 4096 };
         let memory = &mut self.memory;
-        if v.split_entries_at(from, to.min(v.end)) > 0 {
+        if v.split_pmds_at(from, to.min(v.end)) > 0 {
             *self.done.get_mut("part given back").unwrap() += 1;
         }
-        v.discard(from, to.min(v.end), &mut self.store, |gone| memory.take_back(gone));
+        v.zap_range(from, to.min(v.end), &mut self.store, |gone| memory.free_unmapped(gone));
     }
     fn exit(&mut self, process: usize) {
         self.spaces[process].release(process as u32, &mut self.memory, &mut self.store);
@@ -476,7 +476,7 @@ impl Lab {
                     let shown = o.mappers.iter().filter(|m| of(m).shows(at)).count();
                     let mapped = if b.resident.get(page) { b.mapcount[page] as usize } else { 0 };
                     let (slot, entries) = b.slot(page).unwrap_or((u32::MAX, 0));
-                    let named = o.mappers.iter().filter(|m| of(m).places.slot(chunk, page) == Some(slot)).count();
+                    let named = o.mappers.iter().filter(|m| of(m).frame_map.slot(chunk, page) == Some(slot)).count();
                     if (shown, named) != (mapped, entries as usize) {
                         return Err(format!(
                             "{at:?}: shown {shown}, mapcount {mapped}; named {named}, count {entries}"
@@ -495,8 +495,8 @@ impl Lab {
         for space in &self.spaces {
             space.check()?;
             space.add_exclusive_on_node(&mut used);
-            tables += space.iter().map(|v| v.places.tables()).sum::<u64>();
-            swapped += space.iter().map(|v| v.places.swapped()).sum::<u64>();
+            tables += space.iter().map(|v| v.frame_map.tables()).sum::<u64>();
+            swapped += space.iter().map(|v| v.frame_map.swapped()).sum::<u64>();
         }
         self.store.add_pages_on_node(&mut used);
         let mut active = vec![0; NODES];
@@ -517,8 +517,8 @@ impl Lab {
         let (common, entries) = self.store.slots();
         self.check_entries()?;
         let swapped = swapped + common - entries;
-        let kept: u64 = (0..NODES).map(|n| self.memory.kept(n)).sum();
-        let partial: usize = self.spaces.iter().flat_map(|s| s.iter()).map(Vma::partial_pages).sum();
+        let kept: u64 = (0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum();
+        let partial: usize = self.spaces.iter().flat_map(|s| s.iter()).map(Vma::partly_mapped_thps).sum();
         if (kept > 0) != (partial > 0) {
             return Err(format!("{kept} pages kept of {partial} huge pages"));
         }

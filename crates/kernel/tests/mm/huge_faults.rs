@@ -1,13 +1,13 @@
 //! Table 16.1: one huge-page fault in an advised range under the default policy, and the vectors about it.
 
 use crate::world::{naples, put, small_naples, small_page, thp, Fault, Faulting, HugePages, State};
-use numalab_kernel::mm::reclaim::NoOwners;
+use numalab_kernel::mm::reclaim::NoAnonReclaim;
 use numalab_kernel::mm::thp::Locality;
-use numalab_kernel::mm::{Gfp, NodeMemory, PageClass, Work};
+use numalab_kernel::mm::{Gfp, PageClass, PhysicalMemory, Work};
 use State::{Stuck, C, E, S, X};
 
 /// A machine whose local node and all other nodes are in these states.
-fn nodes(rule: Locality, local: State, others: State) -> NodeMemory {
+fn nodes(rule: Locality, local: State, others: State) -> PhysicalMemory {
     let mut m = small_naples(&[&format!("thp.locality={}", rule.word())]);
     put(&mut m, 0, local);
     for node in 1..8 {
@@ -17,7 +17,7 @@ fn nodes(rule: Locality, local: State, others: State) -> NodeMemory {
 }
 
 /// Result of the fault and the machine after it.
-fn fault(rule: Locality, local: State, others: State) -> ((bool, usize), NodeMemory) {
+fn fault(rule: Locality, local: State, others: State) -> ((bool, usize), PhysicalMemory) {
     let mut m = nodes(rule, local, others);
     let faulting = match rule {
         // Its column is for defrag = never.
@@ -143,7 +143,7 @@ fn vector_15_two_step_goes_to_the_neighbour() {
 fn vector_16_thisnode_reclaims_before_the_second_compaction() {
     let mut m = nodes(Locality::ThisNode, S, E);
     let mut work = Work::default();
-    let f = Faulting::new(Locality::ThisNode, Gfp::TRANSHUGE).with(&mut m, &mut NoOwners, &mut work).unwrap();
+    let f = Faulting::new(Locality::ThisNode, Gfp::TRANSHUGE).with(&mut m, &mut NoAnonReclaim, &mut work).unwrap();
     assert_eq!(f.node, 0);
     assert!(work.reclaimed >= 1024, "{work:?}");
     assert_eq!(m.events.allocstall, 1);

@@ -1,11 +1,11 @@
 //! The LRU lists: what counts as used, what comes back too soon, and the counts of both.
 
-use crate::world::{base_on_0, small_naples};
-use numalab_kernel::mm::reclaim::NoOwners;
-use numalab_kernel::mm::{Frame, Got, NodeMemory, PageClass, Work};
+use crate::world::{base_on_0, run_kswapd, small_naples};
+use numalab_kernel::mm::reclaim::NoAnonReclaim;
+use numalab_kernel::mm::{AllocatedPage, Frame, PageClass, PhysicalMemory, Work};
 
-fn page(m: &mut NodeMemory) -> Got {
-    Got { node: 0, frame: m.alloc_on(0, 0, 1).unwrap() }
+fn page(m: &mut PhysicalMemory) -> AllocatedPage {
+    AllocatedPage { node: 0, frame: m.alloc_on(0, 0, 1).unwrap() }
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_page_takes_its_flags_to_another_node() {
 }
 
 /// A page is evicted, `others` after it, and it comes back while `active` pages are on the active list.
-fn refault(active: u64, others: u32, worked: bool) -> (NodeMemory, Frame) {
+fn refault(active: u64, others: u32, worked: bool) -> (PhysicalMemory, Frame) {
     let mut m = small_naples(&["swap.size_mb=16"]);
     for _ in 0..active {
         let p = page(&mut m);
@@ -91,8 +91,8 @@ fn page_cache_used_again_outlives_a_stream_of_reads() {
     let activated = m.events.pgactivate;
     assert!((hot..hot + 512).contains(&activated) && m.account(0).lru.active_file == activated);
     let all: u64 = (0..8).map(|n| m.free(n)).sum();
-    m.cache_read(0, 2 * all, PageClass::FileClean, &mut NoOwners, &mut Work::default()).unwrap();
-    (0..8).for_each(|node| m.run_kswapd(node, &mut NoOwners, &mut Work::default()));
+    m.cache_read(0, 2 * all, PageClass::FileClean, &mut NoAnonReclaim, &mut Work::default()).unwrap();
+    (0..8).for_each(|node| run_kswapd(&mut m, node, &mut NoAnonReclaim, &mut Work::default()));
     assert!(m.events.pgsteal_kswapd + m.events.pgsteal_direct > 0, "reclaim ran");
     assert_eq!(m.account(0).lru.active_file, activated, "the inactive list was long enough");
     assert_eq!((m.events.pgrefill, m.events.pgdeactivate), (0, 0));

@@ -1,27 +1,27 @@
 //! `zone_reclaim_mode` (section 4.3) and vectors 10 and 11.
 
-use crate::world::{base_on_0, naples, put, small_naples, Faulting, State};
+use crate::world::{alloc_near, base_on_0, naples, put, small_naples, Faulting, State};
 use numalab_kernel::mm::alloc::Request;
-use numalab_kernel::mm::policy::Placement;
-use numalab_kernel::mm::reclaim::{NoOwners, NodeReclaim};
+use numalab_kernel::mm::policy::PolicyNodes;
+use numalab_kernel::mm::reclaim::{NoAnonReclaim, NodeReclaim};
 use numalab_kernel::mm::thp::Locality;
-use numalab_kernel::mm::{Gfp, NodeMemory, PageClass, Work};
+use numalab_kernel::mm::{Gfp, PageClass, PhysicalMemory, Work};
 
-fn with_cache(mode: u8, clean: u64, dirty: u64) -> NodeMemory {
+fn with_cache(mode: u8, clean: u64, dirty: u64) -> PhysicalMemory {
     let mut m = naples(&[&format!("vm.zone_reclaim_mode={mode}")]);
     m.cache_fill(0, clean, PageClass::FileClean);
     m.cache_fill(0, dirty, PageClass::FileDirty);
     m
 }
 
-fn request(gfp: Gfp, huge: bool, here: usize, m: &NodeMemory) -> Request {
+fn request(gfp: Gfp, huge: bool, here: usize, m: &PhysicalMemory) -> Request {
     let all = m.memory_nodes();
-    Request::anon(gfp, huge, here, &Placement::local(here), all, all)
+    Request::anon(gfp, huge, here, &PolicyNodes::local(here), all, all)
 }
 
-fn reclaim(m: &mut NodeMemory, gfp: Gfp, huge: bool, here: usize) -> NodeReclaim {
+fn reclaim(m: &mut PhysicalMemory, gfp: Gfp, huge: bool, here: usize) -> NodeReclaim {
     let req = request(gfp, huge, here, m);
-    m.node_reclaim(0, &req, &mut NoOwners, &mut Work::default())
+    m.node_reclaim(0, &req, &mut NoAnonReclaim, &mut Work::default())
 }
 
 #[test]
@@ -115,9 +115,9 @@ fn the_other_socket_counts_only_within_the_reclaim_distance() {
         machine.nodes[4].cpus.clear();
         machine.node_reclaim_distance = limit;
         let cfg = crate::world::config(&["vm.zone_reclaim_mode=1"]);
-        let mut m = NodeMemory::with_config(&machine, &cfg, 0);
+        let mut m = PhysicalMemory::with_config(&machine, &cfg, 0);
         put(&mut m, 4, State::S);
-        let bind = NodeMemory::alloc(&mut m, 0, 0, 1 << 4, 1);
+        let bind = alloc_near(&mut m, 0, 1 << 4, 1);
         (bind, m.events.zone_reclaim_success)
     };
     assert_eq!(run(30), (Some(4), 0), "distance 32: taken at the min mark");

@@ -4,16 +4,16 @@ use crate::world::{base_fault, naples, put, small_naples, small_page, thp, Fault
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::alloc::{AllocError, Constraint};
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
-use numalab_kernel::mm::reclaim::NoOwners;
+use numalab_kernel::mm::reclaim::NoAnonReclaim;
 use numalab_kernel::mm::thp::{HugeRules, Locality};
-use numalab_kernel::mm::{Gfp, NodeMemory, PageClass, Work};
+use numalab_kernel::mm::{Gfp, PageClass, PhysicalMemory, Work};
 
 fn policy(mode: PolicyMode, nodes: &[usize]) -> MemPolicy {
     MemPolicy::new(mode, NodeMask::of(nodes.iter().copied()), all_nodes()).unwrap()
 }
 
 /// Nodes in this state, the others untouched.
-fn machine(rule: Locality, state: State, nodes: &[usize]) -> NodeMemory {
+fn machine(rule: Locality, state: State, nodes: &[usize]) -> PhysicalMemory {
     let mut m = small_naples(&[&format!("thp.locality={}", rule.word())]);
     nodes.iter().for_each(|n| put(&mut m, *n, state));
     m
@@ -78,8 +78,8 @@ fn bind_without_the_local_node_and_vector_17() {
     // Exhausted: the base page does not go to node 0.
     let mut m = small_naples(&[]);
     m.cache_fill(1, u64::MAX, PageClass::FileMapped);
-    let place = p.placement(0, 0);
-    let mut base = || base_fault(&mut m, 0, &place, &mut NoOwners, &mut Work::default());
+    let policy_nodes = p.policy_nodes(0, 0);
+    let mut base = || base_fault(&mut m, 0, &policy_nodes, &mut NoAnonReclaim, &mut Work::default());
     let last = loop {
         match base() {
             Ok(got) => assert_eq!(got.node, 1),
@@ -108,7 +108,9 @@ fn weighted_interleave_chooses_by_weight() {
     let p = policy(PolicyMode::WeightedInterleave, &[1, 4]).with_weights(&[2, 1]);
     let mut m = naples(&[]);
     let nodes: Vec<usize> = (0..6)
-        .map(|ilx| base_fault(&mut m, 0, &p.placement(0, ilx), &mut NoOwners, &mut Work::default()).unwrap().node)
+        .map(|ilx| {
+            base_fault(&mut m, 0, &p.policy_nodes(0, ilx), &mut NoAnonReclaim, &mut Work::default()).unwrap().node
+        })
         .collect();
     assert_eq!(nodes, [1, 1, 4, 1, 1, 4]);
 }
@@ -132,15 +134,15 @@ fn without_direct_reclaim_only_what_is_free_counts() {
 fn cpusets_limit_the_walk() {
     let mut m = small_naples(&[]);
     let mems = NodeMask::of([4, 5]);
-    let site = |place| numalab_kernel::mm::alloc::AllocSite { here: 0, place, mems };
-    let local = site(MemPolicy::DEFAULT.placement(0, 0));
-    let got = m.alloc_placed(Gfp::HIGHUSER_MOVABLE, false, &local, &mut NoOwners, &mut Work::default());
+    let site = |policy_nodes| numalab_kernel::mm::alloc::AllocSite { here: 0, policy_nodes, mems };
+    let local = site(MemPolicy::DEFAULT.policy_nodes(0, 0));
+    let got = m.alloc_anon(Gfp::HIGHUSER_MOVABLE, false, &local, &mut NoAnonReclaim, &mut Work::default());
     assert_eq!(got.map(|g| g.node), Ok(4));
     for node in [4, 5] {
         m.cache_fill(node, u64::MAX, PageClass::FileMapped);
     }
     let last = loop {
-        if let Err(e) = m.alloc_placed(Gfp::HIGHUSER_MOVABLE, false, &local, &mut NoOwners, &mut Work::default()) {
+        if let Err(e) = m.alloc_anon(Gfp::HIGHUSER_MOVABLE, false, &local, &mut NoAnonReclaim, &mut Work::default()) {
             break e;
         }
     };

@@ -2,15 +2,15 @@
 
 use crate::world::{naples, small_naples};
 use numalab_kernel::mm::{
-    AddressSpace, Backing, Copied, Mapper, NodeMemory, PageClass, SharedMemory, Vma, VmaKind, CHUNK_BYTES,
+    AddressSpace, Backing, CopiedEntries, Mapper, PageClass, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES,
 };
-use numalab_kernel::numa::migrate::{nearly_full, NodeMemory as _};
+use numalab_kernel::numa::migrate::{nearly_full, ZoneInfo as _};
 
 #[test]
 fn vector_25_room_for_a_hint_migration() {
     let mut m = naples(&[]);
     let high = m.watermarks(3).high;
-    let down_to = |m: &mut NodeMemory, free: u64| {
+    let down_to = |m: &mut PhysicalMemory, free: u64| {
         while m.free(3) > free + 512 {
             m.alloc_on(3, 3, 512).unwrap();
         }
@@ -26,7 +26,7 @@ fn vector_25_room_for_a_hint_migration() {
 }
 
 /// A parent with `chunks` huge pages, and its forked child.
-fn forked(m: &mut NodeMemory, chunks: u64) -> (AddressSpace, AddressSpace, SharedMemory, Copied) {
+fn forked(m: &mut PhysicalMemory, chunks: u64) -> (AddressSpace, AddressSpace, SharedMemory, CopiedEntries) {
     let (mut parent, mut child, mut store) =
         (AddressSpace::default(), AddressSpace::default(), SharedMemory::default());
     let mut vma = Vma::new(0, chunks * CHUNK_BYTES, VmaKind::PrivateAnon, true, 8);
@@ -42,7 +42,7 @@ fn forked(m: &mut NodeMemory, chunks: u64) -> (AddressSpace, AddressSpace, Share
 fn vector_26_fork_of_a_gib_of_huge_pages() {
     let mut m = naples(&[]);
     let (mut parent, mut child, mut store, copied) = forked(&mut m, 512);
-    assert_eq!((copied, m.used(0)), (Copied { ptes: 0, pmds: 512 }, 512 * 512), "no page");
+    assert_eq!((copied, m.used(0)), (CopiedEntries { ptes: 0, pmds: 512 }, 512 * 512), "no page");
     // From 5.8 on the child's writes split its huge pages and copy one base page each.
     for chunk in 0..512 {
         let at = child.vma(0).page_ref(chunk, 7).unwrap();
@@ -56,7 +56,7 @@ fn vector_26_fork_of_a_gib_of_huge_pages() {
         let at = child.vma(0).page_ref(chunk, 7).unwrap();
         let copy = m.alloc_on(0, 0, 1).unwrap();
         child.vma_mut(0).break_cow(chunk, 7, 0, (0, copy));
-        store.unmap(at, &mut |gone| m.take_back(gone));
+        store.unmap(at, &mut |gone| m.free_unmapped(gone));
     }
     assert_eq!(m.used(0), 512 * 512 + 512, "512 base pages more");
     child.release(1, &mut m, &mut store);
@@ -75,7 +75,7 @@ fn vector_26_before_5_8_the_copy_is_a_huge_page() {
         assert_eq!(store.object(at.object).backing, Backing::Anon);
         let copy = m.alloc_on(0, 1, 512).unwrap();
         child.vma_mut(0).break_cow_huge(chunk, 0, (1, copy));
-        store.unmap(at, &mut |gone| m.take_back(gone));
+        store.unmap(at, &mut |gone| m.free_unmapped(gone));
     }
     assert_eq!((m.used(0), m.used(1), child.vma(0).pages_on_node()[1]), (1024, 1024, 1024));
     assert!(!child.vma(0).shows(numalab_kernel::mm::PageRef { object: 0, chunk: 0, page: 0 }));

@@ -1,9 +1,9 @@
 //! Demotion (section 4.6): DRAM nodes and CPU-less expanders.
 
 use crate::machines;
-use crate::world::config;
-use numalab_kernel::mm::reclaim::{demotion_targets, NoOwners};
-use numalab_kernel::mm::{NodeMemory, PageClass, Work};
+use crate::world::{config, run_kswapd};
+use numalab_kernel::mm::reclaim::{demotion_targets, NoAnonReclaim};
+use numalab_kernel::mm::{PageClass, PhysicalMemory, Work};
 use numalab_model::machine::Machine;
 
 /// Two DRAM nodes and an expander on the socket of each.
@@ -29,20 +29,20 @@ fn cold_pages_go_to_the_nearest_node_of_the_next_tier() {
 
 #[test]
 fn kswapd_demotes_page_cache_instead_of_dropping_it() {
-    let mut m = NodeMemory::with_config(&cxl(), &config(&["vm.demotion=true"]), 0);
+    let mut m = PhysicalMemory::with_config(&cxl(), &config(&["vm.demotion=true"]), 0);
     assert!(m.can_reclaim_anon(0) && !m.can_reclaim_anon(2), "without swap, demotion makes it true");
     m.fragment(0, 500, 0);
     m.cache_fill(0, u64::MAX, PageClass::FileClean);
     m.wake_kswapd(0, false, true);
     let mut work = Work::default();
-    m.run_kswapd(0, &mut NoOwners, &mut work);
+    run_kswapd(&mut m, 0, &mut NoAnonReclaim, &mut work);
     assert!(work.demoted > 0 && work.demoted == m.account(2).pages(PageClass::FileClean));
     assert_eq!(m.events.pgdemote_kswapd, work.demoted);
     m.check().unwrap();
-    let mut off = NodeMemory::with_config(&cxl(), &config(&[]), 0);
+    let mut off = PhysicalMemory::with_config(&cxl(), &config(&[]), 0);
     assert!(!off.can_reclaim_anon(0));
     off.cache_fill(0, u64::MAX, PageClass::FileClean);
     off.wake_kswapd(0, false, true);
-    off.run_kswapd(0, &mut NoOwners, &mut Work::default());
+    run_kswapd(&mut off, 0, &mut NoAnonReclaim, &mut Work::default());
     assert_eq!(off.account(2).used(), 0);
 }

@@ -1,22 +1,23 @@
 //! Machines and node states that the tables speak of.
 
 use crate::machines;
+use numalab_base::node_mask::NodeMask;
 use numalab_base::tunable::Group;
-use numalab_kernel::mm::alloc::AllocSite;
-use numalab_kernel::mm::policy::{MemPolicy, Placement};
-use numalab_kernel::mm::reclaim::{AnonShrunk, NoOwners, Owners};
+use numalab_kernel::mm::alloc::{AllocSite, Constraint, Request};
+use numalab_kernel::mm::policy::{MemPolicy, PolicyNodes};
+use numalab_kernel::mm::reclaim::{AnonReclaim, AnonShrunk, KswapdStep, NoAnonReclaim};
 use numalab_kernel::mm::thp::{FaultContext, HugeRules, Ladders, Locality};
-use numalab_kernel::mm::{AllocError, Frame, Gfp, Got, MmConfig, NodeMemory, PageClass, Work};
+use numalab_kernel::mm::{AllocError, AllocatedPage, Frame, Gfp, MmConfig, PageClass, PhysicalMemory, Work};
 use numalab_model::machine::Machine;
 
 /// Naples with these settings (`group.key=value`).
-pub fn naples(settings: &[&str]) -> NodeMemory {
-    NodeMemory::with_config(&machines::naples(), &config(settings), 1)
+pub fn naples(settings: &[&str]) -> PhysicalMemory {
+    PhysicalMemory::with_config(&machines::naples(), &config(settings), 1)
 }
 
 /// Naples with nodes of 1 GiB.
-pub fn small_naples(settings: &[&str]) -> NodeMemory {
-    NodeMemory::with_config(&small(machines::naples()), &config(settings), 1)
+pub fn small_naples(settings: &[&str]) -> PhysicalMemory {
+    PhysicalMemory::with_config(&small(machines::naples()), &config(settings), 1)
 }
 
 /// A machine with nodes of 1 GiB.
@@ -61,8 +62,8 @@ pub enum State {
 }
 
 /// Brings an untouched node into a state.
-pub fn put(m: &mut NodeMemory, node: usize, state: State) {
-    let fill = |m: &mut NodeMemory, class| {
+pub fn put(m: &mut PhysicalMemory, node: usize, state: State) {
+    let fill = |m: &mut PhysicalMemory, class| {
         m.fragment(node, 400, 0);
         m.cache_fill(node, u64::MAX, class);
         assert_eq!(m.free(node), m.watermarks(node).low);
@@ -111,17 +112,22 @@ impl<'a> Faulting<'a> {
     pub fn policy(self, policy: &'a MemPolicy) -> Self {
         Self { policy, ..self }
     }
-    pub fn with<O: Owners>(&self, m: &mut NodeMemory, env: &mut O, work: &mut Work) -> Result<Fault, AllocError> {
+    pub fn with<O: AnonReclaim>(
+        &self,
+        m: &mut PhysicalMemory,
+        env: &mut O,
+        work: &mut Work,
+    ) -> Result<Fault, AllocError> {
         let machine = machines::naples();
         let ladders = if self.rule == Locality::LadderSorted {
             Ladders::sorted(&machine, false)
         } else {
             Ladders::classes_of(&machine)
         };
-        let place = self.policy.placement(self.here, 0);
+        let policy_nodes = self.policy.policy_nodes(self.here, 0);
         let ctx = FaultContext {
             here: self.here,
-            place: self.huge.map_or(place, |(p, _)| p.placement(self.here, 0)),
+            policy_nodes: self.huge.map_or(policy_nodes, |(p, _)| p.policy_nodes(self.here, 0)),
             huge_rules: self.huge.map(|h| h.1),
             gfp: self.gfp,
             mems: m.memory_nodes(),
@@ -129,33 +135,54 @@ impl<'a> Faulting<'a> {
             span_max_class: self.span_max_class,
             ladders: &ladders,
         };
-        if let Some(l) = m.huge_fault(self.rule, &ctx, env, work) {
+        if let Some(l) = m.alloc_thp(self.rule, &ctx, env, work) {
             return Ok(Fault { huge: l.huge, node: l.got.node, frame: l.got.frame });
         }
-        let got = base_fault(m, self.here, &place, env, work)?;
+        let got = base_fault(m, self.here, &policy_nodes, env, work)?;
         Ok(Fault { huge: false, node: got.node, frame: got.frame })
     }
     /// Without owners of anonymous pages: size and node.
-    pub fn run(&self, m: &mut NodeMemory) -> Result<(bool, usize), AllocError> {
-        self.with(m, &mut NoOwners, &mut Work::default()).map(|f| (f.huge, f.node))
+    pub fn run(&self, m: &mut PhysicalMemory) -> Result<(bool, usize), AllocError> {
+        self.with(m, &mut NoAnonReclaim, &mut Work::default()).map(|f| (f.huge, f.node))
     }
 }
 
 /// A fault for a base page.
-pub fn base_fault<O: Owners>(
-    m: &mut NodeMemory,
+pub fn base_fault<O: AnonReclaim>(
+    m: &mut PhysicalMemory,
     here: usize,
-    place: &Placement,
+    policy_nodes: &PolicyNodes,
     env: &mut O,
     work: &mut Work,
-) -> Result<Got, AllocError> {
-    let site = AllocSite { here, place: *place, mems: m.memory_nodes() };
-    m.alloc_placed(Gfp::HIGHUSER_MOVABLE, false, &site, env, work)
+) -> Result<AllocatedPage, AllocError> {
+    let site = AllocSite { here, policy_nodes: *policy_nodes, mems: m.memory_nodes() };
+    m.alloc_anon(Gfp::HIGHUSER_MOVABLE, false, &site, env, work)
 }
 
 /// A base-page fault on node 0 under the default policy.
-pub fn base_on_0(m: &mut NodeMemory) -> Result<usize, AllocError> {
-    base_fault(m, 0, &Placement::local(0), &mut NoOwners, &mut Work::default()).map(|g| g.node)
+pub fn base_on_0(m: &mut PhysicalMemory) -> Result<usize, AllocError> {
+    base_fault(m, 0, &PolicyNodes::local(0), &mut NoAnonReclaim, &mut Work::default()).map(|g| g.node)
+}
+
+/// An anonymous page of `pages` (1 or 512) for a CPU of node `here`, from that node or the others in `allowed` (a bit mask).
+pub fn alloc_near(m: &mut PhysicalMemory, here: usize, allowed: u64, pages: u64) -> Option<usize> {
+    let huge = pages > 1;
+    let req = Request {
+        gfp: if huge { Gfp::TRANSHUGE_LIGHT } else { Gfp::HIGHUSER_MOVABLE },
+        huge,
+        here,
+        preferred: here,
+        allowed: NodeMask::from_bits(u128::from(allowed)),
+        class: if huge { PageClass::AnonHuge } else { PageClass::Anon },
+        constraint: Constraint::None,
+        interleaved: false,
+    };
+    m.alloc_page(&req, &mut NoAnonReclaim, &mut Work::default()).ok().map(|got| got.node)
+}
+
+/// Runs the kswapd of a node until it sleeps.
+pub fn run_kswapd<O: AnonReclaim>(m: &mut PhysicalMemory, node: usize, owners: &mut O, work: &mut Work) {
+    while m.kswapd_step(node, owners, work) == KswapdStep::Running {}
 }
 
 /// Huge pages of one process, swapped out whole, oldest first: what the swap storm needs.
@@ -165,10 +192,10 @@ pub struct HugePages {
     pub swapped_pages: u64,
 }
 
-impl Owners for HugePages {
+impl AnonReclaim for HugePages {
     fn shrink_anon(
         &mut self,
-        memory: &mut NodeMemory,
+        memory: &mut PhysicalMemory,
         node: usize,
         scan: u64,
         _demote_to: Option<usize>,

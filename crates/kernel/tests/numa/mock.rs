@@ -2,7 +2,7 @@
 
 use numalab_kernel::numa::host::{CpuStats, NumaDomain, Told};
 use numalab_kernel::numa::mark::MarkRules;
-use numalab_kernel::numa::migrate::{NodeMemory, ZoneFacts};
+use numalab_kernel::numa::migrate::{ZoneFacts, ZoneInfo};
 use numalab_kernel::numa::page_filter::Verdict;
 use numalab_kernel::numa::scan::{Marked, VmaView};
 use numalab_kernel::numa::topology::NodeParts;
@@ -179,7 +179,7 @@ impl MockMemory {
     }
 }
 
-impl NodeMemory for MockMemory {
+impl ZoneInfo for MockMemory {
     fn zones(&self, node: usize) -> &[ZoneFacts] {
         &self.zones[node]
     }

@@ -3,8 +3,8 @@
 //! A span may be mapped by huge and by base pages at once. Each kind has its own reach and its own tables, so the
 //! walk of a mean access is the mix of both by their share of the span.
 
+use numalab_kernel::hw::reuse_window::reuse_miss;
 use numalab_kernel::hw::tlb::{PageSize, TlbModel, Walk};
-use numalab_kernel::hw::window::reuse_miss;
 
 /// The walk of a mean access to `footprint_bytes` of which `huge` (0..=1) is mapped by huge pages, for a thread that
 /// has `llc_share_bytes` of its last-level cache. Skewed accesses (`alpha` above 0) miss the TLB as they would a cache of

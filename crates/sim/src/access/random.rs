@@ -37,7 +37,7 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
     let (from, to) = whole_pages(vma.start + a.span.offset_bytes, a.span.len_bytes);
     let pages = (to - from) / PAGE_BYTES;
     let walk = random_walk(sim, cpu, task, a, to - from, vma.huge_share());
-    let uses = sim.processes[process].space.vma_mut(id).random_use(from, to);
+    let uses = sim.processes[process].space.vma_mut(id).random_span(from, to);
     let limit = lookahead_ns(sim, process, end);
     let mut pending_access = sim.tasks[task as usize].pending_access.take();
     while *clock < limit && done < a.accesses && !is_blocked(sim, task) {
@@ -68,7 +68,7 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
         if times.table > 0.0 {
             sim.hw.contention.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), n as f64 * times.table);
         }
-        sim.processes[process].space.vma_mut(id).touch_random(uses, n);
+        sim.processes[process].space.vma_mut(id).note_random_accesses(uses, n);
         *clock += (ns + 0.5) as u64;
         if n < to_fault {
             continue;

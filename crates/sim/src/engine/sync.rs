@@ -41,7 +41,7 @@ impl Engine<'_> {
                 let mut at = last.since_ns;
                 for w in released.drain(..) {
                     if !w.spin {
-                        at += self.sim.hw.costs.waking_ns() as u64;
+                        at += self.sim.hw.costs.waker_ns() as u64;
                     }
                     self.release(w, at, last.task);
                 }
@@ -108,7 +108,7 @@ impl Engine<'_> {
         if let Some(w) = self.channels[channel].signal(cpu) {
             self.sim.tasks[w as usize].message = self.channels[channel].carries;
             let sleep = self.sim.tasks[w as usize].sleep;
-            let ns = self.sim.hw.costs.waking_ns() as u64;
+            let ns = self.sim.hw.costs.waker_ns() as u64;
             *clock += ns;
             charge_system(&mut self.sim, task, ns);
             self.queue.push(*clock, Event::Wake { task: w, waker: task, sleep });

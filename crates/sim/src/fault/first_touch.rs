@@ -15,7 +15,7 @@ use numalab_kernel::mm::CHUNK_PAGES;
 pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> (u64, FaultEnd) {
     let here = sim.cpus[s.cpu].node;
     sim.kernel.vm.pgfault += 1;
-    if sim.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page).is_some() {
+    if sim.processes[s.process].space.vma(s.vma).frame_map.slot(s.chunk, s.page).is_some() {
         return swap_in(sim, s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
     }
     if !s.write {

@@ -42,7 +42,7 @@ pub(crate) fn handle_mm_fault(
     let v = p.space.vma(vma);
     let state = v.page(chunk, page, &sim.mm.shared);
     let of_object = match state {
-        PageState::Absent if v.places.slot(chunk, page).is_none() => v.kind.backing().is_some(),
+        PageState::Absent if v.frame_map.slot(chunk, page).is_none() => v.kind.backing().is_some(),
         PageState::Absent => false,
         PageState::Marked { shared, .. } | PageState::ReadOnly { shared, .. } => shared.is_some(),
         PageState::Migrating(_) => true,

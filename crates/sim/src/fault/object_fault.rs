@@ -46,7 +46,7 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
     if b.cached.get(s.page) {
         b.cached.clear(s.page);
         let node = usize::from(b.node[s.page]);
-        left = sim.mm.physical.cache_claim(node).map(|frame| (node, frame));
+        left = sim.mm.physical.take_from_page_cache(node).map(|frame| (node, frame));
     }
     let (node, frame, ns) = match left {
         Some((node, frame)) => (node, frame, sim.machine.costs.exception_ns),

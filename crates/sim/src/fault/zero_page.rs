@@ -16,14 +16,14 @@ pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
     if huge && !sim.cfg.mm.thp.use_zero_page {
         return None;
     }
-    if !vma.shows_zeros(s.chunk, s.page) {
+    if !vma.maps_zero_page(s.chunk, s.page) {
         let vma = sim.processes[s.process].space.vma_mut(s.vma);
         if huge {
-            vma.map_huge_zero(s.chunk);
+            vma.map_huge_zero_page(s.chunk);
             // The kernel allocates the huge zero page once and keeps it.
             sim.mm.physical.events.thp_zero_page_alloc = 1;
         } else {
-            vma.map_zero(s.chunk, s.page);
+            vma.map_zero_page(s.chunk, s.page);
         }
     }
     let mut work = Work::default();
@@ -35,10 +35,10 @@ pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
 /// page there. TLBs that may hold the translation are flushed. Returns the time, ns.
 pub(crate) fn replace_zero_page(sim: &mut Simulation<'_>, s: &PageSite) -> u64 {
     let vma = sim.processes[s.process].space.vma(s.vma);
-    if !vma.shows_zeros(s.chunk, s.page) {
+    if !vma.maps_zero_page(s.chunk, s.page) {
         return 0;
     }
-    if vma.is_huge_zero(s.chunk) && !sim.cfg.mm.thp.zero_page_write_huge {
+    if vma.is_huge_zero_page(s.chunk) && !sim.cfg.mm.thp.zero_page_write_huge {
         sim.mm.physical.events.thp_split_pmd += 1;
     }
     let flushes = shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false);

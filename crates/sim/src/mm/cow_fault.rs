@@ -10,7 +10,7 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{rmap, Backing, Got, PageClass, PageRef, CHUNK_BYTES, NEVER, PAGE_BYTES};
+use numalab_kernel::mm::{rmap, AllocatedPage, Backing, PageClass, PageRef, CHUNK_BYTES, NEVER, PAGE_BYTES};
 
 /// Handles a store to the write-protected entry of a shared page. Returns the time, ns, and how the fault ends.
 pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
@@ -54,12 +54,12 @@ fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
 }
 
 /// Gives the writer a huge page of its own with the contents of a shared one; returns the time.
-fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Got) -> u64 {
+fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: AllocatedPage) -> u64 {
     let old = usize::from(sim.mm.shared.block_of(at).node[0]);
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     v.break_cow_huge(s.chunk, old, (got.node, got.frame));
     let memory = &mut sim.mm.physical;
-    sim.mm.shared.unmap(at, &mut |gone| memory.take_back(gone));
+    sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
     let mut ns = sim.hw.costs.copy_2m_ns(old, got.node, copy_slowdown(sim, s.cpu, old, got.node)) as u64;
     sim.hw.contention.copied(old, got.node, CHUNK_BYTES, ns as f64);
     for _ in 0..shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false) {
@@ -81,12 +81,12 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
     if mapped {
         v.break_cow(s.chunk, s.page, old, (node, got.frame));
         let memory = &mut sim.mm.physical;
-        sim.mm.shared.unmap(at, &mut |gone| memory.take_back(gone));
+        sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
     } else {
         v.populate(s.chunk, s.page, node, got.frame);
         add_to_lru_batch(sim, s);
         let memory = &mut sim.mm.physical;
-        sim.mm.shared.leave(at, &mut |gone| memory.take_back(gone));
+        sim.mm.shared.leave(at, &mut |gone| memory.free_unmapped(gone));
     }
     log_first_touch(sim, node, 1);
     let copy_ns = sim.hw.costs.cow_fault_ns(old, node, copy_slowdown(sim, s.cpu, old, node));

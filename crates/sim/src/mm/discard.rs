@@ -19,10 +19,10 @@ pub(crate) fn discard(sim: &mut Simulation<'_>, cpu: usize, task: u32, span: &Sp
     let memory = &mut sim.mm.physical;
     let mut pages = 0;
     if from < to {
-        let split = vma.split_entries_at(from, to);
+        let split = vma.split_pmds_at(from, to);
         memory.events.thp_split_pmd += split;
         memory.events.thp_deferred_split_page += split;
-        pages = vma.discard(from, to, &mut sim.mm.shared, |gone| memory.take_back(gone));
+        pages = vma.zap_range(from, to, &mut sim.mm.shared, |gone| memory.free_unmapped(gone));
     }
     // Splitting an entry rewrites it as 512, as a fork does.
     let splits = (sim.mm.physical.events.thp_split_pmd - splits) as f64;

@@ -10,10 +10,10 @@ use crate::state::memory_daemons::MS;
 use crate::state::simulation::Simulation;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::alloc::{Constraint, Request};
-use numalab_kernel::mm::khugepaged::slot::{too_far_apart, Target};
-use numalab_kernel::mm::khugepaged::{scan_slot, target_node, Pause, SlotFacts, SlotVerdict};
+use numalab_kernel::mm::khugepaged::{scan_pmd, target_node, Pause, PmdFacts, ScanResult};
+use numalab_kernel::mm::khugepaged::{too_far_apart, Target};
 use numalab_kernel::mm::thp::collapse_gfp;
-use numalab_kernel::mm::{ChunkKind, Gfp, Got, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, ChunkKind, Gfp, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
 
 /// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load memory. The
 /// daemon is taken to run on the node of the huge page.
@@ -72,14 +72,20 @@ fn khugepaged_step(sim: &mut Simulation<'_>, used: &mut u64) -> Pause {
     }
     let pause = k.pace.slot(t);
     *used += sim.machine.costs.khugepaged_slot_ns as u64;
-    if collapse(sim, process, id, chunk, used) == SlotVerdict::AllocFail {
+    if collapse(sim, process, id, chunk, used) == ScanResult::AllocFail {
         return sim.mm.daemons.khugepaged.pace.alloc_failed(t);
     }
     pause
 }
 
 /// Makes the base pages of a chunk the huge page `got`, and frees them. Returns the nodes that they were on, in order.
-pub(crate) fn collapse_into(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, got: Got) -> Vec<usize> {
+pub(crate) fn collapse_into(
+    sim: &mut Simulation<'_>,
+    process: usize,
+    id: usize,
+    chunk: usize,
+    got: AllocatedPage,
+) -> Vec<usize> {
     split_deferred_thp(sim, process, id, chunk);
     let mut from = Vec::with_capacity(CHUNK_PAGES as usize);
     let memory = &mut sim.mm.physical;
@@ -92,16 +98,16 @@ pub(crate) fn collapse_into(sim: &mut Simulation<'_>, process: usize, id: usize,
 }
 
 /// Collapses a slot if the rules allow it, and adds the time to `used`, ns.
-fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, used: &mut u64) -> SlotVerdict {
+fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, used: &mut u64) -> ScanResult {
     let vma = sim.processes[process].space.vma_mut(id);
     if vma.chunk(chunk).kind != ChunkKind::Small {
-        return SlotVerdict::NothingToDo;
+        return ScanResult::NothingToDo;
     }
     // khugepaged is one thread, so any node's random stream may decide the accessed bits.
     let referenced = vma.referenced_pages(chunk, sim.mm.clock_hands[0].rng());
     let c = vma.chunk(chunk);
-    let swapped = u32::from(vma.places.swapped_in_chunk(chunk));
-    let facts = SlotFacts {
+    let swapped = u32::from(vma.frame_map.swapped_in_chunk(chunk));
+    let facts = PmdFacts {
         present: u32::from(c.present),
         swapped,
         shared: u32::from(c.shared),
@@ -110,21 +116,21 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
         pinned: false,
         nothing_to_do: false,
     };
-    let verdict = scan_slot(&sim.cfg.mm.khugepaged, &facts);
-    if verdict != SlotVerdict::Collapse {
+    let verdict = scan_pmd(&sim.cfg.mm.khugepaged, &facts);
+    if verdict != ScanResult::Collapse {
         return verdict;
     }
     if c.shared > 0 || vma.has_shared_slots(chunk, &sim.mm.shared) {
         // Pages that other processes map too would be copied; the model leaves them.
-        return SlotVerdict::ExceedShared;
+        return ScanResult::ExceedShared;
     }
     let on_node: Vec<u32> = vma.node_counts(chunk).iter().map(|&n| u32::from(n)).collect();
     let near = sim.machine.node_reclaim_distance;
     let reclaims = sim.cfg.mm.vm.zone_reclaim_mode != 0;
     if too_far_apart(reclaims, &on_node, near, |a, b| sim.mm.physical.distance(a, b)) {
-        return SlotVerdict::ScanAbort;
+        return ScanResult::ScanAbort;
     }
-    let Some(target) = target_node(&on_node) else { return SlotVerdict::NothingToDo };
+    let Some(target) = target_node(&on_node) else { return ScanResult::NothingToDo };
     let req = collapse_request(&sim.cfg.mm, &target);
     let mut work = Work::default();
     let (physical, mut env) = reclaim_context(sim);
@@ -132,17 +138,17 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
     let Ok(got) = got else {
         sim.mm.physical.events.thp_collapse_alloc_failed += 1;
         *used += background_ns(sim, &work, *used);
-        return SlotVerdict::AllocFail;
+        return ScanResult::AllocFail;
     };
     sim.mm.physical.events.thp_collapse_alloc += 1;
     let vma = sim.processes[process].space.vma_mut(id);
     if vma.chunk(chunk).kind != ChunkKind::Small {
         // Reclaim for the huge page has taken the last base page meanwhile.
         sim.mm.physical.free_page(got.node, got.frame, PageClass::AnonHuge);
-        return SlotVerdict::NothingToDo;
+        return ScanResult::NothingToDo;
     }
     for page in 0..512 {
-        if let Some(slot) = vma.places.take_slot(chunk, page) {
+        if let Some(slot) = vma.frame_map.take_slot(chunk, page) {
             sim.mm.physical.swap.put(slot);
             sim.mm.physical.events.pswpin += 1;
             work.swapped_in += 1;
@@ -156,7 +162,7 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
     let locked_at = sim.now_ns + *used;
     sim.processes[process].mmap_write_locks.hold((locked_at, locked_at + copied), sim.now_ns);
     *used += copied;
-    SlotVerdict::Collapse
+    ScanResult::Collapse
 }
 
 /// What khugepaged asks the allocator for.
@@ -171,6 +177,6 @@ fn collapse_request(cfg: &MmConfig, target: &Target) -> Request {
         allowed: if local { NodeMask::of([target.node]) } else { target.allowed },
         class: PageClass::AnonHuge,
         constraint: Constraint::None,
-        spread: false,
+        interleaved: false,
     }
 }

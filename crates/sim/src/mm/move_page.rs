@@ -2,16 +2,16 @@
 
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::{Got, NodeMemory, PageClass, Vma};
+use numalab_kernel::mm::{AllocatedPage, PageClass, PhysicalMemory, Vma};
 
 /// Moves the exclusive page, or huge page, at (chunk, page) of `vma` from node `from` to the frame `to`, and frees its old
 /// frame. `pages` are its base pages; `last` is its last cpupid on the new node.
 pub(crate) fn move_page(
-    physical: &mut NodeMemory,
+    physical: &mut PhysicalMemory,
     vma: &mut Vma,
     (chunk, page): (usize, usize),
     from: usize,
-    to: Got,
+    to: AllocatedPage,
     pages: u64,
     last: u32,
 ) {
@@ -34,6 +34,6 @@ pub(crate) fn move_base_page(
     split_deferred_thp(sim, process, vma, chunk);
     let vma = sim.processes[process].space.vma_mut(vma);
     vma.unmark(chunk, page);
-    move_page(&mut sim.mm.physical, vma, (chunk, page), from, Got { node: to, frame }, 1, last);
+    move_page(&mut sim.mm.physical, vma, (chunk, page), from, AllocatedPage { node: to, frame }, 1, last);
     true
 }

@@ -8,7 +8,7 @@ use crate::state::policy::page_index;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
-use numalab_kernel::mm::{AllocError, Gfp, Got, PageClass, Work};
+use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work};
 use numalab_model::record::Status;
 
 /// A page for a fault.
@@ -17,7 +17,7 @@ pub struct AllocatedFolio {
     /// A huge page.
     pub huge: bool,
     /// Node and pageblock.
-    pub got: Got,
+    pub got: AllocatedPage,
 }
 
 /// Allocates a page for an empty entry of anonymous memory, a huge one if the mapping may have it there. Returns `None` when
@@ -30,7 +30,7 @@ pub(crate) fn alloc_anon_folio(
 ) -> Option<AllocatedFolio> {
     let mut work = Work::default();
     let vma = sim.processes[s.process].space.vma(s.vma);
-    let fits = vma.huge_fault_fits(s.chunk) || sim.cfg.mm.thp.zero_page_write_huge && vma.is_huge_zero(s.chunk);
+    let fits = vma.huge_fault_fits(s.chunk) || sim.cfg.mm.thp.zero_page_write_huge && vma.is_huge_zero_page(s.chunk);
     let placed = if fits { alloc_thp(sim, s, &mut work) } else { None };
     let out = placed.or_else(|| {
         let got = alloc_base_or_fail(sim, s, PageClass::Anon, &mut work);
@@ -42,7 +42,12 @@ pub(crate) fn alloc_anon_folio(
 }
 
 /// Allocates a huge page for the copy of a shared one, by the rules of a fault; `None` if there is none.
-pub(crate) fn alloc_thp_for_cow(sim: &mut Simulation<'_>, s: &PageSite, clock: u64, ns: &mut u64) -> Option<Got> {
+pub(crate) fn alloc_thp_for_cow(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    clock: u64,
+    ns: &mut u64,
+) -> Option<AllocatedPage> {
     let mut work = Work::default();
     let placed = alloc_thp(sim, s, &mut work);
     *ns += work_ns(sim, &work, clock + *ns);
@@ -64,11 +69,11 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     let vma = sim.processes[s.process].space.vma(s.vma);
     let own = sim.processes[s.process].vma_huge_policy[s.vma].as_ref();
     let own = own.filter(|_| thp.locality() == Locality::MpolHuge);
-    let mut place = own.unwrap_or(policy(sim, s)).placement(here, page_index(vma, s.chunk, 0, 9));
-    place.preferred = home_node(sim, s.task).unwrap_or(place.preferred);
+    let mut policy_nodes = own.unwrap_or(policy(sim, s)).policy_nodes(here, page_index(vma, s.chunk, 0, 9));
+    policy_nodes.preferred = home_node(sim, s.task).unwrap_or(policy_nodes.preferred);
     let ctx = FaultContext {
         here,
-        place,
+        policy_nodes,
         huge_rules: own.map(|_| thp.huge_rules()),
         gfp: fault_gfp(thp, vma.advised),
         mems: sim.processes[s.process].mems,
@@ -78,7 +83,7 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     };
     let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
     let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
-    let landed = sim.mm.physical.huge_fault(thp.locality(), &ctx, &mut env, work)?;
+    let landed = sim.mm.physical.alloc_thp(thp.locality(), &ctx, &mut env, work)?;
     Some(AllocatedFolio { huge: landed.huge, got: landed.got })
 }
 
@@ -89,7 +94,7 @@ pub(crate) fn alloc_base_page(
     class: PageClass,
     clock: u64,
     ns: &mut u64,
-) -> Option<Got> {
+) -> Option<AllocatedPage> {
     let mut work = Work::default();
     let got = alloc_base_or_fail(sim, s, class, &mut work);
     alloc_page_table(sim, s, &mut work);
@@ -97,7 +102,12 @@ pub(crate) fn alloc_base_page(
     got
 }
 
-fn alloc_base_or_fail(sim: &mut Simulation<'_>, s: &PageSite, class: PageClass, work: &mut Work) -> Option<Got> {
+fn alloc_base_or_fail(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    class: PageClass,
+    work: &mut Work,
+) -> Option<AllocatedPage> {
     try_alloc_base(sim, s, class, work).map_err(|e| exhausted(sim, s.process, e)).ok()
 }
 
@@ -107,27 +117,27 @@ pub(crate) fn try_alloc_base(
     s: &PageSite,
     class: PageClass,
     work: &mut Work,
-) -> Result<Got, AllocError> {
+) -> Result<AllocatedPage, AllocError> {
     let here = sim.cpus[s.cpu].node;
     let index = page_index(sim.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
-    let mut place = policy(sim, s).placement(here, index);
-    place.preferred = home_node(sim, s.task).unwrap_or(place.preferred);
-    let site = AllocSite { here, place, mems: sim.processes[s.process].mems };
+    let mut policy_nodes = policy(sim, s).policy_nodes(here, index);
+    policy_nodes.preferred = home_node(sim, s.task).unwrap_or(policy_nodes.preferred);
+    let site = AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems };
     let (physical, mut env) = reclaim_context(sim);
     physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
 }
 
 /// Allocates the page table of a chunk that has none, under the task's policy; the mapping's policy does not apply to it.
 pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work) {
-    if sim.processes[s.process].space.vma(s.vma).places.has_table(s.chunk) {
+    if sim.processes[s.process].space.vma(s.vma).frame_map.has_table(s.chunk) {
         return;
     }
     let here = sim.cpus[s.cpu].node;
-    let place = sim.tasks[s.task as usize].policy.placement(here, s.chunk as u64);
-    let site = AllocSite { here, place, mems: sim.processes[s.process].mems };
+    let policy_nodes = sim.tasks[s.task as usize].policy.policy_nodes(here, s.chunk as u64);
+    let site = AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems };
     let (physical, mut env) = reclaim_context(sim);
     if let Ok(got) = physical.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
-        sim.processes[s.process].space.vma_mut(s.vma).places.set_table(s.chunk, got.node, got.frame);
+        sim.processes[s.process].space.vma_mut(s.vma).frame_map.set_table(s.chunk, got.node, got.frame);
     }
 }
 

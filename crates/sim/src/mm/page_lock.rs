@@ -25,7 +25,7 @@ pub(crate) fn has_page_waiters(sim: &Simulation<'_>, at: PageRef) -> bool {
 
 /// Wakes all tasks that wait for a page, one after the other, in order of arrival. The task of `cpu` pays for that.
 pub(crate) fn wake_page_waiters(sim: &mut Simulation<'_>, at: PageRef, cpu: usize) {
-    let (effects, tasks, waking_ns) = (&mut sim.effects, &sim.tasks, sim.hw.costs.waking_ns() as u64);
+    let (effects, tasks, waking_ns) = (&mut sim.effects, &sim.tasks, sim.hw.costs.waker_ns() as u64);
     let waker = sim.cpus[cpu].task.unwrap_or(NOBODY);
     let mut wakes_ns = sim.now_ns;
     sim.mm.page_waiters.retain(|&(page, task)| {

@@ -10,11 +10,11 @@ use crate::state::clock_hand::{ClockHand, ClockHands};
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use numalab_base::node_mask::NodeMask;
-use numalab_kernel::mm::reclaim::{check_references, AnonShrunk, Owners, References};
-use numalab_kernel::mm::rmap::{self, AddressSpaces, SwapOut};
-use numalab_kernel::mm::Got;
+use numalab_kernel::mm::reclaim::{check_references, AnonReclaim, AnonShrunk, References};
+use numalab_kernel::mm::rmap::{self, AddressSpaceTable, SwapOut};
+use numalab_kernel::mm::AllocatedPage;
 use numalab_kernel::mm::{
-    AddressSpace, Backing, ChunkKind, Frame, Mapper, NodeMemory, PageClass, PageRef, SharedMemory, Vma, Work,
+    AddressSpace, Backing, ChunkKind, Frame, Mapper, PageClass, PageRef, PhysicalMemory, SharedMemory, Vma, Work,
     CHUNK_PAGES, NEVER,
 };
 
@@ -23,7 +23,7 @@ const ALL_PAGES: usize = CHUNK_PAGES as usize;
 /// The address spaces of all processes, by process number.
 pub struct ProcessAddressSpaces<'a>(pub &'a mut [ProcessState]);
 
-impl AddressSpaces for ProcessAddressSpaces<'_> {
+impl AddressSpaceTable for ProcessAddressSpaces<'_> {
     fn space_mut(&mut self, process: u32) -> &mut AddressSpace {
         &mut self.0[process as usize].space
     }
@@ -42,7 +42,7 @@ pub struct ReclaimContext<'a> {
 }
 
 /// Physical memory, and all address spaces to be reclaimed from.
-pub(crate) fn reclaim_context<'s>(sim: &'s mut Simulation<'_>) -> (&'s mut NodeMemory, ReclaimContext<'s>) {
+pub(crate) fn reclaim_context<'s>(sim: &'s mut Simulation<'_>) -> (&'s mut PhysicalMemory, ReclaimContext<'s>) {
     let forget = sim.kernel.numa.cpupid_forgotten_from();
     let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
     (&mut sim.mm.physical, ReclaimContext { processes, shared, hands, forget })
@@ -50,7 +50,7 @@ pub(crate) fn reclaim_context<'s>(sim: &'s mut Simulation<'_>) -> (&'s mut NodeM
 
 /// One pass over a list of a node.
 struct Pass<'a> {
-    memory: &'a mut NodeMemory,
+    memory: &'a mut PhysicalMemory,
     work: &'a mut Work,
     node: usize,
     /// The active list, whose pages are deactivated.
@@ -76,10 +76,10 @@ struct Spot {
     page: usize,
 }
 
-impl Owners for ReclaimContext<'_> {
+impl AnonReclaim for ReclaimContext<'_> {
     fn shrink_anon(
         &mut self,
-        memory: &mut NodeMemory,
+        memory: &mut PhysicalMemory,
         node: usize,
         scan: u64,
         demote_to: Option<usize>,
@@ -89,16 +89,16 @@ impl Owners for ReclaimContext<'_> {
         self.advance(&mut pass, scan);
         pass.out
     }
-    fn age_anon(&mut self, memory: &mut NodeMemory, node: usize, scan: u64, work: &mut Work) -> u64 {
+    fn age_anon(&mut self, memory: &mut PhysicalMemory, node: usize, scan: u64, work: &mut Work) -> u64 {
         let mut pass = Pass { memory, work, node, active: true, demote_to: None, out: AnonShrunk::default() };
         self.advance(&mut pass, scan);
         pass.out.scanned
     }
-    fn settle_partials(&mut self, memory: &mut NodeMemory, node: usize, work: &mut Work) {
+    fn split_deferred_thps(&mut self, memory: &mut PhysicalMemory, node: usize, work: &mut Work) {
         for p in self.processes.iter_mut() {
             for id in 0..p.space.len() {
-                if p.space.vma(id).partial_pages() > 0 {
-                    work.split += p.space.vma_mut(id).settle_all(Some(node), memory).1;
+                if p.space.vma(id).partly_mapped_thps() > 0 {
+                    work.split += p.space.vma_mut(id).split_deferred_thps(Some(node), memory).1;
                 }
             }
         }
@@ -165,7 +165,7 @@ impl ReclaimContext<'_> {
     fn look_at_chunk(&mut self, pass: &mut Pass, spot: Spot, scan: u64) -> (usize, After) {
         let rng = self.hands[pass.node].rng();
         let vma = self.processes[spot.process].space.vma_mut(spot.vma);
-        vma.settle_young(spot.chunk, rng);
+        vma.update_young(spot.chunk, rng);
         if vma.chunk(spot.chunk).kind == ChunkKind::Huge {
             let first = Spot { page: 0, ..spot };
             let after = match vma.page_ref(spot.chunk, 0) {
@@ -224,10 +224,10 @@ impl ReclaimContext<'_> {
                 return if pages > 1 { After::Next } else { After::NoRoom };
             };
             // The copy keeps its last cpupid unless tiering is about to use the field for a time (folio_migrate_flags).
-            let last = if self.forget.contains(*node) { NEVER } else { vma.last_of(at.chunk, at.page) };
+            let last = if self.forget.contains(*node) { NEVER } else { vma.last_cpupid(at.chunk, at.page) };
             // The new entry has the protection of the VMA (remove_migration_pte), so its mark is gone.
             vma.unmark(at.chunk, at.page);
-            move_page(memory, vma, (at.chunk, at.page), *node, Got { node: to, frame }, pages, last);
+            move_page(memory, vma, (at.chunk, at.page), *node, AllocatedPage { node: to, frame }, pages, last);
             pass.work.demoted += pages;
         } else {
             let Some(slot) = memory.swap.take() else { return After::NoRoom };
@@ -292,7 +292,7 @@ impl ReclaimContext<'_> {
         for m in &object.mappers {
             let vma = self.processes[m.process as usize].space.vma_mut(m.vma as usize);
             if vma.shows(at) {
-                vma.settle_young(at.chunk as usize, rng);
+                vma.update_young(at.chunk as usize, rng);
                 young += u32::from(vma.test_clear_young(at.chunk as usize, usize::from(at.page)));
                 pass.work.rmap_steps += 1;
             }
@@ -315,7 +315,7 @@ impl ReclaimContext<'_> {
             let Some(frame) = memory.alloc_on(pass.node, to, pages) else {
                 return if pages > 1 { After::Next } else { After::NoRoom };
             };
-            rmap::move_to(at, (to, frame), self.shared, &mut all, memory);
+            rmap::migrate(at, (to, frame), self.shared, &mut all, memory);
             if self.forget.contains(pass.node) {
                 self.shared.block_of(at).last[usize::from(at.page)] = NEVER;
             }
@@ -400,7 +400,7 @@ mod tests {
     fn demoted(forget: NodeMask) -> [u32; 3] {
         let mut machine = Shape::flat(2, 2, 1, 20).machine("two tiers");
         machine.nodes[1].tier = 1;
-        let mut memory = NodeMemory::with_config(&machine, &MmConfig::default(), 0);
+        let mut memory = PhysicalMemory::with_config(&machine, &MmConfig::default(), 0);
         let mut shared = SharedMemory::default();
         let nodes = NodeMask::of([0, 1]);
         let mut processes = vec![ProcessState::new(2, nodes), ProcessState::new(2, nodes)];
@@ -414,8 +414,8 @@ mod tests {
         let mut own = Vma::new(CHUNK_BYTES, 3 * CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
         own.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
         own.populate_huge(1, 0, memory.alloc_on(0, 0, 512).unwrap());
-        own.set_last(0, 3, LAST);
-        own.set_last(1, 0, LAST);
+        own.set_last_cpupid(0, 3, LAST);
+        own.set_last_cpupid(1, 0, LAST);
         processes[0].space.insert(own);
         let kernel = registry::catalog_kernel("3.13").unwrap();
         let cfg = registry::numa_settings(&kernel).resolve(1000).unwrap();
@@ -439,7 +439,7 @@ mod tests {
             assert_eq!((v.marked_pages(), v.pages_on_node()[0]), (0, 0), "process {process}, mapping {vma}");
         }
         let own = processes[0].space.vma(1);
-        [own.last_of(0, 3), own.last_of(1, 0), shared.block_of(at).last[3]]
+        [own.last_cpupid(0, 3), own.last_cpupid(1, 0), shared.block_of(at).last[3]]
     }
 
     #[test]

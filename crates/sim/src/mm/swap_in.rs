@@ -18,7 +18,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
         return Some(sim.machine.costs.exception_ns as u64);
     }
     let mut got = alloc_base_page(sim, s, PageClass::Anon, clock, &mut ns)?;
-    if let Some(slot) = sim.processes[s.process].space.vma(s.vma).places.slot(s.chunk, s.page) {
+    if let Some(slot) = sim.processes[s.process].space.vma(s.vma).frame_map.slot(s.chunk, s.page) {
         got.frame = sim.mm.physical.refault(slot, got);
     }
     // Reclaim for the new page may evict other pages of the chunk, but never brings one back.
@@ -30,7 +30,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
         _ => {
             let memory = &mut sim.mm.physical;
             let vma = sim.processes[s.process].space.vma_mut(s.vma);
-            vma.release_slot(s.chunk, s.page, &mut sim.mm.shared, &mut |gone| memory.take_back(gone));
+            vma.release_slot(s.chunk, s.page, &mut sim.mm.shared, &mut |gone| memory.free_unmapped(gone));
             vma.populate(s.chunk, s.page, got.node, got.frame);
         }
     }
@@ -44,5 +44,5 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
 fn show_again(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) {
     let memory = &mut sim.mm.physical;
     let vma = sim.processes[s.process].space.vma_mut(s.vma);
-    vma.swap_in_shared(at, &mut sim.mm.shared, &mut |gone| memory.take_back(gone));
+    vma.swap_in_shared(at, &mut sim.mm.shared, &mut |gone| memory.free_unmapped(gone));
 }

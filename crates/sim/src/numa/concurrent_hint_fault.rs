@@ -92,7 +92,7 @@ pub(crate) fn block_contenders(sim: &mut Simulation<'_>, first: u32, f: &MarkedP
     let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
     let order = |c: &Contender| (sim.kernel.sched.cpu_of(c.task), c.task);
     contenders.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then_with(|| order(a).cmp(&order(b))));
-    let (waking_ns, woken_ns) = (sim.hw.costs.waking_ns(), sim.hw.costs.wake_ns());
+    let (waking_ns, woken_ns) = (sim.hw.costs.waker_ns(), sim.hw.costs.wake_ns());
     for (turn, c) in contenders.iter().enumerate() {
         let wakes_ns = until + (turn + 1) as f64 * waking_ns;
         block_task(sim, c.task, (wakes_ns - c.ns.max(clock as f64)) as u64, first);

@@ -86,7 +86,7 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     let decision = numa_migrate_check(sim, at, &s, &mut facts);
     let vma = sim.processes[process].space.vma_mut(f.vma);
     if f.pages > 1 && decision.target.is_some() && !sim.cfg.mm.thp.native_migration {
-        vma.set_last(f.chunk, f.page, facts.last.raw());
+        vma.set_last_cpupid(f.chunk, f.page, facts.last.raw());
         return sim.machine.costs.hint_fault_ns as u64 + split_for_migration(sim, cpu, task, f);
     }
     vma.unmark(f.chunk, f.page);
@@ -122,7 +122,7 @@ fn restore_entry(
 ) -> u64 {
     let vma = sim.processes[s.process].space.vma_mut(s.vma);
     if last != was_last {
-        vma.set_last(s.chunk, s.page, last);
+        vma.set_last_cpupid(s.chunk, s.page, last);
     }
     if result == MigrateResult::NotTried {
         // The entry is restored writable where the page is exclusive, so the next store does not fault.

@@ -9,8 +9,8 @@ use crate::mm::move_page::move_page;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{Got, PAGE_BYTES};
-use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::mm::{AllocatedPage, PAGE_BYTES};
+use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
 
 /// Migrates the page of a hint fault at `clock` to node `target`, and adds the time to `ns`.
@@ -39,7 +39,7 @@ pub(crate) fn migrate_misplaced_folio(
     };
     *ns += split_deferred_thp(sim, process, f.vma, f.chunk);
     let vma = sim.processes[process].space.vma_mut(f.vma);
-    let to = Got { node: target, frame };
+    let to = AllocatedPage { node: target, frame };
     move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, pages, f.last);
     add_migrated_to_lru(sim, at.cpu, process, f);
     let moving_ns = migration_ns(sim, at.cpu, at.task, f, target, clock);

@@ -40,7 +40,7 @@ impl ScanSpace for ScanView<'_> {
         self.space.len()
     }
     fn first_vma_with_end_above(&self, addr: u64) -> usize {
-        self.space.first_above(addr)
+        self.space.find_vma(addr)
     }
     fn vma(&self, i: usize) -> VmaView {
         let id = self.space.id_at(i);
@@ -64,7 +64,7 @@ impl ScanSpace for ScanView<'_> {
             self.batched.extend(self.batches.own_of(self.process, id as u32));
         }
         let vma = self.space.vma_mut(id);
-        let out = vma.mark_range_but(start, end, rules, self.batched, self.shared);
+        let out = vma.mark_range_except(start, end, rules, self.batched, self.shared);
         if out.updates > 0 {
             self.flushes.push((end - start) / PAGE_BYTES);
         }

@@ -21,7 +21,7 @@ use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
-use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::FaultDecision;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 

@@ -9,7 +9,7 @@ use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::numa::autonuma::fault::Verdict;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::migrate::nearly_full;
-use numalab_kernel::numa::migrate::NodeMemory as _;
+use numalab_kernel::numa::migrate::ZoneInfo as _;
 
 /// Handles a hinting fault, with all its migrations under the lock of the address space. Returns its CPU time, ns. The task may
 /// sleep as well.
@@ -77,7 +77,7 @@ fn autonuma_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage
     let seen = (f.last != NEVER).then_some(f.last);
     let (verdict, last) = sim.kernel.numa_2012.autonuma.decide(seen, f.node, here);
     if last != f.last {
-        sim.processes[process].space.vma_mut(f.vma).set_last(f.chunk, f.page, last);
+        sim.processes[process].space.vma_mut(f.vma).set_last_cpupid(f.chunk, f.page, last);
     }
     sim.kernel.numa.counters.numa_hint_faults += 1;
     sim.kernel.numa.counters.numa_hint_faults_local += u64::from(verdict == Verdict::Here);

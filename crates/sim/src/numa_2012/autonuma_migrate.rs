@@ -9,7 +9,7 @@ use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use crate::state::split_thp_migration::SplitThpMigration;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::Got;
+use numalab_kernel::mm::AllocatedPage;
 use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// Moves a page to the node of the faulting CPU; a huge page is split first. Returns the time, ns; `None` if nothing moved.
@@ -33,7 +33,7 @@ pub(crate) fn autonuma_migrate(
     if sim.kernel.numa_2012.cfg.autonuma.native_huge {
         let frame = sim.mm.physical.alloc_on(here, here, CHUNK_PAGES)?;
         let vma = sim.processes[process].space.vma_mut(f.vma);
-        let to = Got { node: here, frame };
+        let to = AllocatedPage { node: here, frame };
         move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, CHUNK_PAGES, f.last);
         count_moved(sim, CHUNK_PAGES, CHUNK_PAGES);
         let slowdown = copy_slowdown(sim, cpu, f.node, here);

@@ -44,7 +44,7 @@ pub(crate) fn knuma_scand(sim: &mut Simulation<'_>) {
 /// Walks one process; [`Pause::None`] means that its end was reached.
 fn scand_burst(sim: &mut Simulation<'_>, process: usize) -> Pause {
     let knobs = sim.kernel.numa_2012.cfg.autonuma;
-    let first = sim.processes[process].space.first_above(sim.kernel.numa_2012.scand.addr);
+    let first = sim.processes[process].space.find_vma(sim.kernel.numa_2012.scand.addr);
     for i in first..sim.processes[process].space.len() {
         let space = &sim.processes[process].space;
         let id = space.id_at(i);

@@ -9,7 +9,7 @@ use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
-use numalab_kernel::mm::Got;
+use numalab_kernel::mm::AllocatedPage;
 use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::TaskMoves;
 
@@ -106,7 +106,7 @@ fn finish_copy(sim: &mut Simulation<'_>, c: &InflightThpCopy) {
     let remembered = sim.kernel.numa_2012.schednuma.after_move().unwrap_or(NEVER);
     let vma = p.space.vma_mut(c.vma);
     vma.unmark(c.chunk, 0);
-    let to = Got { node: c.to, frame: c.frame };
+    let to = AllocatedPage { node: c.to, frame: c.frame };
     move_page(&mut sim.mm.physical, vma, (c.chunk, 0), c.from, to, CHUNK_PAGES, remembered);
     sim.kernel.numa_2012.schednuma.stale.leave(c.from, c.to as u32);
     let n = &mut sim.kernel.numa.counters;

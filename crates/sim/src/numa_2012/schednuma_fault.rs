@@ -41,7 +41,7 @@ pub(crate) fn schednuma_fault(
     let (verdict, last) = sim.kernel.numa_2012.schednuma.misplaced(task, own_policy, seen, f.node, here);
     let vma = sim.processes[process].space.vma_mut(f.vma);
     if last != seen {
-        vma.set_last(f.chunk, f.page, last.unwrap_or(NEVER));
+        vma.set_last_cpupid(f.chunk, f.page, last.unwrap_or(NEVER));
     }
     sim.kernel.numa_2012.counters.filtered += u64::from(verdict == Verdict::Filtered);
     let copying = copying.filter(|c| c.until_ns > clock && !c.lost);

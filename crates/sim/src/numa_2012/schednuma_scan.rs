@@ -37,7 +37,7 @@ pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
         stats.begin_pass();
     }
     // The lock is taken for writing (`down_write`, patches 26 and 28 of 31): copies under way hold it for reading.
-    let (free_ns, copier) = sim.kernel.numa_2012.inflight_thp_copies.last_of(process).unwrap_or((0, NOBODY));
+    let (free_ns, copier) = sim.kernel.numa_2012.inflight_thp_copies.last_cpupid(process).unwrap_or((0, NOBODY));
     let waited = free_ns.saturating_sub(clock);
     block_task(sim, task, waited, copier);
     let mut work = ScanWork { vmas: stretches.len() as u64, ..ScanWork::default() };

@@ -10,7 +10,7 @@ use crate::state::process::{ProcessState, CONTROL_BLOCK};
 use crate::state::simulation::Simulation;
 use crate::state::task::{Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{Copied, Work, CHUNK_PAGES};
+use numalab_kernel::mm::{CopiedEntries, Work, CHUNK_PAGES};
 use numalab_kernel::numa::fork::CloneKind;
 use numalab_model::record::Status;
 use numalab_model::workload::ForkPoint;
@@ -33,11 +33,16 @@ pub(crate) fn stage(sim: &Simulation<'_>, task: u32) -> Stage {
 }
 
 /// Starts a process; a forked one gets the mappings it inherits. Returns what the fork copied.
-pub(crate) fn start_process(sim: &mut Simulation<'_>, process: usize, parent_cpu: u32, parent: Option<u32>) -> Copied {
+pub(crate) fn start_process(
+    sim: &mut Simulation<'_>,
+    process: usize,
+    parent_cpu: u32,
+    parent: Option<u32>,
+) -> CopiedEntries {
     let spec = &sim.workload.processes[process];
     let (nodes, mems) = (sim.machine.node_count(), sim.processes[process].mems);
     let mut p = std::mem::replace(&mut sim.processes[process], ProcessState::new(nodes, mems));
-    let mut copied = Copied::default();
+    let mut copied = CopiedEntries::default();
     p.started = true;
     if let Some(of) = spec.parent.filter(|_| parent.is_some()) {
         let all = spec.fork == ForkPoint::AfterPrologue;

@@ -38,7 +38,7 @@ fn check_mapcounts(sim: &Simulation<'_>) -> Result<(), String> {
                 let Some((slot, entries)) = b.slot(page) else { continue };
                 let names = |m: &&Mapper| {
                     let v = sim.processes[m.process as usize].space.vma(m.vma as usize);
-                    v.places.slot(chunk, page) == Some(slot)
+                    v.frame_map.slot(chunk, page) == Some(slot)
                 };
                 let named = object.mappers.iter().filter(names).count();
                 if named != entries as usize {
@@ -53,10 +53,10 @@ fn check_mapcounts(sim: &Simulation<'_>) -> Result<(), String> {
 /// Every page table belongs to one mapping, and every slot of the swap device to one mapping or one shared page.
 fn check_tables_and_swap(sim: &Simulation<'_>) -> Result<(), String> {
     let vmas = || sim.processes.iter().flat_map(|p| p.space.iter());
-    let tables: u64 = vmas().map(|v| v.places.tables()).sum();
+    let tables: u64 = vmas().map(|v| v.frame_map.tables()).sum();
     let allocated: u64 =
         (0..sim.mm.physical.nodes()).map(|n| sim.mm.physical.account(n).pages(PageClass::PageTables)).sum();
-    let (swapped, slots) = (vmas().map(|v| v.places.swapped()).sum::<u64>(), sim.mm.physical.swap.used_slots());
+    let (swapped, slots) = (vmas().map(|v| v.frame_map.swapped()).sum::<u64>(), sim.mm.physical.swap.used_slots());
     let (common, entries) = sim.mm.shared.slots();
     let swapped = swapped - entries + common;
     if tables != allocated || swapped != slots {

@@ -38,7 +38,7 @@ impl AccessKind {
             dst_node: dst as u32,
             llc: NO_LLC,
             threads: 0.0,
-            crowd: 0.0,
+            kind_threads: 0.0,
             lines: self.lines,
             cap_gbps: self.cap_gbps,
             extra_ns: 0.0,
@@ -317,8 +317,8 @@ impl AccessRates {
         self.flows.iter_mut().for_each(|f| f.threads = 0.0);
         self.each(|r, at, flow, place| r.flows[flow].threads += r.threads[at] / r.slow[place]);
         for from_node in self.flows.chunks_mut(self.nodes) {
-            let crowd = from_node.iter().map(|f| f.threads).sum();
-            from_node.iter_mut().for_each(|f| f.crowd = crowd);
+            let kind_threads = from_node.iter().map(|f| f.threads).sum();
+            from_node.iter_mut().for_each(|f| f.kind_threads = kind_threads);
         }
         self.contention.solve(&self.flows, &self.copies);
         self.settled = self.contention.is_settled();

@@ -47,7 +47,7 @@ impl InflightThpCopies {
         self.0.iter()
     }
     /// The copy of a process that ends last: when it ends, ns, and the task that makes it.
-    pub fn last_of(&self, process: usize) -> Option<(u64, u32)> {
+    pub fn last_cpupid(&self, process: usize) -> Option<(u64, u32)> {
         self.0.iter().filter(|c| c.process == process).map(|c| (c.until_ns, c.task)).max()
     }
     /// The copy of a chunk.
@@ -86,7 +86,7 @@ mod tests {
         let mut c = InflightThpCopies::default();
         c.begin(copy(3, 7));
         c.begin(copy(4, 8));
-        assert_eq!((c.last_of(0), c.last_of(1)), (Some((9, 4)), None));
+        assert_eq!((c.last_cpupid(0), c.last_cpupid(1)), (Some((9, 4)), None));
         c.of_chunk(0, 1, 8).unwrap().lost = true;
         assert_eq!(c.end_of_task(4).map(|c| c.lost), Some(true));
         assert_eq!(c.end_of_chunk(0, 1, 8), None);

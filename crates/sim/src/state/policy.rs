@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn machines_8_4_vector_11_weighted_interleave() {
         let weighted = policy(PolicyMode::WeightedInterleave, &[0, 2], &[9, 1]);
-        let nodes: Vec<_> = (0..10).map(|i| weighted.placement(0, i).preferred).collect();
+        let nodes: Vec<_> = (0..10).map(|i| weighted.policy_nodes(0, i).preferred).collect();
         assert_eq!(nodes.iter().filter(|&&n| n == 0).count(), 9);
         assert_eq!(nodes.iter().filter(|&&n| n == 2).count(), 1);
     }

@@ -8,7 +8,7 @@ use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
 use numalab_kernel::mm::{
-    AddressSpace, Copied, Mapper, NodeMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
+    AddressSpace, CopiedEntries, Mapper, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
 };
 use numalab_kernel::numa::VmaNuma;
 use numalab_model::workload::{HugeAdvice, Process, RegionKind, Workload};
@@ -136,8 +136,8 @@ impl ProcessState {
         parent: &mut ProcessState,
         (parent_id, id): (u32, u32),
         all: bool,
-        (memory, store): (&mut NodeMemory, &mut SharedMemory),
-    ) -> Copied {
+        (memory, store): (&mut PhysicalMemory, &mut SharedMemory),
+    ) -> CopiedEntries {
         let regions = if all { parent.region_vma.len() } else { parent.inherited };
         let ids = &parent.region_vma[..regions];
         let copied = self.space.inherit(ids, &mut parent.space, (parent_id, id), (memory, store));
@@ -157,7 +157,7 @@ impl ProcessState {
         id: u32,
         spec: &Process,
         thp: &ThpTunables,
-        at: &NodeMemory,
+        at: &PhysicalMemory,
         store: &mut SharedMemory,
     ) {
         let (nodes, mems) = (at.nodes(), self.mems);

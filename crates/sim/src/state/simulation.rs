@@ -30,7 +30,7 @@ use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::locality::Locality;
 use numalab_kernel::mm::thp::Ladders;
-use numalab_kernel::mm::{LruBatches, MmConfig, NodeMemory, PageRef, SharedMemory};
+use numalab_kernel::mm::{LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
 use numalab_model::machine::Machine;
@@ -124,7 +124,7 @@ pub struct ScanScratch {
 /// The kernel's memory management.
 pub struct Memory {
     /// Frames, zones and the page allocator.
-    pub physical: NodeMemory,
+    pub physical: PhysicalMemory,
     /// Pages that several processes may map.
     pub shared: SharedMemory,
     /// Pages that each CPU has not yet put on the LRU.
@@ -244,7 +244,7 @@ impl Memory {
     fn new(machine: &Machine, cfg: &SimConfig, seed: u64) -> Result<Self, String> {
         let nodes = machine.node_count();
         Ok(Self {
-            physical: NodeMemory::with_config(machine, &cfg.mm, seed),
+            physical: PhysicalMemory::with_config(machine, &cfg.mm, seed),
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
             ladders: ladders(machine, &cfg.mm)?,
@@ -267,7 +267,7 @@ fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
     if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
         return Err("thp_locality = ladder_custom needs its list: thp.ladder=\"D0 THP | D1 THP | D0 4k\"".into());
     }
-    Ok(Ladders::of(machine, &cfg.thp, machine.tlb.nested))
+    Ok(cfg.thp.ladders(machine, machine.tlb.nested))
 }
 
 impl Recorder {

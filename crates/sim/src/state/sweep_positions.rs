@@ -3,7 +3,7 @@
 //! Problem: threads are simulated one slice after the other, and two mechanisms ask who else comes to a page while it is being
 //! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep at the end of its slice
 //! and how fast it goes. Sweeps are listed by where they are: most of a large process is too far away to come in time, and
-//! is not looked at. Places in bytes of a mapping, times in ns of model time.
+//! is not looked at. FrameMap in bytes of a mapping, times in ns of model time.
 
 use crate::float::{real, whole};
 use numalab_kernel::mm::PAGE_BYTES;

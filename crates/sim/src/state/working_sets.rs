@@ -12,7 +12,7 @@
 
 use crate::state::contention::{AccessRates, KindSet};
 use numalab_kernel::hw::cache::LlcLoads;
-use numalab_kernel::hw::window::{reuse_miss, touched_bytes, Mix};
+use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, Mix};
 use numalab_model::access::{CacheFit, Traffic, Walk};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Bound, ForkPoint, Op, Process, RegionKind, Span, Workload};

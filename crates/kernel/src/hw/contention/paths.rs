@@ -4,8 +4,9 @@
 //! backwards; the port of LLC c comes after all links. A path lists each resource once, with the share
 //! of the traffic that uses it (routes in parallel carry part of it each).
 
-use super::{CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
-use numalab_model::machine::{Machine, MemoryKind};
+use super::parameters::{CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
+use numalab_model::machine::Machine;
+use numalab_model::machine::MemoryKind;
 
 /// Something with a bandwidth.
 #[derive(Clone, Copy, Debug)]

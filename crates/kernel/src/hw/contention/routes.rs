@@ -5,8 +5,8 @@
 //! additions in the same order as for a flow that is there all the time, so that a flow has the same latency to the last
 //! bit whether or not it had threads before.
 
+use super::flow::Flow;
 use super::paths::{Passes, Paths, Step};
-use super::Flow;
 use std::ops::Range;
 
 /// A resource on the way of a flow.

@@ -7,11 +7,10 @@
 //! max-min sharing, which the same sweeps reach bottleneck by bottleneck. Starting from the last
 //! solution, a few sweeps do.
 
+use super::flow::{Flow, PageCopy, Rate};
+use super::parameters::{BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY};
 use super::paths::Paths;
 use super::routes::{Routes, Trail};
-use super::{
-    Flow, PageCopy, Rate, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY,
-};
 
 /// Relative change of latencies and limits at which a solution counts as found.
 const TOLERANCE: f64 = 1e-5;
@@ -275,7 +274,7 @@ impl Solver {
             let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
-            let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.crowd.max(threads).max(1.0);
+            let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.kind_threads.max(threads).max(1.0);
             self.chains |= unmet > 0.0;
             self.busy.push(i as u32);
             self.states.push(State {

@@ -8,14 +8,6 @@
 //! PROT_NONE was flushed when it was marked, so unmapping it needs no second flush, unless a marking
 //! of the same address space is still under way and its flush yet to come.
 
-use super::CostModel;
-use numalab_model::machine::Machine;
-
-/// Flushes of more pages than this empty the whole TLB (tlb_single_page_flush_ceiling).
-pub const FULL_FLUSH_PAGES: u64 = 33;
-/// Flush of the own TLB when no other CPU runs the address space, ns.
-const LOCAL_FLUSH_NS: f64 = 200.0;
-
 numalab_base::tunables! {
     /// How this kernel's page migration flushes.
     pub struct FlushRules: "flush" {
@@ -80,93 +72,5 @@ pub fn shootdowns(op: FlushOp, rules: &FlushRules, protect_pending: bool) -> u64
         FlushOp::CowReplace => 1,
         FlushOp::MarkRange { changed } | FlushOp::ForkProtect { changed } => u64::from(changed > 0),
         FlushOp::Unmap { mapped } => u64::from(mapped > 0),
-    }
-}
-
-/// Whether a flush of a range of `pages` base pages empties whole TLBs.
-pub fn is_full_flush(pages: u64) -> bool {
-    pages > FULL_FLUSH_PAGES
-}
-
-/// Other CPUs that run the address space, by distance from the initiator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Targets {
-    /// On the initiator's socket.
-    pub socket: u32,
-    /// On sockets one hop away.
-    pub hop1: u32,
-    /// On sockets further away.
-    pub hop2: u32,
-}
-
-impl Targets {
-    /// All of them.
-    pub fn count(&self) -> u32 {
-        self.socket + self.hop1 + self.hop2
-    }
-}
-
-/// What one shoot-down costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shootdown {
-    /// Time of the initiator, ns.
-    pub initiator_ns: f64,
-    /// Time each target loses, ns.
-    pub target_ns: f64,
-    /// Number of targets.
-    pub targets: u32,
-}
-
-/// Hops between the sockets of nodes: 0 same socket, 1 the nearest other sockets, 2 the rest.
-#[derive(Clone, Debug)]
-pub(super) struct SocketHops {
-    by_pair: Vec<u8>,
-}
-
-impl SocketHops {
-    pub(super) fn new(machine: &Machine) -> Self {
-        let n = machine.node_count();
-        let same = |i: usize, j: usize| machine.nodes[i].socket == machine.nodes[j].socket;
-        let pairs = || (0..n * n).map(|p| (p / n, p % n));
-        // Hop classes also tell nodes of a socket apart, so one hop is the least class between sockets.
-        let nearest = pairs().filter(|(i, j)| !same(*i, *j)).map(|(i, j)| machine.hop[i][j]).min();
-        let hops = |(i, j): (usize, usize)| match nearest {
-            _ if same(i, j) => 0,
-            Some(least) if machine.hop[i][j] > least => 2,
-            _ => 1,
-        };
-        Self { by_pair: pairs().map(hops).collect() }
-    }
-}
-
-impl CostModel {
-    /// Targets of a shoot-down from a CPU of `node`, from the number of *other* CPUs that run the
-    /// address space on each node.
-    pub fn targets_by_node(&self, node: usize, others: &[u32]) -> Targets {
-        let mut targets = Targets::default();
-        for (other, count) in others.iter().enumerate() {
-            match self.hops.by_pair[self.pair(node, other)] {
-                0 => targets.socket += count,
-                1 => targets.hop1 += count,
-                _ => targets.hop2 += count,
-            }
-        }
-        targets
-    }
-
-    /// Cost of one synchronous flush of `pages` base pages at `targets`.
-    pub fn shootdown(&self, targets: Targets, pages: u64) -> Shootdown {
-        let c = &self.costs;
-        let count = targets.count();
-        let initiator_ns = if count == 0 {
-            LOCAL_FLUSH_NS
-        } else {
-            c.flush_base_ns
-                + c.flush_socket_ns * f64::from(targets.socket)
-                + c.flush_hop1_ns * f64::from(targets.hop1)
-                + c.flush_hop2_ns * f64::from(targets.hop2)
-        };
-        let refill_ns = if is_full_flush(pages) { c.flush_refill_ns } else { 0.0 };
-        Shootdown { initiator_ns, target_ns: c.flush_target_ns + refill_ns, targets: count }
     }
 }

@@ -7,198 +7,21 @@
 //! A `slowdown` argument says how much longer than on the idle machine a line takes now, for the CPU that works and the
 //! memory it waits for: [`Contention::latency_factor`] of that CPU's node and the page's, of a copy the slower of both. It stretches what waits for memory (copies, remote faults) and nothing else.
 //!
-//! * this file: faults, copies, migrations, scans, scheduling;
-//! * `flush`: TLB shoot-downs, and which operation needs one.
+//! * `model`: faults, copies, migrations, scans, scheduling;
+//! * `flush`: which operation needs how many TLB shoot-downs;
+//! * `shootdown`: what a shoot-down costs; `socket_hops`: the distance between sockets.
 //!
 //! Units: ns. No figure depends on which kernel is running; that shows only in which operations and
 //! flushes the kernel asks for.
 //!
+//! [`KernelCosts`]: numalab_model::machine::KernelCosts
 //! [`Contention::latency_factor`]: super::contention::Contention::latency_factor
 
 mod flush;
+mod model;
+mod shootdown;
+mod socket_hops;
 
-pub use flush::{is_full_flush, shootdowns, FlushOp, FlushRules, Shootdown, Targets, FULL_FLUSH_PAGES};
-
-use super::tlb::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
-use flush::SocketHops;
-use numalab_model::machine::{KernelCosts, Machine};
-
-/// Base pages in a huge page.
-pub const PAGES_PER_HUGE: u64 = HUGE_PAGE_BYTES / BASE_PAGE_BYTES;
-/// Copying 2 MiB takes this part of 512 copies of 4 KiB: the 4 KiB figures are 4096 B at 12 or 6 GB/s
-/// rounded up to whole 50 ns, the 2 MiB ones go at the rate itself (machines.md section 4).
-const HUGE_COPY_PART: f64 = 0.975;
-
-/// What one scan invocation did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScanWork {
-    /// VMAs looked at.
-    pub vmas: u64,
-    /// PTEs visited and left alone.
-    pub skipped_ptes: u64,
-    /// PTEs made PROT_NONE.
-    pub marked_ptes: u64,
-    /// PMDs made PROT_NONE.
-    pub marked_pmds: u64,
-    /// Flushes at the ends of changed ranges.
-    pub flushes: u64,
-}
-
-/// Operation costs of one machine.
-#[derive(Clone, Debug)]
-pub struct CostModel {
-    costs: KernelCosts,
-    nodes: usize,
-    /// Copy of 4 KiB by (from, to), ns, idle machine.
-    copy_4k_ns: Vec<f64>,
-    /// What a minor fault on a page of another node adds, by (CPU node, page node), ns, idle machine.
-    remote_fault_ns: Vec<f64>,
-    /// Zeroing 2 MiB by (CPU node, page node), ns, idle machine.
-    zero_2m_ns: Vec<f64>,
-    hops: SocketHops,
-}
-
-impl CostModel {
-    /// Tables for `machine`.
-    pub fn new(machine: &Machine) -> Self {
-        let costs = machine.costs;
-        let pairs = |f: &dyn Fn(usize, usize) -> f64| {
-            let n = machine.node_count();
-            (0..n * n).map(|p| f(p / n, p % n)).collect::<Vec<f64>>()
-        };
-        Self {
-            costs,
-            nodes: machine.node_count(),
-            copy_4k_ns: pairs(&|from, to| idle_copy_ns(machine, from, to)),
-            remote_fault_ns: pairs(&|cpu, page| idle_remote_fault_ns(machine, cpu, page)),
-            zero_2m_ns: pairs(&|cpu, page| {
-                let gbps = if cpu == page { costs.zero_local_gbps } else { costs.zero_remote_gbps };
-                HUGE_PAGE_BYTES as f64 / gbps
-            }),
-            hops: SocketHops::new(machine),
-        }
-    }
-
-    fn pair(&self, a: usize, b: usize) -> usize {
-        a * self.nodes + b
-    }
-
-    /// Copy of a 4 KiB page from node `from` to node `to`.
-    pub fn copy_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.copy_4k_ns[self.pair(from, to)] * slowdown
-    }
-
-    /// Copy of a 2 MiB page.
-    pub fn copy_2m_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.copy_4k_ns(from, to, slowdown) * (PAGES_PER_HUGE as f64 * HUGE_COPY_PART)
-    }
-
-    /// Minor fault of an anonymous 4 KiB page: entry, allocation and zeroing; a page from another node's pool adds two
-    /// remote lines and its transfer.
-    pub fn minor_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
-        self.costs.minor_fault_ns + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
-    }
-
-    /// Fault of an anonymous 2 MiB page, zeroing included.
-    pub fn huge_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
-        self.costs.huge_fault_ns + self.zero_2m_ns[self.pair(cpu_node, page_node)] * slowdown
-    }
-
-    /// Copy-on-write fault of a 4 KiB page copied from node `from` to node `to`, without the flush.
-    pub fn cow_fault_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        // The single figure contains a local copy on the idle machine.
-        self.costs.cow_fault_ns - self.costs.copy_4k_local_ns + self.copy_4k_ns(from, to, slowdown)
-    }
-
-    /// Migration of one 4 KiB page, copy included, flush not (see [`shootdowns`]).
-    pub fn migrate_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.costs.migrate_4k_ns + self.copy_4k_ns(from, to, slowdown)
-    }
-
-    /// Migration of one 2 MiB page as a whole, copy included, flush not.
-    pub fn migrate_2m_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.costs.migrate_2m_ns + self.copy_2m_ns(from, to, slowdown)
-    }
-
-    /// Splitting a huge page, flush not included.
-    pub fn split_ns(&self) -> f64 {
-        self.costs.split_ns
-    }
-
-    /// One scan invocation (change_prot_numa and around it); `flush_ns` is the initiator time of one of
-    /// its flushes.
-    pub fn scan_ns(&self, work: &ScanWork, flush_ns: f64) -> f64 {
-        let c = &self.costs;
-        c.scan_ns
-            + work.vmas as f64 * c.scan_vma_ns
-            + work.skipped_ptes as f64 * c.pte_skip_ns
-            + work.marked_ptes as f64 * c.pte_mark_ns
-            + work.marked_pmds as f64 * c.pmd_mark_ns
-            + work.flushes as f64 * flush_ns
-    }
-
-    /// Copying page tables at fork, without the flush.
-    pub fn fork_ns(&self, ptes: u64, pmds: u64) -> f64 {
-        ptes as f64 * self.costs.fork_pte_ns + pmds as f64 * self.costs.fork_pmd_ns
-    }
-
-    /// Context switch to a task of the same or another address space.
-    pub fn switch_ns(&self, same_process: bool) -> f64 {
-        if same_process {
-            self.costs.switch_same_ns
-        } else {
-            self.costs.switch_other_ns
-        }
-    }
-
-    /// From wake-up to running on an idle CPU in a shallow idle state.
-    pub fn wake_ns(&self) -> f64 {
-        self.costs.wake_ns
-    }
-
-    /// What a wake-up takes who wakes: choosing the CPU, queueing, and the interrupt to it; about a context switch (estimate).
-    pub fn waking_ns(&self) -> f64 {
-        self.costs.switch_same_ns
-    }
-
-    /// One scheduler tick.
-    pub fn tick_ns(&self) -> f64 {
-        self.costs.tick_ns
-    }
-
-    /// One load-balance pass over a domain of `cpus` CPUs.
-    pub fn balance_ns(&self, cpus: u32) -> f64 {
-        self.costs.balance_cpu_ns * f64::from(cpus)
-    }
-}
-
-/// Copying 4 KiB on the idle machine: the local figure inside a node, the remote one between sockets;
-/// between nodes of a socket the local one stretched by the latency ratio, at most the remote one (model).
-fn idle_copy_ns(machine: &Machine, from: usize, to: usize) -> f64 {
-    let (local, remote) = (machine.costs.copy_4k_local_ns, machine.costs.copy_4k_remote_ns);
-    if from == to {
-        return local;
-    }
-    // Memory without CPUs is as far from its own socket as its latency says, whatever the socket.
-    let cpu = if machine.nodes[to].cpus.is_empty() { from } else { to };
-    if machine.nodes[from].socket != machine.nodes[to].socket || machine.nodes[cpu].cpus.is_empty() {
-        return remote;
-    }
-    let other = if cpu == to { from } else { to };
-    (local * machine.latency_ns[cpu][other] / machine.latency_ns[cpu][cpu]).min(remote)
-}
-
-/// `2 (L_remote - L_local)` and 4096 bytes at the rate of the narrowest link.
-fn idle_remote_fault_ns(machine: &Machine, cpu: usize, page: usize) -> f64 {
-    if cpu == page || machine.nodes[cpu].cpus.is_empty() {
-        return 0.0;
-    }
-    let lines_ns = 2.0 * (machine.latency_ns[cpu][page] - machine.latency_ns[cpu][cpu]).max(0.0);
-    let link_gbps = machine.routes[cpu][page]
-        .iter()
-        .flat_map(|route| route.hops.iter().map(move |(link, _)| (route.share, *link)))
-        .filter(|(share, _)| *share > 0.0)
-        .map(|(share, link)| machine.links[link].sustained_gbps / share)
-        .fold(f64::INFINITY, f64::min);
-    lines_ns + BASE_PAGE_BYTES as f64 / link_gbps
-}
+pub use flush::{shootdowns, FlushOp, FlushRules};
+pub use model::{CostModel, ScanWork, PAGES_PER_HUGE};
+pub use shootdown::{is_full_flush, Shootdown, Targets, FULL_FLUSH_PAGES};

@@ -3,15 +3,16 @@
 //! With node reclaim off, a node below its low mark is passed over silently and nothing wakes kswapd: a node full of
 //! page cache gives no base page locally until somebody frees some.
 
-use super::{AllocError, Constraint, Gfp, Got, Request};
+use super::gfp::Gfp;
+use super::request::{AllocError, AllocatedPage, Constraint, Request};
 use crate::mm::account::PageClass;
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::pageblock::Frame;
-use crate::mm::policy::Placement;
-use crate::mm::reclaim::Owners;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::PhysicalMemory;
+use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::reclaim::anon_reclaim::AnonReclaim;
+use crate::mm::units::CHUNK_PAGES;
 use crate::mm::work::Work;
-use crate::mm::zone::{watermark_ok, Urgency, ZoneState};
-use crate::mm::CHUNK_PAGES;
+use crate::mm::zone::watermark::{watermark_ok, Urgency, ZoneState};
 use numalab_base::node_mask::NodeMask;
 
 /// Which watermark a walk tests.
@@ -23,17 +24,22 @@ pub(in crate::mm) enum Mark {
     Promo,
 }
 
-impl NodeMemory {
-    /// Allocates a page: fast path, then slow path. `env` owns the anonymous pages that reclaim may take; what the
+impl PhysicalMemory {
+    /// Allocates a page: fast path, then slow path. `anon` owns the anonymous pages that reclaim may take; what the
     /// caller waits for is added to `work`.
     ///
     /// # Errors
     /// [`AllocError::NoPage`] for requests that may fail, [`AllocError::Oom`] when someone has to be killed first.
     #[inline]
-    pub fn alloc_page<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Result<Got, AllocError> {
-        match self.walk_low(req, env, work) {
-            Some(zone) => Ok(self.commit(req, zone)),
-            None => self.alloc_slow(req, env, work),
+    pub fn alloc_page<A: AnonReclaim>(
+        &mut self,
+        req: &Request,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> Result<AllocatedPage, AllocError> {
+        match self.first_zone_above_low(req, anon, work) {
+            Some(zone) => Ok(self.take_page(req, zone)),
+            None => self.alloc_slow(req, anon, work),
         }
     }
     /// The same under a placement: preferred-many tries its nodes without direct reclaim, then any.
@@ -41,54 +47,56 @@ impl NodeMemory {
     /// # Errors
     /// As [`Self::alloc_page`].
     #[inline]
-    pub fn alloc_placed<O: Owners>(
+    pub fn alloc_anon<A: AnonReclaim>(
         &mut self,
         gfp: Gfp,
         huge: bool,
         at: &AllocSite,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
-    ) -> Result<Got, AllocError> {
-        self.alloc_class(gfp, if huge { PageClass::AnonHuge } else { PageClass::Anon }, at, env, work)
+    ) -> Result<AllocatedPage, AllocError> {
+        self.alloc_class(gfp, if huge { PageClass::AnonHuge } else { PageClass::Anon }, at, anon, work)
     }
     /// The same for a page of any class.
     ///
     /// # Errors
     /// As [`Self::alloc_page`].
     #[inline]
-    pub fn alloc_class<O: Owners>(
+    pub fn alloc_class<A: AnonReclaim>(
         &mut self,
         gfp: Gfp,
         class: PageClass,
         at: &AllocSite,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
-    ) -> Result<Got, AllocError> {
+    ) -> Result<AllocatedPage, AllocError> {
         let (all, huge) = (self.memory_nodes(), class == PageClass::AnonHuge);
-        let request =
-            |gfp, place: &Placement| Request { class, ..Request::anon(gfp, huge, at.here, place, at.mems, all) };
-        let mut place = at.place;
-        if place.soft {
-            if let Ok(got) = self.alloc_page(&request(gfp & !Gfp::DIRECT_RECLAIM, &place), env, work) {
+        let request = |gfp, policy_nodes: &PolicyNodes| Request {
+            class,
+            ..Request::anon(gfp, huge, at.here, policy_nodes, at.mems, all)
+        };
+        let mut policy_nodes = at.policy_nodes;
+        if policy_nodes.preferred_many {
+            if let Ok(got) = self.alloc_page(&request(gfp & !Gfp::DIRECT_RECLAIM, &policy_nodes), anon, work) {
                 return Ok(got);
             }
-            place = Placement { mask: None, soft: false, ..place };
+            policy_nodes = PolicyNodes { mask: None, preferred_many: false, ..policy_nodes };
         }
-        self.alloc_page(&request(gfp, &place), env, work)
+        self.alloc_page(&request(gfp, &policy_nodes), anon, work)
     }
 
     /// Only the fast path, without node reclaim: a page above the low mark or nothing.
     #[inline]
-    pub(in crate::mm) fn alloc_free(&mut self, req: &Request) -> Option<Got> {
-        let zone = self.walk(req, Mark::Low)?;
-        Some(self.commit(req, zone))
+    pub(in crate::mm) fn alloc_above_low(&mut self, req: &Request) -> Option<AllocatedPage> {
+        let zone = self.first_zone_above(req, Mark::Low)?;
+        Some(self.take_page(req, zone))
     }
 
     /// First allowed zone of the walk that passes the mark.
     #[inline]
-    pub(in crate::mm) fn walk(&self, req: &Request, mark: Mark) -> Option<usize> {
+    pub(in crate::mm) fn first_zone_above(&self, req: &Request, mark: Mark) -> Option<usize> {
         let urgency = if req.gfp.has(Gfp::HIGH) && !req.huge { Urgency::High } else { Urgency::Normal };
-        let list = &self.walks[req.preferred];
+        let list = &self.zonelists[req.preferred];
         let passes = |z: &u16| {
             let zone = usize::from(*z);
             req.allows(self.zones[zone].node) && self.zone_ok_for(zone, req.huge, mark, urgency)
@@ -96,16 +104,16 @@ impl NodeMemory {
         list.iter().copied().find(passes).map(usize::from)
     }
     #[inline]
-    fn walk_low<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Option<usize> {
+    fn first_zone_above_low<A: AnonReclaim>(&mut self, req: &Request, anon: &mut A, work: &mut Work) -> Option<usize> {
         if self.cfg.vm.zone_reclaim_mode == 0 {
-            return self.walk(req, Mark::Low);
+            return self.first_zone_above(req, Mark::Low);
         }
-        self.walk_reclaiming(req, env, work)
+        self.first_zone_reclaiming(req, anon, work)
     }
     /// The walk with node reclaim: a zone that fails is reclaimed first, if it is near enough.
-    fn walk_reclaiming<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Option<usize> {
-        for i in 0..self.walks[req.preferred].len() {
-            let zone = usize::from(self.walks[req.preferred][i]);
+    fn first_zone_reclaiming<A: AnonReclaim>(&mut self, req: &Request, anon: &mut A, work: &mut Work) -> Option<usize> {
+        for i in 0..self.zonelists[req.preferred].len() {
+            let zone = usize::from(self.zonelists[req.preferred][i]);
             let node = self.zones[zone].node;
             if !req.allows(node) {
                 continue;
@@ -114,7 +122,7 @@ impl NodeMemory {
                 return Some(zone);
             }
             let near = self.distance[req.preferred][node] <= self.reclaim_distance;
-            if near && self.node_reclaim(node, req, env, work).may_pass() && self.zone_ok(zone, req.huge, Mark::Low) {
+            if near && self.node_reclaim(node, req, anon, work).may_pass() && self.zone_ok(zone, req.huge, Mark::Low) {
                 return Some(zone);
             }
         }
@@ -131,7 +139,7 @@ impl NodeMemory {
         let state = ZoneState {
             free: facts.free_pages,
             reserved: 0,
-            empty: if huge { z.supply.empty_blocks() } else { 0 },
+            empty: if huge { z.pageblocks.empty_blocks() } else { 0 },
             lowmem_reserve: facts.lowmem_reserve,
         };
         watermark_ok(&state, huge, self.mark_of(zone, mark), urgency)
@@ -151,19 +159,19 @@ impl NodeMemory {
 
     /// Takes the page from a zone that passed, accounts and counts it.
     #[inline]
-    pub(in crate::mm) fn commit(&mut self, req: &Request, zone: usize) -> Got {
-        let got = self.take(req, zone);
+    pub(in crate::mm) fn take_page(&mut self, req: &Request, zone: usize) -> AllocatedPage {
+        let got = self.take_page_uncounted(req, zone);
         self.count_alloc(req, got.node);
         got
     }
     /// The same without the allocation counters, for what a scenario sets up.
     #[inline]
-    pub(in crate::mm) fn take(&mut self, req: &Request, zone: usize) -> Got {
-        let supply = &mut self.zones[zone].supply;
+    pub(in crate::mm) fn take_page_uncounted(&mut self, req: &Request, zone: usize) -> AllocatedPage {
+        let pageblocks = &mut self.zones[zone].pageblocks;
         let frame = if req.huge {
-            supply.take_huge()
+            pageblocks.take_huge()
         } else if req.class.is_movable() {
-            supply.take_movable()
+            pageblocks.take_movable()
         } else {
             self.take_unmovable(zone)
         };
@@ -174,11 +182,11 @@ impl NodeMemory {
         let frame = frame.unwrap_or(Frame::UNKNOWN);
         let frame = frame.with(Frame::ACTIVE, req.class.is_anon() && !self.cfg.vm.anon_workingset);
         self.accounts[node].add(req.class, req.pages(), frame.has(Frame::ACTIVE));
-        Got { node, frame }
+        AllocatedPage { node, frame }
     }
     /// A page of unmovable data; spoiling a pageblock boosts the zone, if that is on.
     fn take_unmovable(&mut self, zone: usize) -> Option<Frame> {
-        let (frame, stolen) = self.zones[zone].supply.take_unmovable()?;
+        let (frame, stolen) = self.zones[zone].pageblocks.take_unmovable()?;
         if stolen && self.cfg.vm.boost {
             let z = &mut self.zones[zone];
             let most = z.marks.high * u64::from(self.cfg.vm.watermark_boost_factor) / 10_000;
@@ -199,7 +207,7 @@ impl NodeMemory {
         if node == first {
             total.numa_hit += 1;
             self.node_counters[node].numa_hit += 1;
-            if req.spread && node == req.preferred {
+            if req.interleaved && node == req.preferred {
                 total.numa_interleave += 1;
                 self.node_counters[node].numa_interleave += 1;
             }
@@ -229,7 +237,7 @@ impl NodeMemory {
             allowed: NodeMask::of([node]),
             class,
             constraint: Constraint::None,
-            spread: false,
+            interleaved: false,
         }
     }
 }
@@ -240,7 +248,7 @@ pub struct AllocSite {
     /// Node of the CPU that asks.
     pub here: usize,
     /// What the policy says.
-    pub place: Placement,
+    pub policy_nodes: PolicyNodes,
     /// Memory nodes of the task's cpuset.
     pub mems: NodeMask,
 }

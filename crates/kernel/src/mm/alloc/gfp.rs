@@ -1,6 +1,8 @@
 //! Request flags (thp-and-allocation.md section 5).
 
-use std::ops::{BitAnd, BitOr, Not};
+use std::ops::BitAnd;
+use std::ops::BitOr;
+use std::ops::Not;
 
 /// What an allocation may do and where, as far as it matters to placement and effort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,103 +3,18 @@
 //! * [`gfp`](Gfp) what a request may do;
 //! * `fast` one walk above the low marks, with node reclaim where it is enabled;
 //! * `slow` the low road: kswapd, the min marks, compaction, reclaim, the OOM killer.
+//! * `request` what is asked for, and the result;
+//! * `slow_rules` what changed in the slow path between kernels;
+//! * `by_node` pages of one node, without reclaim.
 
-mod fast;
-mod gfp;
+mod by_node;
+pub(in crate::mm) mod fast;
+pub(in crate::mm) mod gfp;
+pub(in crate::mm) mod request;
 mod slow;
+pub(in crate::mm) mod slow_rules;
 
 pub use fast::AllocSite;
-pub(in crate::mm) use fast::Mark;
 pub use gfp::Gfp;
-
-use super::account::PageClass;
-use super::pageblock::Frame;
-use super::policy::Placement;
-use numalab_base::node_mask::NodeMask;
-
-/// A request for one page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// What it may do.
-    pub gfp: Gfp,
-    /// A huge page (order 9) instead of a base page.
-    pub huge: bool,
-    /// Node of the CPU that asks.
-    pub here: usize,
-    /// Whose fallback order is walked.
-    pub preferred: usize,
-    /// Nodes that policy and cpuset allow.
-    pub allowed: NodeMask,
-    /// What the page will be used for.
-    pub class: PageClass,
-    /// Who limits `allowed`, for the OOM killer.
-    pub constraint: Constraint,
-    /// An interleave policy chose `preferred`.
-    pub spread: bool,
-}
-
-/// What limits the nodes of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Constraint {
-    /// Nothing.
-    None,
-    /// The cpuset.
-    Cpuset,
-    /// A memory policy.
-    Mempolicy,
-}
-
-/// A page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Got {
-    /// Its node.
-    pub node: usize,
-    /// Its pageblock.
-    pub frame: Frame,
-}
-
-/// Why there is no page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocError {
-    /// The request may fail, and did.
-    NoPage,
-    /// Memory is exhausted: a task under this constraint has to be killed, then the request is to be repeated.
-    Oom(Constraint),
-}
-
-impl Request {
-    /// An anonymous page under a placement, for a task whose cpuset allows the memory nodes `mems` out of `all`.
-    #[inline]
-    pub fn anon(gfp: Gfp, huge: bool, here: usize, place: &Placement, mems: NodeMask, all: NodeMask) -> Self {
-        let masked = place.mask.filter(|_| !place.soft);
-        let constraint = match masked {
-            Some(_) => Constraint::Mempolicy,
-            None if mems != all => Constraint::Cpuset,
-            None => Constraint::None,
-        };
-        Self {
-            gfp,
-            huge,
-            here,
-            preferred: place.preferred,
-            allowed: place.mask.map_or(mems, |m| m.and(mems)),
-            class: if huge { PageClass::AnonHuge } else { PageClass::Anon },
-            constraint,
-            spread: place.spread,
-        }
-    }
-    /// Pages asked for.
-    #[inline]
-    pub fn pages(&self) -> u64 {
-        if self.huge {
-            super::CHUNK_PAGES
-        } else {
-            1
-        }
-    }
-    /// Whether the request may use this node.
-    #[inline]
-    pub fn allows(&self, node: usize) -> bool {
-        self.allowed.contains(node) && (node == self.preferred || !self.gfp.has(Gfp::THISNODE))
-    }
-}
+pub use request::{AllocError, AllocatedPage, Constraint, Request};
+pub use slow_rules::{BailRule, SlowRules};

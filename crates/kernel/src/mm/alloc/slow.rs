@@ -1,42 +1,48 @@
 //! The slow path: nothing in the walk is above its low mark (thp-and-allocation.md section 3.2).
 
 use super::fast::Mark;
-use super::{AllocError, Gfp, Got, Request};
-use crate::mm::compact::{Mode, Status};
-use crate::mm::config::BailRule;
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::reclaim::Owners;
+use super::gfp::Gfp;
+use super::request::{AllocError, AllocatedPage, Request};
+use super::slow_rules::BailRule;
+use crate::mm::compact::attempt::{Mode, Status};
+use crate::mm::physical_memory::PhysicalMemory;
+use crate::mm::reclaim::anon_reclaim::AnonReclaim;
 use crate::mm::work::Work;
 
 /// Rounds of direct reclaim that free nothing before the OOM killer is called.
 const FRUITLESS_ROUNDS: u32 = 16;
 
-impl NodeMemory {
+impl PhysicalMemory {
     #[cold]
-    pub(super) fn alloc_slow<O: Owners>(
+    pub(super) fn alloc_slow<A: AnonReclaim>(
         &mut self,
         req: &Request,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
-    ) -> Result<Got, AllocError> {
+    ) -> Result<AllocatedPage, AllocError> {
         if req.gfp.has(Gfp::KSWAPD_RECLAIM) {
             self.wake_kswapds(req);
         }
-        if let Some(zone) = self.walk(req, Mark::Min) {
-            return Ok(self.commit(req, zone));
+        if let Some(zone) = self.first_zone_above(req, Mark::Min) {
+            return Ok(self.take_page(req, zone));
         }
         if !req.gfp.has(Gfp::DIRECT_RECLAIM) {
             return Err(AllocError::NoPage);
         }
         if req.huge {
-            self.alloc_slow_huge(req, env, work)
+            self.alloc_slow_huge(req, anon, work)
         } else {
-            self.alloc_slow_base(req, env, work)
+            self.alloc_slow_base(req, anon, work)
         }
     }
 
     /// Compaction, at most one round of reclaim, compaction.
-    fn alloc_slow_huge<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Result<Got, AllocError> {
+    fn alloc_slow_huge<A: AnonReclaim>(
+        &mut self,
+        req: &Request,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> Result<AllocatedPage, AllocError> {
         let first = if self.cfg.compact.era == "naive" { Mode::SyncLight } else { Mode::Async };
         let status = match self.direct_compact(req, first, work) {
             Ok(got) => return Ok(got),
@@ -45,9 +51,9 @@ impl NodeMemory {
         if self.gives_up(req, status) || req.gfp.has(Gfp::COMPACT_ONLY) {
             return Err(AllocError::NoPage);
         }
-        self.direct_reclaim(req, env, work);
-        if let Some(zone) = self.walk(req, Mark::Min) {
-            return Ok(self.commit(req, zone));
+        self.direct_reclaim(req, anon, work);
+        if let Some(zone) = self.first_zone_above(req, Mark::Min) {
+            return Ok(self.take_page(req, zone));
         }
         let second = if req.gfp.has(Gfp::NORETRY) { Mode::Async } else { Mode::SyncLight };
         self.direct_compact(req, second, work).map_err(|_| AllocError::NoPage)
@@ -67,12 +73,17 @@ impl NodeMemory {
     }
 
     /// Reclaim until there is a page, or nothing can be hoped for any more.
-    fn alloc_slow_base<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> Result<Got, AllocError> {
+    fn alloc_slow_base<A: AnonReclaim>(
+        &mut self,
+        req: &Request,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> Result<AllocatedPage, AllocError> {
         let mut fruitless = 0;
-        while fruitless < FRUITLESS_ROUNDS && self.may_ever_pass(req) {
-            let freed = self.direct_reclaim(req, env, work);
-            if let Some(zone) = self.walk(req, Mark::Min) {
-                return Ok(self.commit(req, zone));
+        while fruitless < FRUITLESS_ROUNDS && self.should_reclaim_retry(req) {
+            let freed = self.direct_reclaim(req, anon, work);
+            if let Some(zone) = self.first_zone_above(req, Mark::Min) {
+                return Ok(self.take_page(req, zone));
             }
             if req.gfp.has(Gfp::NORETRY) {
                 return Err(AllocError::NoPage);
@@ -87,8 +98,8 @@ impl NodeMemory {
     }
     /// Whether some allowed zone would pass the min mark if everything reclaimable of its node were free
     /// (`should_reclaim_retry`).
-    fn may_ever_pass(&self, req: &Request) -> bool {
-        self.walks[req.preferred].iter().any(|z| {
+    fn should_reclaim_retry(&self, req: &Request) -> bool {
+        self.zonelists[req.preferred].iter().any(|z| {
             let zone = usize::from(*z);
             let node = self.zones[zone].node;
             let needed = self.mark_of(zone, Mark::Min) + self.facts[zone].lowmem_reserve;

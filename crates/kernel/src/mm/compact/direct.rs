@@ -1,24 +1,31 @@
 //! Running compaction: in the allocating task, and one zone at a time for the daemons.
 
+use super::attempt::{Mode, Status};
 use super::scan::{CompactWork, Outcome};
-use super::{suitable, Mode, Status};
-use crate::mm::alloc::{Got, Mark, Request};
-use crate::mm::node_memory::NodeMemory;
+use super::suitable;
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::request::{AllocatedPage, Request};
 use crate::mm::pageblock::fragmentation::fragmentation_index;
+use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
 /// The only order that is compacted for.
 const HUGE_ORDER: u8 = 9;
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// Compacts zone after zone of the walk for a huge page, nearest first (`try_to_compact_pages`).
     ///
     /// # Errors
     /// The furthest that any zone got.
-    pub(in crate::mm) fn direct_compact(&mut self, req: &Request, mode: Mode, work: &mut Work) -> Result<Got, Status> {
+    pub(in crate::mm) fn direct_compact(
+        &mut self,
+        req: &Request,
+        mode: Mode,
+        work: &mut Work,
+    ) -> Result<AllocatedPage, Status> {
         let mut reached = Status::Skipped;
-        for i in 0..self.walks[req.preferred].len() {
-            let zone = usize::from(self.walks[req.preferred][i]);
+        for i in 0..self.zonelists[req.preferred].len() {
+            let zone = usize::from(self.zonelists[req.preferred][i]);
             if !req.allows(self.zones[zone].node) {
                 continue;
             }
@@ -27,11 +34,11 @@ impl NodeMemory {
             } else {
                 self.compact_zone(zone, mode, work)
             };
-            if status == Status::Success && self.zones[zone].supply.empty_blocks() > 0 {
+            if status == Status::Success && self.zones[zone].pageblocks.empty_blocks() > 0 {
                 self.events.compact_stall += 1;
                 self.events.compact_success += 1;
                 // What compaction frees is its caller's, whatever the watermark says meanwhile.
-                return Ok(self.commit(req, zone));
+                return Ok(self.take_page(req, zone));
             }
             reached = reached.max(status);
         }
@@ -45,7 +52,7 @@ impl NodeMemory {
     /// Whether compaction may run in a zone.
     pub(in crate::mm) fn compaction_suitable(&self, zone: usize) -> bool {
         let (z, facts) = (&self.zones[zone], &self.facts[zone]);
-        let index = fragmentation_index(facts.free_pages, z.supply.buddies(), z.supply.empty_blocks());
+        let index = fragmentation_index(facts.free_pages, z.pageblocks.buddies(), z.pageblocks.empty_blocks());
         let mark = self.mark_of(zone, Mark::Low);
         suitable(facts.free_pages, mark, facts.lowmem_reserve, index, self.cfg.compact.extfrag_threshold)
     }
@@ -68,7 +75,7 @@ impl NodeMemory {
         };
         let mut done = CompactWork::default();
         let scanners = &mut z.compaction.scanners;
-        let outcome = scanners.run(&mut z.supply, odds, blocks, &mut self.rng[z.node], &mut done);
+        let outcome = scanners.run(&mut z.pageblocks, odds, blocks, &mut self.rng[z.node], &mut done);
         work.compact_scanned += done.migrate_scanned + done.free_scanned;
         work.compact_moved += done.moved;
         let e = &mut self.events;

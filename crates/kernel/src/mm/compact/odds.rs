@@ -3,7 +3,7 @@
 //! Any page is locked or under writeback with a fixed small probability `q`, so a block of `m` pages can be emptied
 //! with `(1 - q)^m`. Kept in fixed point, so that every platform draws the same.
 
-use crate::mm::CHUNK_PAGES;
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
 /// 1.0.
@@ -36,10 +36,11 @@ impl Odds {
     }
 }
 
-/// Expected success of compaction that may look at `candidates` blocks, where `polluted` of the blocks hold
-/// unmovable pages and the others are `occupancy` full (shares, 0..=1), and a page cannot be moved with probability
-/// `q`. Vector 28 of thp-and-allocation.md section 16 and nothing else: decisions draw from [`Odds`].
-pub fn expected_success(polluted: f64, occupancy: f64, q: f64, candidates: u32) -> f64 {
+/// Expected success of compaction that may look at `candidates` blocks (vector 28 of thp-and-allocation.md section 16).
+/// A share `polluted` of the blocks holds unmovable pages; the others are filled to `occupancy` (0..=1). A page cannot be
+/// moved with probability `q`.
+#[cfg(test)]
+pub(super) fn expected_success(polluted: f64, occupancy: f64, q: f64, candidates: u32) -> f64 {
     use numalab_base::math::powf;
     let one = (1.0 - polluted) * powf(1.0 - q, CHUNK_PAGES as f64 * occupancy);
     1.0 - powf(1.0 - one, f64::from(candidates))

@@ -5,8 +5,8 @@
 //! scanners meet, or the budget of asynchronous compaction is spent. Both remember where they stopped.
 
 use super::odds::Odds;
-use crate::mm::pageblock::Supply;
-use crate::mm::CHUNK_PAGES;
+use crate::mm::pageblock::pageblocks::Pageblocks;
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
 /// Where the scanners of a zone stand, block indices.
@@ -45,28 +45,28 @@ impl Scanners {
     /// Runs until a block is empty, the scanners meet, or `blocks` source blocks were tried.
     pub fn run(
         &mut self,
-        supply: &mut Supply,
+        pageblocks: &mut Pageblocks,
         odds: &Odds,
         blocks: u32,
         rng: &mut Rng,
         work: &mut CompactWork,
     ) -> Outcome {
-        let mut free = self.free.unwrap_or(supply.blocks().saturating_sub(1));
+        let mut free = self.free.unwrap_or(pageblocks.blocks().saturating_sub(1));
         for _ in 0..blocks {
-            let Some(source) = supply.source_from(self.migrate).filter(|s| *s < free) else {
+            let Some(source) = pageblocks.source_from(self.migrate).filter(|s| *s < free) else {
                 return self.met();
             };
             work.migrate_scanned += CHUNK_PAGES;
-            let pages = supply.movable(source);
+            let pages = pageblocks.movable(source);
             let run = odds.movable_run(pages, rng);
             let mut left = run;
             while left > 0 {
-                let Some(target) = supply.target_to(free).filter(|t| *t > source) else {
+                let Some(target) = pageblocks.target_to(free).filter(|t| *t > source) else {
                     return self.met();
                 };
                 work.free_scanned += CHUNK_PAGES;
-                let moved = left.min(supply.free_in(target));
-                supply.move_pages(source, target, moved);
+                let moved = left.min(pageblocks.free_in(target));
+                pageblocks.move_pages(source, target, moved);
                 work.moved += u64::from(moved);
                 left -= moved;
                 free = target;
@@ -88,45 +88,45 @@ impl Scanners {
 
 #[cfg(test)]
 mod tests {
-    use super::super::odds::expected_success;
     use super::*;
+    use crate::mm::compact::odds::expected_success;
 
-    fn run(s: &mut Scanners, supply: &mut Supply, ppm: u32, blocks: u32, seed: u64) -> (Outcome, CompactWork) {
+    fn run(s: &mut Scanners, pageblocks: &mut Pageblocks, ppm: u32, blocks: u32, seed: u64) -> (Outcome, CompactWork) {
         let mut work = CompactWork::default();
-        let out = s.run(supply, &Odds::new(ppm), blocks, &mut Rng::new(seed), &mut work);
+        let out = s.run(pageblocks, &Odds::new(ppm), blocks, &mut Rng::new(seed), &mut work);
         (out, work)
     }
 
     #[test]
     fn empties_the_lowest_block_into_the_highest() {
-        let mut supply = Supply::new(0, 8 * CHUNK_PAGES);
-        supply.fragment(500, 0, &mut Rng::new(1));
+        let mut pageblocks = Pageblocks::new(0, 8 * CHUNK_PAGES);
+        pageblocks.fragment(500, 0, &mut Rng::new(1));
         let mut s = Scanners::default();
-        let pages = u64::from(supply.movable(0));
-        let (out, work) = run(&mut s, &mut supply, 0, 32, 1);
+        let pages = u64::from(pageblocks.movable(0));
+        let (out, work) = run(&mut s, &mut pageblocks, 0, 32, 1);
         assert_eq!((out, work.moved, work.migrate_scanned), (Outcome::Emptied(0), pages, 512));
-        assert_eq!(supply.empty_blocks(), 1);
-        assert!(supply.movable(7) == 512 || supply.movable(7) > pages as u16);
-        supply.check().unwrap();
-        assert_eq!(run(&mut s, &mut supply, 0, 32, 1).0, Outcome::Emptied(1), "goes on where it stopped");
+        assert_eq!(pageblocks.empty_blocks(), 1);
+        assert!(pageblocks.movable(7) == 512 || pageblocks.movable(7) > pages as u16);
+        pageblocks.check().unwrap();
+        assert_eq!(run(&mut s, &mut pageblocks, 0, 32, 1).0, Outcome::Emptied(1), "goes on where it stopped");
     }
 
     #[test]
     fn polluted_blocks_are_neither_source_nor_target() {
-        let mut supply = Supply::new(0, 8 * CHUNK_PAGES);
-        supply.fragment(500, 1000, &mut Rng::new(1));
-        let (out, work) = run(&mut Scanners::default(), &mut supply, 0, 32, 1);
+        let mut pageblocks = Pageblocks::new(0, 8 * CHUNK_PAGES);
+        pageblocks.fragment(500, 1000, &mut Rng::new(1));
+        let (out, work) = run(&mut Scanners::default(), &mut pageblocks, 0, 32, 1);
         assert_eq!((out, work), (Outcome::Met, CompactWork::default()));
     }
 
     #[test]
     fn gives_up_when_the_scanners_meet_or_the_budget_is_spent() {
-        let mut supply = Supply::new(0, 100 * CHUNK_PAGES);
-        supply.fragment(500, 0, &mut Rng::new(1));
-        let (out, work) = run(&mut Scanners::default(), &mut supply, 1_000_000, 32, 1);
+        let mut pageblocks = Pageblocks::new(0, 100 * CHUNK_PAGES);
+        pageblocks.fragment(500, 0, &mut Rng::new(1));
+        let (out, work) = run(&mut Scanners::default(), &mut pageblocks, 1_000_000, 32, 1);
         assert_eq!((out, work.migrate_scanned, work.moved), (Outcome::Budget, 32 * 512, 0));
         let mut s = Scanners::default();
-        assert_eq!(run(&mut s, &mut supply, 1_000_000, u32::MAX, 1).0, Outcome::Met);
+        assert_eq!(run(&mut s, &mut pageblocks, 1_000_000, u32::MAX, 1).0, Outcome::Met);
         assert_eq!(s, Scanners::default(), "the next run starts over");
     }
 
@@ -135,10 +135,12 @@ mod tests {
         // One clean candidate at 60 % occupancy: (1 - q)^307; pollution is the share of blocks passed over.
         let (mut done, tries) = (0, 400);
         for seed in 0..tries {
-            let mut supply = Supply::new(0, 6 * CHUNK_PAGES);
-            supply.fragment(400, 0, &mut Rng::new(7));
-            done +=
-                u32::from(matches!(run(&mut Scanners::default(), &mut supply, 1000, 1, seed).0, Outcome::Emptied(_)));
+            let mut pageblocks = Pageblocks::new(0, 6 * CHUNK_PAGES);
+            pageblocks.fragment(400, 0, &mut Rng::new(7));
+            done += u32::from(matches!(
+                run(&mut Scanners::default(), &mut pageblocks, 1000, 1, seed).0,
+                Outcome::Emptied(_)
+            ));
         }
         let expected = expected_success(0.0, 0.6, 0.001, 1);
         let share = f64::from(done) / tries as f64;

@@ -1,6 +1,6 @@
 //! When compaction for order 9 may run (`compaction_suitable`; thp-and-allocation.md section 10.1).
 
-use crate::mm::CHUNK_PAGES;
+use crate::mm::units::CHUNK_PAGES;
 
 /// Free pages that compaction needs above the mark, to move pages to: twice the request.
 pub const COMPACT_GAP: u64 = 2 * CHUNK_PAGES;

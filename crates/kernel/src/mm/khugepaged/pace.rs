@@ -2,8 +2,8 @@
 //!
 //! The driver walks slots in order and asks [`Pace`] before each step; when the budget is spent it sleeps as told.
 
-use super::KhugepagedTunables;
-use crate::mm::CHUNK_PAGES;
+use super::tunables::KhugepagedTunables;
+use crate::mm::units::CHUNK_PAGES;
 
 /// What the daemon does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What a long-running system leaves behind, for scenarios (model; thp-and-allocation.md section 3.3).
 
-use super::{Supply, BLOCK};
-use crate::mm::CHUNK_PAGES;
+use super::pageblocks::{Pageblocks, BLOCK};
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
 /// Pages that ageing has put into use.
@@ -13,7 +13,7 @@ pub struct Aged {
     pub unmovable: u64,
 }
 
-impl Supply {
+impl Pageblocks {
     /// Leaves about `free_permille` of the empty blocks' pages free, scattered at random over all of them, and puts
     /// one unmovable page into about `unmovable_permille` of them. No block stays empty unless nothing is asked for.
     pub fn fragment(&mut self, free_permille: u64, unmovable_permille: u64, rng: &mut Rng) -> Aged {
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn fragmenting_leaves_the_asked_share_free_and_no_block_empty() {
         let pages = 2000 * CHUNK_PAGES;
-        let mut s = Supply::new(0, pages);
+        let mut s = Pageblocks::new(0, pages);
         let aged = s.fragment(400, 100, &mut Rng::new(1));
         let free = s.check().unwrap();
         assert_eq!(free + aged.movable + aged.unmovable, pages);

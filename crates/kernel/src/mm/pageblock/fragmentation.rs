@@ -1,7 +1,7 @@
 //! Fragmentation for order 9: the kernel's index, the number of free buddy blocks it needs, and the score of
 //! proactive compaction (thp-and-allocation.md sections 3.3 and 10.3).
 
-use crate::mm::CHUNK_PAGES;
+use crate::mm::units::CHUNK_PAGES;
 
 /// Index of a zone that has a free order-9 block ("not applicable").
 pub const NOT_APPLICABLE: i64 = -1000;

@@ -1,6 +1,6 @@
 //! Interleaving by address (`interleave_nid`, `weighted_interleave_nid`).
 
-use crate::mm::PAGE_BYTES;
+use crate::mm::units::PAGE_BYTES;
 
 /// Interleave index of an address in a VMA that starts at `vm_start` with page offset `vm_pgoff` (for private
 /// anonymous memory its start divided by 4096): the pattern belongs to the address, in steps of the page size.

@@ -1,50 +1,52 @@
 //! How page cache comes into a node and goes: reads, writes, mappings, truncation.
 
-use super::Owners;
+use super::anon_reclaim::AnonReclaim;
 use crate::mm::account::PageClass;
-use crate::mm::alloc::{AllocError, Gfp, Mark, Request};
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::pageblock::Frame;
-use crate::mm::places::Gone;
-use crate::mm::policy::Placement;
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::request::{AllocError, Request};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::PhysicalMemory;
+use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::units::CHUNK_PAGES;
+use crate::mm::unmapped::Unmapped;
 use crate::mm::work::Work;
-use crate::mm::CHUNK_PAGES;
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// Reads `pages` pages of a file from a CPU of node `here` under the default policy: each comes from the first
     /// node above its low mark, and joins that node's page cache in class `class` (one of the file classes). For cases of
     /// reclaim; what processes read of files is mapped and comes with faults.
     ///
     /// # Errors
     /// [`AllocError`] of the first page that cannot be had; those before it stay.
-    pub fn cache_read<O: Owners>(
+    pub fn cache_read<A: AnonReclaim>(
         &mut self,
         here: usize,
         pages: u64,
         class: PageClass,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
     ) -> Result<(), AllocError> {
         debug_assert!(class.is_file());
         let all = self.memory_nodes();
-        let place = Placement::local(here);
-        let req = Request { class, ..Request::anon(Gfp::HIGHUSER_MOVABLE, false, here, &place, all, all) };
+        let policy_nodes = PolicyNodes::local(here);
+        let req = Request { class, ..Request::anon(Gfp::HIGHUSER_MOVABLE, false, here, &policy_nodes, all, all) };
         for _ in 0..pages {
-            let got = self.alloc_page(&req, env, work)?;
+            let got = self.alloc_page(&req, anon, work)?;
             self.files[got.node].add(got.frame, class);
             self.note_files(got.node);
         }
         Ok(())
     }
     /// A page that no process maps any more joins the page cache of its node.
-    pub fn cache_adopt(&mut self, node: usize, frame: Frame) {
+    pub fn add_to_page_cache(&mut self, node: usize, frame: Frame) {
         self.accounts[node].change(PageClass::Shmem, PageClass::FileClean, 1);
         self.files[node].add(frame, PageClass::FileClean);
         self.note_files(node);
     }
     /// A process maps a page of the node's clean cache again, if there is any left; returns its pageblock. Which pages
     /// of a file reclaim has taken is not known, only how many are left (model).
-    pub fn cache_claim(&mut self, node: usize) -> Option<Frame> {
+    pub fn take_from_page_cache(&mut self, node: usize) -> Option<Frame> {
         let mut found = None;
         self.files[node].drop_newest(PageClass::FileClean, |frame| found = Some(frame));
         if found.is_some() {
@@ -55,16 +57,16 @@ impl NodeMemory {
     }
     /// Takes back what a mapping gave up.
     #[inline]
-    pub fn take_back(&mut self, gone: Gone) {
+    pub fn free_unmapped(&mut self, gone: Unmapped) {
         match gone {
-            Gone::Page { node, frame, class } => self.free_page(node, frame, class),
-            Gone::Cached { node, frame } => self.cache_adopt(node, frame),
-            Gone::Part { node } => self.kept[node] += 1,
-            Gone::LastPart { node, frame } => {
-                self.kept[node] -= CHUNK_PAGES - 1;
+            Unmapped::Page { node, frame, class } => self.free_page(node, frame, class),
+            Unmapped::Cached { node, frame } => self.add_to_page_cache(node, frame),
+            Unmapped::ThpPart { node } => self.deferred_split_pages[node] += 1,
+            Unmapped::LastThpPart { node, frame } => {
+                self.deferred_split_pages[node] -= CHUNK_PAGES - 1;
                 self.free_page(node, frame, PageClass::AnonHuge);
             }
-            Gone::Slot(slot) => {
+            Unmapped::Slot(slot) => {
                 let freed = self.swap.put(slot);
                 debug_assert!(freed, "slot {slot} was free");
             }
@@ -78,8 +80,8 @@ impl NodeMemory {
         let req = self.request_on(node, node, class);
         let mut filled = 0;
         while filled < pages {
-            let Some(zone) = self.walk(&req, Mark::Low) else { break };
-            let got = self.take(&req, zone);
+            let Some(zone) = self.first_zone_above(&req, Mark::Low) else { break };
+            let got = self.take_page_uncounted(&req, zone);
             self.files[node].add(got.frame, class);
             filled += 1;
         }

@@ -4,26 +4,32 @@
 //! reclaims what is missing to `low + 1024`, and since every success takes 512 pages, each following one reclaims 512
 //! or more again. That is the engine of the swap storm under `__GFP_THISNODE`.
 
+use super::anon_reclaim::AnonReclaim;
 use super::files::FileRules;
-use super::shrink::ScanControl;
-use super::{Owners, GENTLEST, RECLAIM_BATCH};
-use crate::mm::alloc::{Mark, Request};
-use crate::mm::compact::COMPACT_GAP;
-use crate::mm::node_memory::NodeMemory;
+use super::scan_control::{ScanControl, DEF_PRIORITY, SWAP_CLUSTER_MAX};
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::request::Request;
+use crate::mm::compact::suitable::COMPACT_GAP;
+use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// One round over the nodes of the walk; returns the pages freed.
-    pub(in crate::mm) fn direct_reclaim<O: Owners>(&mut self, req: &Request, env: &mut O, work: &mut Work) -> u64 {
+    pub(in crate::mm) fn direct_reclaim<A: AnonReclaim>(
+        &mut self,
+        req: &Request,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> u64 {
         self.events.allocstall += 1;
         if self.reserves_exhausted(req) {
             work.throttled += 1;
         }
         let mut freed = 0;
-        for priority in (0..=GENTLEST).rev() {
-            let (got, ready) = self.shrink_walk(req, priority, env, work);
+        for priority in (0..=DEF_PRIORITY).rev() {
+            let (got, ready) = self.shrink_walk(req, priority, anon, work);
             freed += got;
-            if freed >= RECLAIM_BATCH || ready {
+            if freed >= SWAP_CLUSTER_MAX || ready {
                 break;
             }
         }
@@ -31,24 +37,37 @@ impl NodeMemory {
     }
 
     /// Shrinks every node of the walk once; says whether some zone is ready for compaction already.
-    fn shrink_walk<O: Owners>(&mut self, req: &Request, priority: u32, env: &mut O, work: &mut Work) -> (u64, bool) {
+    fn shrink_walk<A: AnonReclaim>(
+        &mut self,
+        req: &Request,
+        priority: u32,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> (u64, bool) {
         let (mut freed, mut ready) = (0, false);
         for i in 0..self.fallback[req.preferred].len() {
             let node = usize::from(self.fallback[req.preferred][i]);
             if !req.allows(node) {
                 continue;
             }
-            if req.huge && self.zones_of(node).any(|z| self.ready_for_compaction(z)) {
+            if req.huge && self.zones_of(node).any(|z| self.compaction_ready(z)) {
                 ready = true;
                 continue;
             }
-            freed += self.shrink_for(node, req.huge, priority, env, work);
+            freed += self.shrink_for(node, req.huge, priority, anon, work);
         }
         (freed, ready)
     }
-    fn shrink_for<O: Owners>(&mut self, node: usize, huge: bool, priority: u32, env: &mut O, work: &mut Work) -> u64 {
+    fn shrink_for<A: AnonReclaim>(
+        &mut self,
+        node: usize,
+        huge: bool,
+        priority: u32,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> u64 {
         let sc = ScanControl {
-            target: RECLAIM_BATCH,
+            target: SWAP_CLUSTER_MAX,
             priority,
             files: FileRules { may_write: false, may_unmap: true },
             may_swap: true,
@@ -56,22 +75,22 @@ impl NodeMemory {
         };
         let mut freed = 0;
         loop {
-            let batch = self.shrink_node(node, &sc, env, work);
+            let batch = self.shrink_node(node, &sc, anon, work);
             freed += batch;
-            if !huge || batch == 0 || !self.goes_on(node) {
+            if !huge || batch == 0 || !self.should_continue_reclaim(node) {
                 return freed;
             }
         }
     }
     /// `should_continue_reclaim` for order 9.
-    fn goes_on(&self, node: usize) -> bool {
+    fn should_continue_reclaim(&self, node: usize) -> bool {
         let lru = &self.accounts[node].lru;
         let inactive = lru.inactive_file + if self.can_reclaim_anon(node) { lru.inactive_anon } else { 0 };
         let enough = self.zones_of(node).any(|z| self.zone_ok(z, true, Mark::Min) || self.compaction_suitable(z));
         !enough && inactive > COMPACT_GAP
     }
     /// `compaction_ready`: a huge page is there already, or compaction can run with room to spare.
-    fn ready_for_compaction(&self, zone: usize) -> bool {
+    fn compaction_ready(&self, zone: usize) -> bool {
         let spare = self.mark_of(zone, Mark::High) + COMPACT_GAP + self.facts[zone].lowmem_reserve;
         self.zone_ok(zone, true, Mark::Min) || self.compaction_suitable(zone) && self.facts[zone].free_pages > spare
     }

@@ -5,7 +5,7 @@
 //! list at once (`mark_page_accessed`). Reclaim takes clean inactive pages, used once or not (`PAGEREF_RECLAIM_CLEAN`).
 
 use crate::mm::account::{inactive_ratio, PageClass};
-use crate::mm::pageblock::Frame;
+use crate::mm::pageblock::frame::Frame;
 use std::collections::VecDeque;
 
 /// Pages of the page cache of one pageblock.

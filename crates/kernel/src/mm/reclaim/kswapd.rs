@@ -1,70 +1,28 @@
 //! kswapd and kcompactd, one of each per node (thp-and-allocation.md sections 4.1 and 10.3).
 //!
-//! Both run in steps, so that the caller decides when and on which CPU: [`NodeMemory::kswapd_step`] is one pass at one
+//! Both run in steps, so that the caller decides when and on which CPU: [`PhysicalMemory::kswapd_step`] is one pass at one
 //! priority.
 
+use super::anon_reclaim::AnonReclaim;
+use super::daemons::{Kcompactd, Kswapd, KswapdStep};
 use super::files::FileRules;
-use super::shrink::ScanControl;
-use super::{Owners, GENTLEST, RECLAIM_BATCH};
-use crate::mm::alloc::{Gfp, Mark, Request};
-use crate::mm::compact::{proactive_wants, Mode, Status, COMPACT_GAP};
-use crate::mm::node_memory::NodeMemory;
+use super::scan_control::{ScanControl, DEF_PRIORITY, SWAP_CLUSTER_MAX};
+use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::request::Request;
+use crate::mm::compact::attempt::{Mode, Status};
+use crate::mm::compact::daemon::proactive_wants;
+use crate::mm::compact::suitable::COMPACT_GAP;
 use crate::mm::pageblock::fragmentation;
+use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
 /// Fruitless runs after which a node counts as hopeless (`MAX_RECLAIM_RETRIES`).
-const HOPELESS: u32 = 16;
+const MAX_RECLAIM_RETRIES: u32 = 16;
 /// Priority from which dirty file pages are written.
 const WRITES_FROM: u32 = 10;
 
-/// State of a node's kswapd.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kswapd {
-    running: bool,
-    /// Woken for a huge page, and not yet content with base pages.
-    huge: bool,
-    /// Woken for a huge page at all.
-    asked_huge: bool,
-    priority: u32,
-    reclaimed: u64,
-    failures: u32,
-}
-
-impl Kswapd {
-    /// Whether it has work.
-    pub fn is_running(&self) -> bool {
-        self.running
-    }
-    /// Reclaim succeeded on the node: it is not hopeless.
-    pub(super) fn forgive(&mut self) {
-        self.failures = 0;
-    }
-}
-
-/// State of a node's kcompactd.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kcompactd {
-    woken: bool,
-    proactive: bool,
-}
-
-impl Kcompactd {
-    /// Whether it was woken.
-    pub fn is_woken(&self) -> bool {
-        self.woken
-    }
-}
-
-/// What a step of kswapd came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KswapdStep {
-    /// It goes on at the next step.
-    Running,
-    /// It sleeps.
-    Asleep,
-}
-
-impl NodeMemory {
+impl PhysicalMemory {
     /// State of a node's kswapd.
     pub fn kswapd(&self, node: usize) -> &Kswapd {
         &self.kswapd[node]
@@ -85,7 +43,7 @@ impl NodeMemory {
     /// Wakes a node's kswapd for a base or huge page (`wakeup_kswapd`). A node that is balanced or hopeless is left
     /// alone; for a request that cannot compact itself, kcompactd is woken instead.
     pub fn wake_kswapd(&mut self, node: usize, huge: bool, can_block: bool) {
-        if self.kswapd[node].failures >= HOPELESS || self.balanced(node, huge) {
+        if self.kswapd[node].failures >= MAX_RECLAIM_RETRIES || self.balanced(node, huge) {
             if huge && !can_block {
                 self.kcompactd[node].woken = true;
             }
@@ -93,7 +51,7 @@ impl NodeMemory {
         }
         let k = &mut self.kswapd[node];
         if !k.running {
-            *k = Kswapd { running: true, priority: GENTLEST, failures: k.failures, ..Kswapd::default() };
+            *k = Kswapd { running: true, priority: DEF_PRIORITY, failures: k.failures, ..Kswapd::default() };
             self.events.pageoutrun += 1;
         }
         k.huge |= huge;
@@ -106,14 +64,14 @@ impl NodeMemory {
     }
 
     /// One pass of a node's kswapd, if it is awake.
-    pub fn kswapd_step<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) -> KswapdStep {
+    pub fn kswapd_step<A: AnonReclaim>(&mut self, node: usize, anon: &mut A, work: &mut Work) -> KswapdStep {
         if !self.kswapd[node].running {
             return KswapdStep::Asleep;
         }
         if self.balanced(node, self.kswapd[node].huge) {
             return self.kswapd_sleeps(node);
         }
-        let goal = |z: usize| self.mark_of(z, Mark::High).max(RECLAIM_BATCH);
+        let goal = |z: usize| self.mark_of(z, Mark::High).max(SWAP_CLUSTER_MAX);
         let target = self.zones_of(node).map(goal).sum();
         let priority = self.kswapd[node].priority;
         let sc = ScanControl {
@@ -123,9 +81,9 @@ impl NodeMemory {
             may_swap: true,
             kswapd: true,
         };
-        self.age_anon_if_low(node, env, work);
+        self.age_anon_if_low(node, anon, work);
         let seen = work.scanned;
-        let freed = self.shrink_node(node, &sc, env, work);
+        let freed = self.shrink_node(node, &sc, anon, work);
         let seen = work.scanned - seen;
         let k = &mut self.kswapd[node];
         k.reclaimed += freed;
@@ -153,11 +111,6 @@ impl NodeMemory {
         self.kcompactd[node].woken |= k.asked_huge;
         *k = Kswapd { failures: k.failures, ..Kswapd::default() };
         KswapdStep::Asleep
-    }
-    /// Runs kswapd until it sleeps: what vectors of thp-and-allocation.md section 16 look at. A run takes one step per
-    /// epoch ([`Self::kswapd_step`]).
-    pub fn run_kswapd<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) {
-        while self.kswapd_step(node, env, work) == KswapdStep::Running {}
     }
 
     /// Runs a node's kcompactd if it was woken: light synchronous compaction until a huge block is free.
@@ -190,7 +143,7 @@ impl NodeMemory {
     pub fn fragmentation_score(&self, node: usize) -> u64 {
         let of = |z: usize| {
             let zone = &self.zones[z];
-            fragmentation::score(self.facts[z].free_pages, zone.supply.empty_blocks()) * zone.managed
+            fragmentation::score(self.facts[z].free_pages, zone.pageblocks.empty_blocks()) * zone.managed
         };
         self.zones_of(node).map(of).sum::<u64>() / self.present[node].max(1)
     }

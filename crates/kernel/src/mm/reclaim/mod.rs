@@ -2,91 +2,34 @@
 //!
 //! * [`balance`] how much of each LRU list is looked at;
 //! * [`files`] page cache; [`swap`] the swap device; `demotion` slower tiers;
-//! * [`references`] which pages are in use; [`workingset`] which came back too soon;
+//! * [`references`] which pages are in use; `workingset` which came back too soon;
 //! * `shrink` one pass over a node; `direct` in the allocating task; `kswapd` in the background; `node_reclaim` for
 //!   `zone_reclaim_mode`;
 //! * `cache` how page cache comes in and goes.
 //!
-//! Page cache belongs to the node. Anonymous pages belong to address spaces, which reclaim asks through [`Owners`].
+//! Page cache belongs to the node. Anonymous pages belong to address spaces, which reclaim asks through [`AnonReclaim`].
 
+pub(in crate::mm) mod anon_reclaim;
 pub mod balance;
 mod cache;
-mod demotion;
+pub(in crate::mm) mod daemons;
+pub(in crate::mm) mod demotion;
 mod direct;
 pub mod files;
 mod kswapd;
-mod node_reclaim;
+pub(in crate::mm) mod node_reclaim;
 pub mod references;
+mod scan_control;
+mod shadow;
 mod shrink;
 pub mod swap;
-pub mod workingset;
+mod workingset;
 
+pub use anon_reclaim::{AnonReclaim, AnonShrunk, NoAnonReclaim};
+pub use daemons::{Kcompactd, Kswapd, KswapdStep};
 pub use demotion::demotion_targets;
 pub use files::FileLists;
-pub use kswapd::{Kcompactd, Kswapd, KswapdStep};
 pub use node_reclaim::NodeReclaim;
 pub use references::{check_references, References};
+pub use shadow::Shadow;
 pub use swap::{SwapDevice, SwapTunables};
-
-use super::node_memory::NodeMemory;
-use super::work::Work;
-
-/// Pages that one round of direct reclaim wants (`SWAP_CLUSTER_MAX`).
-pub const RECLAIM_BATCH: u64 = 32;
-/// The gentlest pass looks at `1 / 2^12` of each list.
-pub const GENTLEST: u32 = 12;
-
-/// Owners of anonymous pages.
-pub trait Owners {
-    /// Looks at up to `scan` inactive anonymous pages of a node and frees those not used lately: to `demote_to` if given,
-    /// else to swap; the others stay or are activated ([`check_references`]). Frees through `memory`, adds to `work`.
-    fn shrink_anon(
-        &mut self,
-        memory: &mut NodeMemory,
-        node: usize,
-        scan: u64,
-        demote_to: Option<usize>,
-        work: &mut Work,
-    ) -> AnonShrunk;
-    /// Looks at up to `scan` active anonymous pages of a node and puts them on the inactive list, used or not
-    /// (`shrink_active_list`). Returns how many, adds to `work`. The default has none.
-    fn age_anon(&mut self, _memory: &mut NodeMemory, _node: usize, _scan: u64, _work: &mut Work) -> u64 {
-        0
-    }
-    /// Splits the huge pages of a node that are mapped in part, so that what was given back of them is free
-    /// (`deferred_split_scan`). The default has none.
-    fn settle_partials(&mut self, _memory: &mut NodeMemory, _node: usize, _work: &mut Work) {}
-    /// Takes up to `pages` file pages of a node away from the page tables that map them; returns how many. The
-    /// default maps none, so nothing can be taken away.
-    fn unmap_file(&mut self, _node: usize, _pages: u64) -> u64 {
-        0
-    }
-}
-
-/// What [`Owners::shrink_anon`] did, pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AnonShrunk {
-    /// Looked at.
-    pub scanned: u64,
-    /// Freed on the node.
-    pub freed: u64,
-    /// Found in use twice, and put on the active list.
-    pub activated: u64,
-}
-
-/// Nobody owns anonymous pages: reclaim has only page cache.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoOwners;
-
-impl Owners for NoOwners {
-    fn shrink_anon(
-        &mut self,
-        _memory: &mut NodeMemory,
-        _node: usize,
-        _scan: u64,
-        _demote_to: Option<usize>,
-        _work: &mut Work,
-    ) -> AnonShrunk {
-        AnonShrunk::default()
-    }
-}

@@ -3,12 +3,13 @@
 //! Modes 1 to 3 give base and huge pages alike the rule "clean local page cache before remote memory"; bit 4 also
 //! unmaps, hence may swap.
 
+use super::anon_reclaim::AnonReclaim;
 use super::files::FileRules;
-use super::shrink::ScanControl;
-use super::Owners;
+use super::scan_control::ScanControl;
 use crate::mm::account::PageClass;
-use crate::mm::alloc::{Gfp, Request};
-use crate::mm::node_memory::NodeMemory;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::request::Request;
+use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
 const WRITE: u8 = 2;
@@ -38,9 +39,15 @@ impl NodeReclaim {
     }
 }
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// Tries to make room for a request on a node that failed its low mark.
-    pub fn node_reclaim<O: Owners>(&mut self, node: usize, req: &Request, env: &mut O, work: &mut Work) -> NodeReclaim {
+    pub fn node_reclaim<A: AnonReclaim>(
+        &mut self,
+        node: usize,
+        req: &Request,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> NodeReclaim {
         if self.little_to_gain(node) {
             return NodeReclaim::Full;
         }
@@ -49,7 +56,7 @@ impl NodeMemory {
             return NodeReclaim::NoScan;
         }
         self.reclaiming[node] = true;
-        let freed = self.reclaim_cache(node, req.pages().max(LEAST), env, work);
+        let freed = self.reclaim_cache(node, req.pages().max(LEAST), anon, work);
         self.reclaiming[node] = false;
         if freed >= req.pages() {
             self.events.zone_reclaim_success += 1;
@@ -72,7 +79,7 @@ impl NodeMemory {
         self.node_reclaim_candidates(node) <= part(self.cfg.vm.min_unmapped_ratio)
             && self.accounts[node].pages(PageClass::SlabReclaimable) <= part(self.cfg.vm.min_slab_ratio)
     }
-    fn reclaim_cache<O: Owners>(&mut self, node: usize, target: u64, env: &mut O, work: &mut Work) -> u64 {
+    fn reclaim_cache<A: AnonReclaim>(&mut self, node: usize, target: u64, anon: &mut A, work: &mut Work) -> u64 {
         let mode = self.cfg.vm.zone_reclaim_mode;
         let least = self.present[node] * u64::from(self.cfg.vm.min_unmapped_ratio) / 100;
         let mut freed = 0;
@@ -87,7 +94,7 @@ impl NodeMemory {
                 may_swap: mode & UNMAP != 0,
                 kswapd: false,
             };
-            freed += self.shrink_node(node, &sc, env, work);
+            freed += self.shrink_node(node, &sc, anon, work);
         }
         freed
     }

@@ -3,8 +3,8 @@
 //! A page that is found used once stays on the inactive list and is looked at again; found used twice in a row it is
 //! activated. Every page starts with one use, that of the fault that mapped it, so one is no sign of a second.
 
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::pageblock::Frame;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::PhysicalMemory;
 
 /// What reclaim does with a page of the inactive list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn check_references(young: u32, page: Frame, workingset: bool) -> (Reference
     (verdict, page.with(Frame::REFERENCED, true))
 }
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// Whether anonymous pages are activated by the rules of 5.9 on.
     pub fn anon_workingset(&self) -> bool {
         self.cfg.vm.anon_workingset
@@ -58,8 +58,8 @@ impl NodeMemory {
 
 #[cfg(test)]
 mod tests {
-    use super::References::{Activate, Keep, Reclaim};
     use super::*;
+    use super::{References::Activate, References::Keep, References::Reclaim};
 
     const PAGE: Frame = Frame(7);
 

@@ -1,65 +1,51 @@
 //! One pass of reclaim over a node (`shrink_node`).
 
+use super::anon_reclaim::AnonReclaim;
 use super::balance::{scan_targets, ScanFacts};
-use super::files::{Extent, FileRules};
-use super::{Owners, RECLAIM_BATCH};
+use super::files::Extent;
+use super::scan_control::{ScanControl, SWAP_CLUSTER_MAX};
 use crate::mm::account::PageClass;
-use crate::mm::alloc::Mark;
-use crate::mm::node_memory::NodeMemory;
+use crate::mm::alloc::fast::Mark;
+use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
-/// What a pass may do and wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScanControl {
-    /// Pages after which it stops.
-    pub target: u64,
-    /// Part of the lists it looks at: `1 / 2^priority`.
-    pub priority: u32,
-    /// File pages.
-    pub files: FileRules,
-    /// Anonymous pages at all.
-    pub may_swap: bool,
-    /// In kswapd, for the counters.
-    pub kswapd: bool,
-}
-
-impl NodeMemory {
+impl PhysicalMemory {
     /// Looks at the lists of a node once; returns the pages freed.
-    pub(super) fn shrink_node<O: Owners>(
+    pub(super) fn shrink_node<A: AnonReclaim>(
         &mut self,
         node: usize,
         sc: &ScanControl,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
     ) -> u64 {
-        if self.kept[node] > 0 {
-            env.settle_partials(self, node, work);
+        if self.deferred_split_pages[node] > 0 {
+            anon.split_deferred_thps(self, node, work);
         }
         let targets = scan_targets(&self.scan_facts(node, sc));
-        let (mut anon, mut file) = (targets.anon, targets.file);
+        let (mut anon_left, mut file_left) = (targets.anon, targets.file);
         let lru = self.accounts[node].lru;
-        let mut active = if anon > 0 && lru.anon_is_low() { lru.active_anon >> sc.priority } else { 0 };
+        let mut active = if anon_left > 0 && lru.anon_is_low() { lru.active_anon >> sc.priority } else { 0 };
         let mut freed = 0;
         let mut scanned = 0;
-        while anon + file > 0 && freed < sc.target {
+        while anon_left + file_left > 0 && freed < sc.target {
             if active > 0 {
-                let seen = self.age_anon(node, active.min(RECLAIM_BATCH), env, work);
+                let seen = self.age_anon(node, active.min(SWAP_CLUSTER_MAX), anon, work);
                 active = if seen == 0 { 0 } else { active.saturating_sub(seen) };
             }
-            if file > 0 {
-                let seen = self.shrink_files(node, file.min(RECLAIM_BATCH), sc, env, work, &mut freed);
-                file = if seen == 0 { 0 } else { file.saturating_sub(seen) };
+            if file_left > 0 {
+                let seen = self.shrink_files(node, file_left.min(SWAP_CLUSTER_MAX), sc, anon, work, &mut freed);
+                file_left = if seen == 0 { 0 } else { file_left.saturating_sub(seen) };
                 scanned += seen;
             }
-            if anon > 0 && freed < sc.target {
-                let seen = self.shrink_anon(node, anon.min(RECLAIM_BATCH), sc, env, work, &mut freed);
-                anon = if seen == 0 { 0 } else { anon.saturating_sub(seen) };
+            if anon_left > 0 && freed < sc.target {
+                let seen = self.shrink_anon(node, anon_left.min(SWAP_CLUSTER_MAX), sc, anon, work, &mut freed);
+                anon_left = if seen == 0 { 0 } else { anon_left.saturating_sub(seen) };
                 scanned += seen;
             }
         }
         self.age_files(node);
         if sc.may_swap {
-            self.age_anon_if_low(node, env, work);
+            self.age_anon_if_low(node, anon, work);
         }
         work.scanned += scanned;
         work.reclaimed += freed;
@@ -72,7 +58,7 @@ impl NodeMemory {
         *scan_counter += scanned;
         *steal_counter += freed;
         if freed > 0 {
-            self.kswapd[node].forgive();
+            self.kswapd[node].reset_failures();
         }
         freed
     }
@@ -101,14 +87,14 @@ impl NodeMemory {
     }
     /// Deactivates a batch of anonymous pages if the inactive list is short, so that they have a chance to be used before
     /// they are looked at again.
-    pub(super) fn age_anon_if_low<O: Owners>(&mut self, node: usize, env: &mut O, work: &mut Work) {
+    pub(super) fn age_anon_if_low<A: AnonReclaim>(&mut self, node: usize, anon: &mut A, work: &mut Work) {
         if self.can_reclaim_anon(node) && self.accounts[node].lru.anon_is_low() {
-            self.age_anon(node, RECLAIM_BATCH, env, work);
+            self.age_anon(node, SWAP_CLUSTER_MAX, anon, work);
         }
     }
     /// Puts active anonymous pages on the inactive list; returns how many.
-    fn age_anon<O: Owners>(&mut self, node: usize, scan: u64, env: &mut O, work: &mut Work) -> u64 {
-        let aged = env.age_anon(self, node, scan, work);
+    fn age_anon<A: AnonReclaim>(&mut self, node: usize, scan: u64, anon: &mut A, work: &mut Work) -> u64 {
+        let aged = anon.age_anon(self, node, scan, work);
         self.events.pgrefill += aged;
         self.events.pgdeactivate += aged;
         aged
@@ -119,17 +105,17 @@ impl NodeMemory {
         (lru.inactive_file, lru.active_file) = (self.files[node].inactive(), self.files[node].active());
     }
 
-    fn shrink_anon<O: Owners>(
+    fn shrink_anon<A: AnonReclaim>(
         &mut self,
         node: usize,
         scan: u64,
         sc: &ScanControl,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
         freed: &mut u64,
     ) -> u64 {
         let demoted = work.demoted;
-        let out = env.shrink_anon(self, node, scan, self.demotion_target(node), work);
+        let out = anon.shrink_anon(self, node, scan, self.demotion_target(node), work);
         self.events.pgactivate += out.activated;
         self.nonresident_age[node] += out.activated;
         *freed += out.freed;
@@ -144,12 +130,12 @@ impl NodeMemory {
         }
     }
 
-    fn shrink_files<O: Owners>(
+    fn shrink_files<A: AnonReclaim>(
         &mut self,
         node: usize,
         scan: u64,
         sc: &ScanControl,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
         freed: &mut u64,
     ) -> u64 {
@@ -159,7 +145,7 @@ impl NodeMemory {
             return seen;
         };
         if extent.class == PageClass::FileMapped {
-            let unmapped = env.unmap_file(node, u64::from(extent.pages)).min(u64::from(extent.pages)) as u16;
+            let unmapped = anon.unmap_file(node, u64::from(extent.pages)).min(u64::from(extent.pages)) as u16;
             for _ in unmapped..extent.pages {
                 self.files[node].add(extent.frame, extent.class);
             }
@@ -183,7 +169,7 @@ impl NodeMemory {
         let mut moved = 0;
         while extent.pages > 0 {
             let req = self.request_on(node, target, extent.class);
-            let Some(got) = self.alloc_free(&req) else { break };
+            let Some(got) = self.alloc_above_low(&req) else { break };
             self.files[target].add(got.frame, extent.class);
             self.free_page(node, extent.frame, extent.class);
             extent.pages -= 1;
@@ -197,6 +183,6 @@ impl NodeMemory {
     pub(in crate::mm) fn reclaimable(&self, node: usize) -> u64 {
         let a = &self.accounts[node];
         let file = a.pages(PageClass::FileClean) + a.pages(PageClass::FileDirty);
-        self.kept[node] + file + if self.can_reclaim_anon(node) { a.lru.anon() } else { 0 }
+        self.deferred_split_pages[node] + file + if self.can_reclaim_anon(node) { a.lru.anon() } else { 0 }
     }
 }

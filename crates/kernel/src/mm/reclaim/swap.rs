@@ -1,8 +1,8 @@
 //! Swap device: slots, in clusters that can take a huge page whole (model; thp-and-allocation.md section 4.5).
 
-use super::workingset::Shadow;
-use crate::mm::pageblock::BitTree;
-use crate::mm::{CHUNK_PAGES, PAGE_BYTES};
+use super::shadow::Shadow;
+use crate::mm::pageblock::bit_tree::BitTree;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
 numalab_base::tunables! {
     /// The swap device.

@@ -3,11 +3,14 @@
 //! The steps follow from the same attempts that faults make ([`Locality::attempt`]) and the rules of the slow path.
 
 use super::latency::AccessLatency;
-use super::locality::{Attempt, FaultContext, HugeRules, Locality};
-use super::{fault_gfp, Ladders};
-use crate::mm::alloc::Gfp;
-use crate::mm::config::{BailRule, MmConfig, SlowRules};
-use crate::mm::policy::{MemPolicy, Placement};
+use super::settings::fault_gfp;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
+use crate::mm::config::MmConfig;
+use crate::mm::policy::mempolicy::MemPolicy;
+use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::thp::locality::attempt::{Attempt, FaultContext, HugeRules};
+use crate::mm::thp::locality::rule::Locality;
 use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
 use numalab_base::node_mask::NodeMask;
 use numalab_model::machine::Machine;
@@ -95,17 +98,17 @@ impl<'a> LadderQuery<'a> {
 /// The ladder of a huge-page fault on a machine under these settings.
 pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) -> Vec<Step> {
     let rule = cfg.thp.locality();
-    let ladders = Ladders::of(machine, &cfg.thp, query.guest);
+    let ladders = cfg.thp.ladders(machine, query.guest);
     let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
     let cpus = NodeMask::of((0..machine.nodes.len()).filter(|n| !machine.nodes[*n].cpus.is_empty()));
-    let place = query.policy.placement(query.node, 0);
+    let policy_nodes = query.policy.policy_nodes(query.node, 0);
     let (huge_place, rules) = match query.huge_policy {
-        Some((policy, rules)) if rule == Locality::MpolHuge => (policy.placement(query.node, 0), Some(rules)),
-        _ => (place, None),
+        Some((policy, rules)) if rule == Locality::MpolHuge => (policy.policy_nodes(query.node, 0), Some(rules)),
+        _ => (policy_nodes, None),
     };
     let ctx = FaultContext {
         here: query.node,
-        place: huge_place,
+        policy_nodes: huge_place,
         huge_rules: rules,
         gfp: fault_gfp(&cfg.thp, query.advised),
         mems: memory,
@@ -126,7 +129,7 @@ pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) ->
         writer.attempt(&a);
         number += 1;
     }
-    writer.base_walk(&place);
+    writer.base_walk(&policy_nodes);
     writer.steps
 }
 
@@ -165,10 +168,11 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// The nodes of a walk in runs of one distance class.
-    fn runs(&self, place: &Placement, this_node: bool) -> Vec<(usize, Vec<usize>)> {
+    fn runs(&self, policy_nodes: &PolicyNodes, this_node: bool) -> Vec<(usize, Vec<usize>)> {
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
-        for node in self.orders[place.preferred].iter().map(|n| usize::from(*n)) {
-            let allowed = place.mask.is_none_or(|m| m.contains(node)) && (!this_node || node == place.preferred);
+        for node in self.orders[policy_nodes.preferred].iter().map(|n| usize::from(*n)) {
+            let allowed =
+                policy_nodes.mask.is_none_or(|m| m.contains(node)) && (!this_node || node == policy_nodes.preferred);
             let class = self.classes.iter().position(|c| c.contains(node)).unwrap_or(0);
             match runs.last_mut() {
                 _ if !allowed => {}
@@ -197,12 +201,19 @@ impl Writer<'_> {
         }
     }
     fn attempt(&mut self, a: &Attempt) {
-        if a.place.soft {
-            let wish = Attempt { gfp: a.gfp & !Gfp::DIRECT_RECLAIM, place: Placement { soft: false, ..a.place }, ..*a };
+        if a.policy_nodes.preferred_many {
+            let wish = Attempt {
+                gfp: a.gfp & !Gfp::DIRECT_RECLAIM,
+                policy_nodes: PolicyNodes { preferred_many: false, ..a.policy_nodes },
+                ..*a
+            };
             self.attempt(&wish);
-            return self.attempt(&Attempt { place: Placement { soft: false, mask: None, ..a.place }, ..*a });
+            return self.attempt(&Attempt {
+                policy_nodes: PolicyNodes { preferred_many: false, mask: None, ..a.policy_nodes },
+                ..*a
+            });
         }
-        let runs = self.runs(&a.place, a.gfp.has(Gfp::THISNODE));
+        let runs = self.runs(&a.policy_nodes, a.gfp.has(Gfp::THISNODE));
         self.push_each(&runs, a.huge, Effort::Free);
         if a.free_only || !a.gfp.has(Gfp::DIRECT_RECLAIM) {
             return;
@@ -228,13 +239,14 @@ impl Writer<'_> {
         })
     }
     /// The fault for a base page after all attempts failed.
-    fn base_walk(&mut self, place: &Placement) {
-        if place.soft {
-            let wish = self.runs(place, false);
+    fn base_walk(&mut self, policy_nodes: &PolicyNodes) {
+        if policy_nodes.preferred_many {
+            let wish = self.runs(policy_nodes, false);
             self.push_each(&wish, false, Effort::Free);
         }
-        let place = if place.soft { Placement { mask: None, ..*place } } else { *place };
-        let runs = self.runs(&place, false);
+        let policy_nodes =
+            if policy_nodes.preferred_many { PolicyNodes { mask: None, ..*policy_nodes } } else { *policy_nodes };
+        let runs = self.runs(&policy_nodes, false);
         self.push_each(&runs, false, Effort::Free);
         self.push(&runs, false, Effort::Min);
         self.push(&runs, false, Effort::Reclaim);

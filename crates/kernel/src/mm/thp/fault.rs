@@ -1,40 +1,42 @@
 //! Carrying out the attempts of a huge-page fault.
 
-use super::{FaultContext, Locality};
-use crate::mm::alloc::{AllocSite, Got, Request};
-use crate::mm::node_memory::NodeMemory;
-use crate::mm::reclaim::Owners;
+use crate::mm::alloc::fast::AllocSite;
+use crate::mm::alloc::request::{AllocatedPage, Request};
+use crate::mm::physical_memory::PhysicalMemory;
+use crate::mm::reclaim::anon_reclaim::AnonReclaim;
+use crate::mm::thp::locality::attempt::FaultContext;
+use crate::mm::thp::locality::rule::Locality;
 use crate::mm::work::Work;
 
 /// Where an attempt of a huge-page fault succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landed {
+pub struct HugeFaultPage {
     /// A huge page; else a ladder preferred a base page.
     pub huge: bool,
     /// The page.
-    pub got: Got,
+    pub got: AllocatedPage,
     /// Number of the attempt, from 0.
     pub attempt: u8,
 }
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// Makes the attempts of a rule in order until one succeeds, and counts `thp_fault_alloc` or
     /// `thp_fault_fallback`. With `None` the fault goes on as a fault for a base page.
-    pub fn huge_fault<O: Owners>(
+    pub fn alloc_thp<A: AnonReclaim>(
         &mut self,
         rule: Locality,
         ctx: &FaultContext,
-        env: &mut O,
+        anon: &mut A,
         work: &mut Work,
-    ) -> Option<Landed> {
+    ) -> Option<HugeFaultPage> {
         let mut number = 0;
         while let Some(a) = rule.attempt(ctx, number) {
             let got = if a.free_only {
                 let all = self.memory_nodes();
-                self.alloc_free(&Request::anon(a.gfp, a.huge, ctx.here, &a.place, ctx.mems, all))
+                self.alloc_above_low(&Request::anon(a.gfp, a.huge, ctx.here, &a.policy_nodes, ctx.mems, all))
             } else {
-                let site = AllocSite { here: ctx.here, place: a.place, mems: ctx.mems };
-                self.alloc_placed(a.gfp, a.huge, &site, env, work).ok()
+                let site = AllocSite { here: ctx.here, policy_nodes: a.policy_nodes, mems: ctx.mems };
+                self.alloc_anon(a.gfp, a.huge, &site, anon, work).ok()
             };
             if let Some(got) = got {
                 if a.huge {
@@ -42,7 +44,7 @@ impl NodeMemory {
                 } else {
                     self.events.thp_fault_fallback += 1;
                 }
-                return Some(Landed { huge: a.huge, got, attempt: number as u8 });
+                return Some(HugeFaultPage { huge: a.huge, got, attempt: number as u8 });
             }
             number += 1;
         }

@@ -1,7 +1,6 @@
 //! Lists of (distance class, page size): the machine's classes, and ladders sorted by latency or given.
 
 use super::latency::AccessLatency;
-use super::{Locality, ThpTunables};
 use crate::mm::zone::zonelist::distance_classes;
 use numalab_base::node_mask::NodeMask;
 use numalab_base::rung_list::RungList;
@@ -26,14 +25,6 @@ pub struct Ladders {
 }
 
 impl Ladders {
-    /// What the locality rule of these settings needs; latencies as seen in a guest if `guest`.
-    pub fn of(machine: &Machine, thp: &ThpTunables, guest: bool) -> Self {
-        match thp.locality() {
-            Locality::LadderSorted => Self::sorted(machine, guest),
-            Locality::LadderCustom => Self::custom(machine, &thp.ladder),
-            _ => Self::classes_of(machine),
-        }
-    }
     /// Only the distance classes: for rules that need no ladder.
     pub fn classes_of(machine: &Machine) -> Self {
         let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));

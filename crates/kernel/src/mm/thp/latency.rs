@@ -30,21 +30,19 @@ impl<'a> AccessLatency<'a> {
     }
 }
 
-/// The acceptance model itself (section 15.1, vector 30), which the hardware model must agree with and nothing else
-/// needs, ns: idle latency `load_ns`, overhead `b_ns`, walk share `k` of base pages.
-pub fn fitted_ns(load_ns: f64, b_ns: f64, k: f64, huge: bool) -> f64 {
-    (load_ns + b_ns) * if huge { 1.0 } else { 1.0 + k }
-}
-
-/// Whether a huge page at `l1_ns` beats a base page at `l0_ns`: the crossover of section 15.2 (vector 31). Nothing else
-/// asks: ladders follow from [`AccessLatency`].
-pub fn remote_huge_wins(l0_ns: f64, l1_ns: f64, b_ns: f64, k: f64) -> bool {
-    (l1_ns + b_ns) / (l0_ns + b_ns) < 1.0 + k
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    /// The acceptance model itself (section 15.1, vector 30), which the hardware model must agree with and nothing else
+    /// needs, ns: idle latency `load_ns`, overhead `b_ns`, walk share `k` of base pages.
+    fn fitted_ns(load_ns: f64, b_ns: f64, k: f64, huge: bool) -> f64 {
+        (load_ns + b_ns) * if huge { 1.0 } else { 1.0 + k }
+    }
+
+    /// Whether a huge page at `l1_ns` beats a base page at `l0_ns`: the crossover of section 15.2 (vector 31). Nothing else
+    /// asks: ladders follow from [`AccessLatency`].
+    fn remote_huge_wins(l0_ns: f64, l1_ns: f64, b_ns: f64, k: f64) -> bool {
+        (l1_ns + b_ns) / (l0_ns + b_ns) < 1.0 + k
+    }
 
     /// (L by class, b, k) and the ratios to D0 THP of D0 4k, D1 THP, D1 4k, D2 THP, D2 4k: predicted, measured.
     type Row = (&'static [f64], f64, f64, &'static [f64], &'static [f64]);

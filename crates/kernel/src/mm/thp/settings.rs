@@ -1,7 +1,7 @@
 //! Who may have huge pages, and what a fault may do to get one (thp-and-allocation.md section 5).
 
-use super::ThpTunables;
-use crate::mm::alloc::Gfp;
+use super::tunables::ThpTunables;
+use crate::mm::alloc::gfp::Gfp;
 use numalab_model::workload::HugeAdvice;
 
 /// Whether a mapping with this advice may hold huge pages.

@@ -4,7 +4,7 @@
 //! `promo` when memory tiering is on. Units: pages, except where a name says KiB. All arithmetic is the kernel's,
 //! in integers.
 
-use crate::mm::CHUNK_PAGES;
+use crate::mm::units::CHUNK_PAGES;
 
 /// Least `min_free_kbytes`.
 const FLOOR_KB: u64 = 128;

@@ -4,7 +4,7 @@ use super::policy::EffectivePolicy;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::hint_fault::{FaultDecision, FaultFlags, FaultOutcome, FaultSite, MigrateResult};
 use crate::numa::host::TaskHost;
-use crate::numa::migrate::{mapped_shared, NodeMemory};
+use crate::numa::migrate::{mapped_shared, ZoneInfo};
 use crate::numa::page::PageFacts;
 use crate::numa::period::v38;
 use crate::numa::rules::PeriodModel;
@@ -13,7 +13,7 @@ use crate::numa::state::{LastCpupid, VmaNuma};
 impl NumaBalancing {
     /// First half of a hint fault: §9.1 steps 2 to 5, §9.3, §10. `vma` is the scan state of the VMA, if it has one.
     #[inline]
-    pub fn do_numa_page_begin<M: NodeMemory>(
+    pub fn do_numa_page_begin<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

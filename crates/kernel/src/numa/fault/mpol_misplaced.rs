@@ -3,13 +3,13 @@
 use super::policy::{EffectivePolicy, PolicyMode};
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::hint_fault::FaultSite;
-use crate::numa::migrate::NodeMemory;
+use crate::numa::migrate::ZoneInfo;
 use crate::numa::page::PageFacts;
 use numalab_base::node_mask::NodeMask;
 
 impl NumaBalancing {
     /// The node on which the page should be; `None` if it may stay.
-    pub(super) fn mpol_misplaced<M: NodeMemory>(
+    pub(super) fn mpol_misplaced<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

@@ -16,7 +16,7 @@ pub struct ZoneFacts {
 }
 
 /// Free memory of the nodes, given by the caller.
-pub trait NodeMemory {
+pub trait ZoneInfo {
     /// Zones of a node.
     fn zones(&self, node: usize) -> &[ZoneFacts];
     /// Present pages of a node.

@@ -3,7 +3,7 @@
 use super::access_time::{hint_latency_ms, msecs, uses_access_time};
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::counters::Denial;
-use crate::numa::migrate::{NodeMemory, ZoneFacts};
+use crate::numa::migrate::{ZoneFacts, ZoneInfo};
 use crate::numa::page::PageFacts;
 use crate::numa::time::Jiffies;
 use numalab_base::node_mask::NodeMask;
@@ -38,7 +38,7 @@ impl NumaBalancing {
     ///
     /// # Errors
     /// The reason why the page stays.
-    pub(in crate::numa) fn should_promote<M: NodeMemory>(
+    pub(in crate::numa) fn should_promote<M: ZoneInfo>(
         &mut self,
         page: &mut PageFacts,
         target: usize,

@@ -4,8 +4,9 @@
 //! ordinary policy, so binding huge pages never ends in the OOM killer. `strict` with the local policy is
 //! `thp_thisnode`; `noretry` takes its reclaim away.
 
-use super::{two_step, Attempt, FaultContext};
-use crate::mm::alloc::Gfp;
+use super::attempt::{Attempt, FaultContext};
+use super::two_step;
+use crate::mm::alloc::gfp::Gfp;
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     let Some(rules) = ctx.huge_rules.filter(|r| r.strict) else {

@@ -3,9 +3,10 @@
 //! The second step follows for every `defrag` setting; without direct reclaim it takes only what is free. Processes
 //! without the mode keep the local behaviour.
 
-use super::{two_step, Attempt, FaultContext};
-use crate::mm::alloc::Gfp;
-use crate::mm::policy::Placement;
+use super::attempt::{Attempt, FaultContext};
+use super::two_step;
+use crate::mm::alloc::gfp::Gfp;
+use crate::mm::policy::placement::PolicyNodes;
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     if !ctx.span {
@@ -20,10 +21,10 @@ pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
 }
 
 fn spanning(ctx: &FaultContext) -> Attempt {
-    if ctx.place.soft {
+    if ctx.policy_nodes.preferred_many {
         return ctx.anywhere(ctx.gfp);
     }
-    let near = ctx.ladders.up_to(ctx.place.preferred, ctx.span_max_class);
-    let mask = ctx.place.mask.map_or(near, |m| m.and(near));
-    Attempt { place: Placement { mask: Some(mask), ..ctx.place }, ..ctx.anywhere(ctx.gfp) }
+    let near = ctx.ladders.up_to(ctx.policy_nodes.preferred, ctx.span_max_class);
+    let mask = ctx.policy_nodes.mask.map_or(near, |m| m.and(near));
+    Attempt { policy_nodes: PolicyNodes { mask: Some(mask), ..ctx.policy_nodes }, ..ctx.anywhere(ctx.gfp) }
 }

@@ -1,9 +1,9 @@
 //! `thp_relaxed`: the preferred node alone only for faults that may not reclaim, and never under bind (4.20-rc1 to
 //! rc6, 5.3).
 
-use super::{Attempt, FaultContext};
+use super::attempt::{Attempt, FaultContext};
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
-    let local = ctx.has_local_step() && ctx.place.mask.is_none() && !ctx.may_reclaim();
+    let local = ctx.has_local_step() && ctx.policy_nodes.mask.is_none() && !ctx.may_reclaim();
     (number == 0).then(|| if local { ctx.local_only(ctx.gfp) } else { ctx.anywhere(ctx.gfp) })
 }

@@ -2,7 +2,7 @@
 //!
 //! From 4.8 advised faults carry no NORETRY, so they reclaim and swap their single node in earnest.
 
-use super::{Attempt, FaultContext};
+use super::attempt::{Attempt, FaultContext};
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     let local = ctx.has_local_step();

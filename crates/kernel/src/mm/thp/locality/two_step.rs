@@ -1,7 +1,7 @@
 //! `thp_two_step`: the preferred node without retries, then any node with the caller's flags (5.5 on).
 
-use super::{Attempt, FaultContext};
-use crate::mm::alloc::Gfp;
+use super::attempt::{Attempt, FaultContext};
+use crate::mm::alloc::gfp::Gfp;
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     match number {

@@ -1,7 +1,7 @@
 //! `thp_two_step_54`: the preferred node with the caller's flags, then any node without retries (5.4).
 
-use super::{Attempt, FaultContext};
-use crate::mm::alloc::Gfp;
+use super::attempt::{Attempt, FaultContext};
+use crate::mm::alloc::gfp::Gfp;
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     match number {

@@ -1,7 +1,7 @@
 //! `thp_zonelist`: a plain request over the zonelist (up to 3.19; 4.0 meant the local node only, but merely preferred
 //! it).
 
-use super::{Attempt, FaultContext};
+use super::attempt::{Attempt, FaultContext};
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     (number == 0).then(|| ctx.anywhere(ctx.gfp))

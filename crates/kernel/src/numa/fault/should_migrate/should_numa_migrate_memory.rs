@@ -5,7 +5,7 @@ use super::facts::MigrationFacts;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::counters::Denial;
 use crate::numa::hint_fault::FaultSite;
-use crate::numa::migrate::NodeMemory;
+use crate::numa::migrate::ZoneInfo;
 use crate::numa::page::PageFacts;
 use crate::numa::state::LastCpupid;
 
@@ -14,7 +14,7 @@ impl NumaBalancing {
     ///
     /// # Errors
     /// The reason why the page stays.
-    pub(in crate::numa::fault) fn should_numa_migrate_memory<M: NodeMemory>(
+    pub(in crate::numa::fault) fn should_numa_migrate_memory<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

@@ -5,10 +5,11 @@
 //! node is marked as well (`change_pmd_protnuma`). That kernel marks such a table too where no entry in it is marked, which
 //! costs one trap and is left out, as is the trap of an access to an entry of it that is not marked.
 
-use super::block::Bits512;
-use super::object::SharedMemory;
-use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use crate::mm::block::Bits512;
+use crate::mm::object::SharedMemory;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::mark::MarkRules;
 use crate::numa::page::PageFacts;
 use crate::numa::page_filter::Verdict;
@@ -30,10 +31,10 @@ impl Vma {
     /// Marks every present entry of `from..to` that is not yet PROT_NONE and that the rules do not spare, in address
     /// order. Huge entries wholly inside the range are marked as units.
     pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
-        self.mark_range_but(from, to, rules, &[], store)
+        self.mark_range_except(from, to, rules, &[], store)
     }
     /// The same, but for some exclusive base pages, given as chunk and page.
-    pub fn mark_range_but(
+    pub fn mark_range_except(
         &mut self,
         from: u64,
         to: u64,

@@ -1,21 +1,24 @@
 //! Physical memory of the machine: zones, fallback orders, accounts, page cache, swap, daemons.
 //!
-//! The page allocator (`alloc`), reclaim and compaction are written as methods of [`NodeMemory`] in their own folders;
+//! The page allocator (`alloc`), reclaim and compaction are written as methods of [`PhysicalMemory`] in their own folders;
 //! this file builds it, frees pages, and answers questions. Pages are known by their pageblock ([`Frame`]).
 
 use super::account::{NodeAccount, PageClass};
-use super::alloc::{Gfp, Request};
-use super::compact::odds::Odds;
-use super::compact::ZoneCompaction;
-use super::config::{MmConfig, SlowRules};
+use super::config::MmConfig;
 use super::counters::{AllocCounters, MmCounters};
-use super::pageblock::{Frame, Supply};
-use super::reclaim::{FileLists, Kcompactd, Kswapd, NoOwners, SwapDevice};
-use super::work::Work;
-use super::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes};
-use super::zone::zonelist::{fallback_orders, NodeShape};
-use super::zone::{layout, Watermarks, Zone};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::alloc::slow_rules::SlowRules;
+use crate::mm::compact::attempt::ZoneCompaction;
+use crate::mm::compact::odds::Odds;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::pageblock::pageblocks::Pageblocks;
+use crate::mm::reclaim::daemons::{Kcompactd, Kswapd};
+use crate::mm::reclaim::demotion::demotion_targets;
+use crate::mm::reclaim::files::FileLists;
+use crate::mm::reclaim::swap::SwapDevice;
+use crate::mm::zone::layout::{layout, Zone};
+use crate::mm::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes, Watermarks};
+use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
 use crate::numa::migrate::{self, ZoneFacts};
 use numalab_base::node_mask::NodeMask;
 use numalab_base::rng::Rng;
@@ -26,7 +29,7 @@ const RNG_PURPOSE: u64 = 0x6d65_6d00;
 
 /// Memory of all nodes.
 #[derive(Clone, Debug)]
-pub struct NodeMemory {
+pub struct PhysicalMemory {
     /// Allocation statistics, summed over the nodes.
     pub counters: AllocCounters,
     /// Events of huge pages, compaction, reclaim and swap.
@@ -45,7 +48,7 @@ pub struct NodeMemory {
     /// Nodes with memory in the order in which each node falls back on them.
     pub(super) fallback: Vec<Vec<u16>>,
     /// The same as zones, the highest of each node first.
-    pub(super) walks: Vec<Vec<u16>>,
+    pub(super) zonelists: Vec<Vec<u16>>,
     pub(super) distance: Vec<Vec<u8>>,
     /// Present pages of each node.
     pub(super) present: Vec<u64>,
@@ -59,7 +62,7 @@ pub struct NodeMemory {
     pub(super) kswapd: Vec<Kswapd>,
     pub(super) kcompactd: Vec<Kcompactd>,
     /// Pages of huge pages that were given back while the rest is mapped, by node.
-    pub(super) kept: Vec<u64>,
+    pub(super) deferred_split_pages: Vec<u64>,
     /// Pages evicted and activated so far on each node (`nonresident_age`).
     pub(super) nonresident_age: Vec<u64>,
     /// A node reclaim is under way on this node.
@@ -69,7 +72,7 @@ pub struct NodeMemory {
     pub(super) sync_odds: Odds,
 }
 
-impl NodeMemory {
+impl PhysicalMemory {
     /// All memory free, default settings: watermarks with huge pages enabled, one zone per node, no swap.
     pub fn new(machine: &Machine) -> Self {
         Self::with_config(machine, &MmConfig::default(), 0)
@@ -91,7 +94,7 @@ impl NodeMemory {
             node_counters: vec![AllocCounters::default(); n],
             cfg: *cfg,
             rules: cfg.slow_rules(),
-            walks: fallback.iter().map(walk).collect(),
+            zonelists: fallback.iter().map(walk).collect(),
             zones,
             facts,
             first_zone,
@@ -100,12 +103,12 @@ impl NodeMemory {
             reclaim_distance: machine.node_reclaim_distance,
             memory_nodes: memory,
             cpu_nodes: cpus,
-            demotion: super::reclaim::demotion_targets(machine),
+            demotion: demotion_targets(machine),
             accounts: vec![NodeAccount::default(); n],
             files: vec![FileLists::default(); n],
             kswapd: vec![Kswapd::default(); n],
             kcompactd: vec![Kcompactd::default(); n],
-            kept: vec![0; n],
+            deferred_split_pages: vec![0; n],
             nonresident_age: vec![0; n],
             reclaiming: vec![false; n],
             rng: (0..n as u64).map(|i| Rng::stream(seed, i, RNG_PURPOSE)).collect(),
@@ -129,7 +132,7 @@ impl NodeMemory {
     }
     /// Bytes that the state of pageblocks takes in the simulator.
     pub fn state_bytes(&self) -> usize {
-        self.zones.iter().map(|z| z.supply.state_bytes()).sum()
+        self.zones.iter().map(|z| z.pageblocks.state_bytes()).sum()
     }
     /// Free pages of a node.
     pub fn free(&self, node: usize) -> u64 {
@@ -141,7 +144,7 @@ impl NodeMemory {
     }
     /// Free aligned 512-page blocks of a node (F9).
     pub fn empty_blocks(&self, node: usize) -> u64 {
-        self.zones_of(node).map(|z| self.zones[z].supply.empty_blocks()).sum()
+        self.zones_of(node).map(|z| self.zones[z].pageblocks.empty_blocks()).sum()
     }
     /// What a node's memory is used for.
     pub fn account(&self, node: usize) -> &NodeAccount {
@@ -152,8 +155,8 @@ impl NodeMemory {
         &self.node_counters[node]
     }
     /// Pages of huge pages that were given back while the rest is mapped: memory pressure frees them.
-    pub fn kept(&self, node: usize) -> u64 {
-        self.kept[node]
+    pub fn deferred_split_pages(&self, node: usize) -> u64 {
+        self.deferred_split_pages[node]
     }
     /// Watermarks of a node, sums over its zones, without boost; read by the vectors of thp-and-allocation.md section 16
     /// (allocation looks at single zones).
@@ -164,6 +167,14 @@ impl NodeMemory {
             high: a.high + b.high,
             promo: a.promo + b.promo,
         })
+    }
+    /// Where reclaim of a node moves pages to, if demotion is on and there is a slower tier.
+    pub fn demotion_target(&self, node: usize) -> Option<usize> {
+        self.cfg.vm.demotion.then(|| self.demotion[node]).flatten()
+    }
+    /// Whether anonymous pages of a node can go somewhere.
+    pub fn can_reclaim_anon(&self, node: usize) -> bool {
+        self.swap.free_slots() > 0 || self.demotion_target(node).is_some()
     }
     /// Nodes with memory in the order in which `node` falls back on them.
     pub fn fallback(&self, node: usize) -> &[u16] {
@@ -189,12 +200,12 @@ impl NodeMemory {
         let used = |z: &usize| {
             let zone = &self.zones[*z];
             if huge {
-                zone.supply.huge_blocks() > 0
+                zone.pageblocks.huge_blocks() > 0
             } else {
-                self.facts[*z].free_pages + CHUNK_PAGES * zone.supply.huge_blocks() < zone.managed
+                self.facts[*z].free_pages + CHUNK_PAGES * zone.pageblocks.huge_blocks() < zone.managed
             }
         };
-        let known = |z: &usize| self.zones[*z].supply.holds(frame);
+        let known = |z: &usize| self.zones[*z].pageblocks.holds(frame);
         zones.clone().find(known).or_else(|| zones.clone().rev().find(used)).unwrap_or(zones.start)
     }
 
@@ -202,11 +213,11 @@ impl NodeMemory {
     #[inline]
     pub fn free_page(&mut self, node: usize, frame: Frame, class: PageClass) {
         let zone = self.zone_of_frame(node, frame, class);
-        let supply = &mut self.zones[zone].supply;
+        let pageblocks = &mut self.zones[zone].pageblocks;
         let (freed, pages) = match class {
-            PageClass::AnonHuge => (supply.put_huge(frame), CHUNK_PAGES),
-            c if c.is_movable() => (supply.put_movable(frame), 1),
-            _ => (supply.put_unmovable(frame), 1),
+            PageClass::AnonHuge => (pageblocks.put_huge(frame), CHUNK_PAGES),
+            c if c.is_movable() => (pageblocks.put_movable(frame), 1),
+            _ => (pageblocks.put_unmovable(frame), 1),
         };
         debug_assert!(freed, "{class:?} {frame:?} is not in use on node {node}");
         if freed {
@@ -218,14 +229,14 @@ impl NodeMemory {
     /// Turns a huge page into 512 anonymous base pages that lie where it lay. False if the frame is none.
     pub fn split_frame(&mut self, node: usize, frame: Frame) -> bool {
         let zone = self.zone_of_frame(node, frame, PageClass::AnonHuge);
-        self.zones[zone].supply.split_huge(frame)
+        self.zones[zone].pageblocks.split_huge(frame)
             && self.accounts[node].change(PageClass::AnonHuge, PageClass::Anon, CHUNK_PAGES)
     }
-    /// Ages a node for a scenario: see [`Supply::fragment`]. Movable pages put into use count as shared memory,
+    /// Ages a node for a scenario: see [`Pageblocks::fragment`]. Movable pages put into use count as shared memory,
     /// unmovable ones as the kernel's.
     pub fn fragment(&mut self, node: usize, free_permille: u64, unmovable_permille: u64) {
         for z in self.zones_of(node) {
-            let aged = self.zones[z].supply.fragment(free_permille, unmovable_permille, &mut self.rng[node]);
+            let aged = self.zones[z].pageblocks.fragment(free_permille, unmovable_permille, &mut self.rng[node]);
             self.facts[z].free_pages -= aged.movable + aged.unmovable;
             self.accounts[node].add(PageClass::Shmem, aged.movable, false);
             self.accounts[node].add(PageClass::KernelOther, aged.unmovable, false);
@@ -239,7 +250,7 @@ impl NodeMemory {
     pub fn check(&self) -> Result<(), String> {
         for node in 0..self.nodes() {
             for z in self.zones_of(node) {
-                let free = self.zones[z].supply.check().map_err(|e| format!("zone {z}: {e}"))?;
+                let free = self.zones[z].pageblocks.check().map_err(|e| format!("zone {z}: {e}"))?;
                 if free != self.facts[z].free_pages {
                     return Err(format!(
                         "zone {z}: {free} pages free in its blocks, {} counted",
@@ -251,7 +262,7 @@ impl NodeMemory {
             account
                 .check(&self.zones[self.zones_of(node)], self.free(node))
                 .map_err(|e| format!("node {node}: {e}"))?;
-            let huge: u64 = self.zones_of(node).map(|z| self.zones[z].supply.huge_blocks()).sum();
+            let huge: u64 = self.zones_of(node).map(|z| self.zones[z].pageblocks.huge_blocks()).sum();
             if huge * CHUNK_PAGES != account.pages(PageClass::AnonHuge) {
                 return Err(format!("node {node}: {huge} huge blocks, {} pages", account.pages(PageClass::AnonHuge)));
             }
@@ -264,40 +275,7 @@ impl NodeMemory {
     }
 }
 
-/// The same page interface without frames, for callers that note only nodes.
-impl NodeMemory {
-    /// Allocates an anonymous page of `pages` (1 or 512) for a CPU of node `here`, walking `preferred`'s fallback
-    /// order within `allowed` (a node bit mask). Returns the node, or `None` when memory is exhausted.
-    #[inline]
-    pub fn alloc(&mut self, here: usize, preferred: usize, allowed: u64, pages: u64) -> Option<usize> {
-        let huge = pages > 1;
-        let req = Request {
-            gfp: if huge { Gfp::TRANSHUGE_LIGHT } else { Gfp::HIGHUSER_MOVABLE },
-            allowed: NodeMask::from_bits(u128::from(allowed)).and(self.memory_nodes),
-            ..self.request_on(here, preferred, if huge { PageClass::AnonHuge } else { PageClass::Anon })
-        };
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.node)
-    }
-    /// Allocates an anonymous page of `pages` (1 or 512) strictly on `node`, without any reclaim; returns its frame.
-    pub fn alloc_on(&mut self, here: usize, node: usize, pages: u64) -> Option<Frame> {
-        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
-        let req = self.request_on(here, node, class);
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
-    }
-    /// Allocates a page of a class strictly on `node` as the destination of a migration; returns its frame.
-    pub fn alloc_class_on(&mut self, here: usize, node: usize, class: PageClass) -> Option<Frame> {
-        let req = self.request_on(here, node, class);
-        self.alloc_page(&req, &mut NoOwners, &mut Work::default()).ok().map(|got| got.frame)
-    }
-    /// Frees an anonymous page of `pages` (1 or 512) of a node whose frame was not noted.
-    #[inline]
-    pub fn release(&mut self, node: usize, pages: u64) {
-        let class = if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
-        self.free_page(node, Frame::UNKNOWN, class);
-    }
-}
-
-impl migrate::NodeMemory for NodeMemory {
+impl migrate::ZoneInfo for PhysicalMemory {
     fn zones(&self, node: usize) -> &[ZoneFacts] {
         &self.facts[self.zones_of(node)]
     }
@@ -315,9 +293,17 @@ fn build_zones(present: &[u64], cfg: &MmConfig) -> (Vec<Zone>, Vec<ZoneFacts>, V
     for (node, pages) in present.iter().enumerate() {
         for (kind, managed, lowmem_reserve) in layout(node, *pages, cfg.vm.zones == "z2") {
             let marks = Watermarks::new(managed, min_free_kb, lowmem, u64::from(cfg.vm.watermark_scale_factor));
-            let supply = Supply::new(base, managed);
-            base = supply.end();
-            zones.push(Zone { node, kind, managed, marks, boost: 0, supply, compaction: ZoneCompaction::default() });
+            let pageblocks = Pageblocks::new(base, managed);
+            base = pageblocks.end();
+            zones.push(Zone {
+                node,
+                kind,
+                managed,
+                marks,
+                boost: 0,
+                pageblocks,
+                compaction: ZoneCompaction::default(),
+            });
             facts.push(ZoneFacts {
                 populated: true,
                 free_pages: managed,

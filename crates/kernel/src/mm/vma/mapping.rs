@@ -1,102 +1,16 @@
 //! A mapping and its chunks.
 
-use super::block::{Bits512, Block, OwnPages, NEVER};
-use super::object::{Backing, PageRef, SharedMemory};
-use super::pageblock::Frame;
-use super::partial::Partial;
-use super::places::Places;
-use super::young::{runs, RandomUses, ALL_RUNS};
-use super::zero::ZeroEntries;
-use super::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
-
-/// State of a chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChunkKind {
-    /// No page, no block.
-    Empty,
-    /// One huge page.
-    Huge,
-    /// Base pages in a block.
-    Small,
-}
-
-/// 2 MiB of virtual space of a mapping.
-#[derive(Clone, Copy, Debug)]
-pub struct Chunk {
-    /// What it holds.
-    pub kind: ChunkKind,
-    /// Huge: its node.
-    pub node: u8,
-    /// Its entry above the page tables is marked. Huge: PROT_NONE; small: the first access handles all marked pages (3.8).
-    pub pmd_marked: bool,
-    /// Runs of 64 entries accessed since reclaim looked last, a bit each.
-    pub(super) touched: u8,
-    /// Present base pages (512 for huge).
-    pub present: u16,
-    /// Marked base pages (small only).
-    pub marked: u16,
-    /// Write-protected base pages (512 for a write-protected huge page).
-    pub read_only: u16,
-    /// Base pages that belong to shared objects (512 for a shared huge page).
-    pub shared: u16,
-    /// Small: index of its block; huge: its `last_cpupid`; shared huge: which of the mapping's objects it is in.
-    pub index: u32,
-}
-
-pub(super) const EMPTY: Chunk = Chunk {
-    kind: ChunkKind::Empty,
-    node: 0,
-    pmd_marked: false,
-    touched: 0,
-    present: 0,
-    marked: 0,
-    read_only: 0,
-    shared: 0,
-    index: NEVER,
-};
-
-/// What backs a mapping and how it is shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VmaKind {
-    /// Private anonymous.
-    PrivateAnon,
-    /// A thread stack (private anonymous).
-    Stack,
-    /// Shared anonymous.
-    SharedAnon,
-    /// Private mapping of a file that may be written (data segment).
-    CowData,
-    /// Private read-only mapping of a file.
-    FileRead,
-    /// Shared writable mapping of a file.
-    FileShared,
-}
-
-impl VmaKind {
-    /// `VM_SHARED`: stores reach the object.
-    #[inline]
-    pub fn is_shared(self) -> bool {
-        matches!(self, Self::SharedAnon | Self::FileShared)
-    }
-    /// Pages come from a file.
-    #[inline]
-    pub fn is_file(self) -> bool {
-        matches!(self, Self::CowData | Self::FileRead | Self::FileShared)
-    }
-    /// Stores to clean pages are notified to the file system, so entries of clean pages are write-protected.
-    #[inline]
-    pub fn notifies_writes(self) -> bool {
-        self == Self::FileShared
-    }
-    /// The object behind it; `None` for memory that starts as the mapping's own.
-    pub fn backing(self) -> Option<Backing> {
-        match self {
-            Self::PrivateAnon | Self::Stack => None,
-            Self::SharedAnon => Some(Backing::Shmem),
-            Self::CowData | Self::FileRead | Self::FileShared => Some(Backing::File),
-        }
-    }
-}
+use super::access_runs::{runs, RandomUses, ALL_RUNS};
+use super::chunk::{Chunk, ChunkKind, EMPTY};
+use super::frame_map::FrameMap;
+use super::kind::VmaKind;
+use super::page_state::PageState;
+use super::partly_mapped_thp::PartlyMappedThp;
+use super::zero_entries::ZeroEntries;
+use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
+use crate::mm::object::{PageRef, SharedMemory};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// A mapping of one address space.
 #[derive(Clone, Debug)]
@@ -114,26 +28,26 @@ pub struct Vma {
     /// Shared objects it shows pages of. That of a file or of shared memory is the first.
     pub objects: Vec<u32>,
     /// It has had anonymous pages of its own (`anon_vma`): a fork copies its entries even if it maps a file.
-    pub(super) anon: bool,
-    pub(super) chunks: Vec<Chunk>,
+    pub(in crate::mm) anon: bool,
+    pub(in crate::mm) chunks: Vec<Chunk>,
     /// Present pages per chunk and node: `counts[chunk * nodes + node]`.
-    pub(super) counts: Vec<u16>,
-    pub(super) blocks: Vec<Block>,
-    pub(super) free_blocks: Vec<u32>,
-    pub(super) nodes: usize,
+    pub(in crate::mm) counts: Vec<u16>,
+    pub(in crate::mm) blocks: Vec<Block>,
+    pub(in crate::mm) free_blocks: Vec<u32>,
+    pub(in crate::mm) nodes: usize,
     /// Present base pages on each node.
-    pub(super) pages_on_node: Vec<u64>,
+    pub(in crate::mm) pages_on_node: Vec<u64>,
     /// Pages whose next access faults because they are marked.
-    pub(super) marked_pages: u64,
+    pub(in crate::mm) marked_pages: u64,
     /// It has had write-protected entries.
-    pub(super) write_protected: bool,
+    pub(in crate::mm) write_protected: bool,
     /// Pageblocks, swap slots and page tables.
-    pub places: Places,
-    pub(super) zeros: ZeroEntries,
+    pub frame_map: FrameMap,
+    pub(in crate::mm) zeros: ZeroEntries,
     /// Huge pages of which a part is mapped.
-    pub(super) partials: Vec<Partial>,
+    pub(in crate::mm) partly_mapped: Vec<PartlyMappedThp>,
     /// Random accesses, as far as reclaim wants to know.
-    pub(super) random: RandomUses,
+    pub(in crate::mm) random: RandomUses,
 }
 
 impl Vma {
@@ -157,9 +71,9 @@ impl Vma {
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
             write_protected: false,
-            places: Places::new(n, nodes),
+            frame_map: FrameMap::new(n, nodes),
             zeros: ZeroEntries::default(),
-            partials: Vec::new(),
+            partly_mapped: Vec::new(),
             random: RandomUses::default(),
         }
     }
@@ -174,7 +88,7 @@ impl Vma {
         (self.start / CHUNK_BYTES + chunk as u64) * CHUNK_BYTES
     }
     /// The chunks that `from..to` touches, each with its pages in that range: (chunk, first page, one past the last).
-    pub(super) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
+    pub(in crate::mm) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
         let (first, mut addr) = (self.start / CHUNK_BYTES, from);
         std::iter::from_fn(move || {
             if addr >= to {
@@ -194,8 +108,8 @@ impl Vma {
     }
     /// Whether a chunk has entries that need a page table, and has none yet.
     pub fn lacks_table(&self, chunk: usize) -> bool {
-        let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zeros(chunk);
-        (mapped || self.places.swapped_in_chunk(chunk) > 0) && !self.places.has_table(chunk)
+        let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zero_entries(chunk);
+        (mapped || self.frame_map.swapped_in_chunk(chunk) > 0) && !self.frame_map.has_table(chunk)
     }
     /// Number of chunks.
     pub fn chunk_count(&self) -> usize {
@@ -221,7 +135,7 @@ impl Vma {
             + self.counts.capacity() * std::mem::size_of::<u16>()
             + self.blocks.capacity() * std::mem::size_of::<Block>()
             + own * std::mem::size_of::<OwnPages>()
-            + self.places.state_bytes()
+            + self.frame_map.state_bytes()
     }
     /// Marked pages.
     pub fn marked_pages(&self) -> u64 {
@@ -283,7 +197,7 @@ impl Vma {
         Some(PageRef { object: self.objects[layer], chunk: chunk as u32, page: page as u16 })
     }
     /// The block of a chunk of base pages, made if the chunk is empty.
-    pub(super) fn small_block(&mut self, chunk: usize) -> (&mut Chunk, &mut Block) {
+    pub(in crate::mm) fn small_block(&mut self, chunk: usize) -> (&mut Chunk, &mut Block) {
         if self.chunks[chunk].kind == ChunkKind::Empty {
             let index = match self.free_blocks.pop() {
                 Some(i) => i,
@@ -301,7 +215,7 @@ impl Vma {
     /// Populates one base page on `node`, exclusive to this mapping.
     pub fn populate(&mut self, chunk: usize, page: usize, node: usize, frame: Frame) {
         self.anon = true;
-        self.places.set(chunk, page, frame);
+        self.frame_map.set(chunk, page, frame);
         self.zeros.clear(chunk, || Bits512::range(page, page + 1));
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
@@ -318,7 +232,7 @@ impl Vma {
     pub fn populate_huge(&mut self, chunk: usize, node: usize, frame: Frame) {
         debug_assert_eq!(self.chunks[chunk].kind, ChunkKind::Empty);
         self.anon = true;
-        self.places.set_huge(chunk, frame);
+        self.frame_map.set_huge(chunk, frame);
         self.zeros.clear(chunk, || Bits512::range(0, CHUNK_PAGES as usize));
         self.chunks[chunk] = Chunk {
             kind: ChunkKind::Huge,
@@ -360,17 +274,17 @@ impl Vma {
     pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
-        debug_assert!(self.partials.iter().all(|p| !p.shows(chunk, page)), "settle it first");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "settle it first");
         let (old, was) = match c.kind {
             ChunkKind::Huge => {
                 c.index = last;
-                (c.node as usize, self.places.move_huge(chunk, frame))
+                (c.node as usize, self.frame_map.move_huge(chunk, frame))
             }
             _ => {
                 let own = self.blocks[c.index as usize].own_mut();
                 own.last[page] = last;
-                let was = self.places.take(chunk, page);
-                self.places.set(chunk, page, frame);
+                let was = self.frame_map.take(chunk, page);
+                self.frame_map.set(chunk, page, frame);
                 (std::mem::replace(&mut own.node[page], node as u8) as usize, was)
             }
         };
@@ -379,7 +293,7 @@ impl Vma {
     }
     /// A page (or the huge page) of a chunk has moved between nodes.
     #[inline]
-    pub(super) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
+    pub(in crate::mm) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
         let c = &mut self.chunks[chunk];
         let pages = if c.kind == ChunkKind::Huge {
             c.node = node as u8;
@@ -394,7 +308,7 @@ impl Vma {
     }
     /// Sets `last_cpupid` of an exclusive page.
     #[inline]
-    pub fn set_last(&mut self, chunk: usize, page: usize, last: u32) {
+    pub fn set_last_cpupid(&mut self, chunk: usize, page: usize, last: u32) {
         let c = &mut self.chunks[chunk];
         match c.kind {
             ChunkKind::Huge => c.index = last,
@@ -453,7 +367,7 @@ impl Vma {
     /// Adds the pages that no other mapping can show, on each node, to `out`; also what a huge page keeps of the part that
     /// was given back.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
-        self.add_kept(out);
+        self.add_deferred_split_pages(out);
         for c in &self.chunks {
             match c.kind {
                 ChunkKind::Empty => {}
@@ -503,11 +417,12 @@ impl Vma {
                 ChunkKind::Empty => {}
             }
         }
-        self.check_partials()?;
+        self.check_partly_mapped()?;
         let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
         let shown = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
         let n = self.chunks.len();
-        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zeros(i) && shown(i)) {
+        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zero_entries(i) && shown(i))
+        {
             return Err("an entry shows zeros and a page, or not all that do are counted".into());
         }
         if !self.write_protected && self.chunks.iter().any(|c| c.read_only > 0) {
@@ -520,38 +435,6 @@ impl Vma {
     }
 }
 
-/// What an access to a page meets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageState {
-    /// Nothing mapped.
-    Absent,
-    /// PROT_NONE.
-    Marked {
-        /// Its node.
-        node: u8,
-        /// Its last cpupid.
-        last: u32,
-        /// 1, or 512 for a huge page.
-        pages: u32,
-        /// The shared page it is, if not exclusive.
-        shared: Option<PageRef>,
-    },
-    /// A migration entry.
-    Migrating(PageRef),
-    /// Mapped, but the next store faults.
-    ReadOnly {
-        /// Its node.
-        node: u8,
-        /// The shared page it is, if not exclusive.
-        shared: Option<PageRef>,
-    },
-    /// Mapped.
-    Ready {
-        /// Its node.
-        node: u8,
-    },
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -561,7 +444,7 @@ mod tests {
         for (restored, wanted) in [(true, 77), (false, NEVER)] {
             let mut v = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 1);
             v.populate(0, 3, 0, Frame::UNKNOWN);
-            v.set_last(0, 3, 77);
+            v.set_last_cpupid(0, 3, 77);
             v.set_read_only(0, 3);
             assert_eq!(v.next_fault(0, 3, 4, true), Some(3), "a store meets the read-only entry");
             if restored {

@@ -1,20 +1,22 @@
 //! Entries of a mapping that show shared pages: mapping them, fork, copy-on-write, unmapping
 //! (thp-and-allocation.md section 13).
 
-use super::account::PageClass;
-use super::block::{Bits512, Block, NEVER};
-use super::object::{Backing, Mapper, PageRef, SharedMemory};
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::vma::{ChunkKind, Vma, EMPTY};
-use super::young::{runs, ALL_RUNS};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::access_runs::{runs, ALL_RUNS};
+use super::chunk::{ChunkKind, EMPTY};
+use super::kind::VmaKind;
+use super::mapping::Vma;
+use crate::mm::account::PageClass;
+use crate::mm::block::{Bits512, Block, NEVER};
+use crate::mm::object::{Backing, Mapper, PageRef, SharedMemory};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::unmapped::Unmapped;
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
 
 /// What a fork copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopiedEntries {
     /// Base-page entries.
     pub ptes: u64,
     /// Huge entries.
@@ -31,8 +33,8 @@ impl Vma {
         let dirty = b.dirty.get(page);
         let writable = match self.kind {
             _ if self.is_read_only(chunk, page) => false,
-            super::VmaKind::FileRead => false,
-            super::VmaKind::FileShared => dirty,
+            VmaKind::FileRead => false,
+            VmaKind::FileShared => dirty,
             _ => true,
         };
         PageFacts {
@@ -68,7 +70,7 @@ impl Vma {
         self.map_layer(0, chunk, page, node, read_only);
     }
     /// The same for any of the mapping's objects.
-    pub(super) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
+    pub(in crate::mm) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
         self.write_protected |= read_only;
         let (c, b) = self.small_block(chunk);
         debug_assert!(!b.present.get(page));
@@ -88,7 +90,7 @@ impl Vma {
     /// write). The mapcount is the caller's.
     pub fn break_cow(&mut self, chunk: usize, page: usize, old: usize, (node, frame): (usize, Frame)) {
         self.unmark(chunk, page);
-        self.places.set(chunk, page, frame);
+        self.frame_map.set(chunk, page, frame);
         self.anon = true;
         let (c, b) = self.small_block(chunk);
         debug_assert!(b.shared.get(page));
@@ -107,7 +109,7 @@ impl Vma {
     pub fn break_cow_huge(&mut self, chunk: usize, old: usize, (node, frame): (usize, Frame)) {
         self.unmark(chunk, 0);
         self.anon = true;
-        self.places.move_huge(chunk, frame);
+        self.frame_map.move_huge(chunk, frame);
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared > 0);
         (c.shared, c.read_only, c.index) = (0, 0, NEVER);
@@ -158,7 +160,7 @@ impl Vma {
         if c.read_only > 0 {
             b.read_only = all;
         }
-        self.places.take_huge(chunk);
+        self.frame_map.take_huge(chunk);
         self.chunks[chunk] = EMPTY;
         let (fresh, block) = self.small_block(chunk);
         *block = b;
@@ -172,9 +174,9 @@ impl Vma {
     /// The copy of this mapping in a forked child. Page tables of shared mappings, and of files that were never
     /// written to, are not copied: the child finds the pages by its own faults. Otherwise all pages are in common
     /// afterwards, write-protected, and marks are copied.
-    pub fn fork(&mut self, store: &mut SharedMemory, me: Mapper, child: Mapper) -> (Vma, Copied) {
-        debug_assert!(self.partials.is_empty(), "settle them first");
-        let mut copied = Copied::default();
+    pub fn fork(&mut self, store: &mut SharedMemory, me: Mapper, child: Mapper) -> (Vma, CopiedEntries) {
+        debug_assert!(self.partly_mapped.is_empty(), "settle them first");
+        let mut copied = CopiedEntries::default();
         if self.kind.is_shared() || (self.kind.is_file() && !self.anon) {
             let mut v = Vma::new(self.start, self.end, self.kind, self.huge_ok, self.nodes);
             v.objects.clone_from(&self.objects);
@@ -183,7 +185,7 @@ impl Vma {
             }
             return (v, copied);
         }
-        self.give_away(store, me);
+        self.share_exclusive_pages(store, me);
         self.write_protected = true;
         for i in 0..self.chunks.len() {
             let c = &mut self.chunks[i];
@@ -210,22 +212,22 @@ impl Vma {
                 }
             }
             copied.ptes += self.share_slots(i, store);
-            copied.ptes += if self.is_huge_zero(i) { 0 } else { u64::from(self.zeros.bits(i).count()) };
-            copied.pmds += u64::from(self.is_huge_zero(i));
+            copied.ptes += if self.is_huge_zero_page(i) { 0 } else { u64::from(self.zeros.bits(i).count()) };
+            copied.pmds += u64::from(self.is_huge_zero_page(i));
         }
         for &o in &self.objects {
             store.object_mut(o).mappers.push(child);
         }
         let mut copy = self.clone();
-        copy.places = self.places.forked();
+        copy.frame_map = self.frame_map.forked();
         // The child's page tables are new.
         copy.chunks.iter_mut().filter(|c| c.kind == ChunkKind::Small).for_each(|c| c.pmd_marked = false);
-        copy.all_old();
+        copy.clear_all_young();
         (copy, copied)
     }
     /// One entry more names each slot of a chunk (`swap_duplicate`); returns how many.
     fn share_slots(&mut self, chunk: usize, store: &mut SharedMemory) -> u64 {
-        if self.places.swapped_in_chunk(chunk) == 0 {
+        if self.frame_map.swapped_in_chunk(chunk) == 0 {
             return 0;
         }
         for page in 0..CHUNK_PAGES as usize {
@@ -235,10 +237,10 @@ impl Vma {
                 b.add_slot(page, slot, 1);
             }
         }
-        u64::from(self.places.swapped_in_chunk(chunk))
+        u64::from(self.frame_map.swapped_in_chunk(chunk))
     }
     /// Moves the exclusive pages and slots into a new object of which this is the only mapping.
-    fn give_away(&mut self, store: &mut SharedMemory, me: Mapper) {
+    fn share_exclusive_pages(&mut self, store: &mut SharedMemory, me: Mapper) {
         let has_own =
             |i: &(usize, Vec<(usize, u32)>)| self.chunks[i.0].present > self.chunks[i.0].shared || !i.1.is_empty();
         let own: Vec<_> = (0..self.chunks.len()).map(|i| (i, self.own_slots(i, store))).filter(has_own).collect();
@@ -261,7 +263,7 @@ impl Vma {
                 block.huge = true;
                 block.resident.set(0);
                 (block.node[0], block.last[0], block.mapcount[0]) = (c.node, c.index, 1);
-                block.frame[0] = self.places.share_huge(i);
+                block.frame[0] = self.frame_map.share_huge(i);
                 c.shared = CHUNK_PAGES as u16;
                 c.index = layer as u32;
                 continue;
@@ -271,7 +273,7 @@ impl Vma {
             let mut from = 0;
             while let Some(p) = mine.next(from) {
                 (block.node[p], block.last[p]) = b.own_page(p);
-                block.frame[p] = self.places.take(i, p);
+                block.frame[p] = self.frame_map.take(i, p);
                 block.mapcount[p] = 1;
                 b.set_shared(p, layer);
                 from = p + 1;
@@ -284,41 +286,41 @@ impl Vma {
 
     /// Unmaps every page in `from..to`; exclusive pages, and anonymous ones that nobody else shows, are freed: calls
     /// `freed` for each of them, and for each swap slot. A huge page partly in the range is kept. Returns the entries cleared.
-    pub fn discard(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Gone)) -> u64 {
+    pub fn zap_range(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Unmapped)) -> u64 {
         let mut cleared = 0;
         for (chunk, lo, hi) in self.pieces(from, to / PAGE_BYTES * PAGE_BYTES) {
             self.zeros.clear(chunk, || Bits512::range(lo, hi));
-            if self.places.swapped_in_chunk(chunk) > 0 {
+            if self.frame_map.swapped_in_chunk(chunk) > 0 {
                 (lo..hi).for_each(|p| self.release_slot(chunk, p, store, &mut freed));
             }
             cleared += match self.chunks[chunk].kind {
                 ChunkKind::Empty => 0,
-                ChunkKind::Huge if hi - lo == 512 => self.discard_huge(chunk, store, &mut freed),
+                ChunkKind::Huge if hi - lo == 512 => self.zap_huge_pmd(chunk, store, &mut freed),
                 ChunkKind::Huge => 0,
-                ChunkKind::Small => self.discard_small(chunk, Bits512::range(lo, hi), store, &mut freed),
+                ChunkKind::Small => self.zap_pte_range(chunk, Bits512::range(lo, hi), store, &mut freed),
             };
         }
         cleared
     }
-    fn discard_huge(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Gone)) -> u64 {
+    fn zap_huge_pmd(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Unmapped)) -> u64 {
         // Its table was set aside for a split; without an entry the next fault may be huge again.
-        if let Some((node, frame)) = self.places.take_table(chunk) {
-            freed(Gone::Page { node, frame, class: PageClass::PageTables });
+        if let Some((node, frame)) = self.frame_map.take_table(chunk) {
+            freed(Unmapped::Page { node, frame, class: PageClass::PageTables });
         }
         let shown = self.page_ref(chunk, 0);
         let (node, frame) = self.clear_huge(chunk);
         match shown {
             Some(at) => store.unmap(at, freed),
-            None => freed(Gone::Page { node, frame, class: PageClass::AnonHuge }),
+            None => freed(Unmapped::Page { node, frame, class: PageClass::AnonHuge }),
         }
         CHUNK_PAGES
     }
-    fn discard_small(
+    fn zap_pte_range(
         &mut self,
         chunk: usize,
         range: Bits512,
         store: &mut SharedMemory,
-        freed: &mut impl FnMut(Gone),
+        freed: &mut impl FnMut(Unmapped),
     ) -> u64 {
         let index = self.chunks[chunk].index;
         let gone = range.zip(&self.blocks[index as usize].present, |a, p| a & p);
@@ -333,8 +335,8 @@ impl Vma {
                 }
                 None => {
                     let node = usize::from(self.blocks[index as usize].own_page(p).0);
-                    if self.partials.is_empty() || !self.unmap_part(chunk, p, freed) {
-                        freed(Gone::Page { node, frame: self.places.take(chunk, p), class: PageClass::Anon });
+                    if self.partly_mapped.is_empty() || !self.unmap_thp_part(chunk, p, freed) {
+                        freed(Unmapped::Page { node, frame: self.frame_map.take(chunk, p), class: PageClass::Anon });
                     }
                     node
                 }

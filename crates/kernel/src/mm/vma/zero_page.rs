@@ -5,92 +5,40 @@
 //! none, and a sweep that only writes never looks at it.
 //! Invariant: an entry that shows zeros has no page and no swap slot.
 
-use super::block::Bits512;
-use super::vma::Vma;
-use super::CHUNK_PAGES;
-
-/// Entries of a chunk that show zeros.
-#[derive(Clone, Debug)]
-struct Zeros {
-    entries: Bits512,
-    /// One huge entry.
-    huge: bool,
-}
-
-/// Entries of a mapping that show zeros.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ZeroEntries {
-    /// By chunk; empty while there has been none.
-    chunks: Vec<Option<Box<Zeros>>>,
-    pages: u64,
-}
-
-impl ZeroEntries {
-    /// Entries that show zeros, base pages.
-    #[inline]
-    pub fn pages(&self) -> u64 {
-        self.pages
-    }
-    fn at(&self, chunk: usize) -> Option<&Zeros> {
-        self.chunks.get(chunk)?.as_deref()
-    }
-    fn get(&self, chunk: usize, page: usize) -> bool {
-        self.at(chunk).is_some_and(|z| z.entries.get(page))
-    }
-    /// Entries in a range of a chunk.
-    pub fn bits(&self, chunk: usize) -> Bits512 {
-        self.at(chunk).map_or(Bits512::default(), |z| z.entries)
-    }
-    /// Entries that no longer show zeros.
-    #[inline]
-    pub fn clear(&mut self, chunk: usize, range: impl FnOnce() -> Bits512) {
-        if self.pages > 0 {
-            self.clear_some(chunk, range());
-        }
-    }
-    #[cold]
-    fn clear_some(&mut self, chunk: usize, range: Bits512) {
-        let Some(slot) = self.chunks.get_mut(chunk) else { return };
-        let Some(z) = slot else { return };
-        let gone = z.entries.zip(&range, |a, b| a & b);
-        self.pages -= u64::from(gone.count());
-        z.entries = z.entries.zip(&gone, |a, b| a & !b);
-        z.huge = false;
-        if z.entries.count() == 0 {
-            *slot = None;
-        }
-    }
-}
+use super::mapping::Vma;
+use super::zero_entries::Zeros;
+use crate::mm::block::Bits512;
+use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
     /// Entries that show the page of zeros, base pages.
     #[inline]
-    pub fn zero_pages(&self) -> u64 {
+    pub fn zero_entries(&self) -> u64 {
         self.zeros.pages()
     }
     /// Whether an entry shows the page of zeros.
     #[inline]
-    pub fn shows_zeros(&self, chunk: usize, page: usize) -> bool {
+    pub fn maps_zero_page(&self, chunk: usize, page: usize) -> bool {
         self.zeros.pages() > 0 && self.zeros.get(chunk, page)
     }
     /// Whether a chunk has such entries.
-    pub fn has_zeros(&self, chunk: usize) -> bool {
+    pub fn has_zero_entries(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some()
     }
     /// Whether a chunk is one huge entry that shows zeros.
-    pub fn is_huge_zero(&self, chunk: usize) -> bool {
+    pub fn is_huge_zero_page(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some_and(|z| z.huge)
     }
     /// An absent entry shows zeros from now on.
-    pub fn map_zero(&mut self, chunk: usize, page: usize) {
-        debug_assert!(self.is_absent(chunk, page) && self.places.slot(chunk, page).is_none());
+    pub fn map_zero_page(&mut self, chunk: usize, page: usize) {
+        debug_assert!(self.is_absent(chunk, page) && self.frame_map.slot(chunk, page).is_none());
         let z = self.zeros_mut(chunk);
         debug_assert!(!z.entries.get(page));
         z.entries.set(page);
         self.zeros.pages += 1;
     }
     /// An empty chunk is one huge entry that shows zeros from now on.
-    pub fn map_huge_zero(&mut self, chunk: usize) {
+    pub fn map_huge_zero_page(&mut self, chunk: usize) {
         debug_assert!(self.huge_fault_fits(chunk) || self.chunk(chunk).present == 0);
         *self.zeros_mut(chunk) = Zeros { entries: Bits512::range(0, CHUNK_PAGES as usize), huge: true };
         self.zeros.pages += CHUNK_PAGES;
@@ -103,7 +51,7 @@ impl Vma {
     }
     /// First page at or after `from` whose read faults, where entries may show zeros.
     #[cold]
-    pub(super) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
+    pub(in crate::mm) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
         while from < to {
             let page = self.next_fault_mapped(chunk, from, to, false)?;
             if !self.zeros.get(chunk, page) {
@@ -117,17 +65,17 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pageblock::Frame;
-    use super::super::vma::VmaKind;
-    use super::super::PendingPages;
     use super::*;
+    use crate::mm::pageblock::frame::Frame;
+    use crate::mm::vma::kind::VmaKind;
+    use crate::mm::vma::pending::PendingPages;
 
     #[test]
     fn reads_find_zeros_and_stores_fault() {
         let mut v = Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 1);
-        v.map_zero(0, 3);
-        v.map_huge_zero(1);
-        assert_eq!((v.zero_pages(), v.is_huge_zero(1), v.is_huge_zero(0)), (513, true, false));
+        v.map_zero_page(0, 3);
+        v.map_huge_zero_page(1);
+        assert_eq!((v.zero_entries(), v.is_huge_zero_page(1), v.is_huge_zero_page(0)), (513, true, false));
         assert_eq!((v.next_fault(0, 3, 5, false), v.next_fault(0, 3, 5, true)), (Some(4), Some(3)));
         assert_eq!((v.next_fault(1, 0, 512, false), v.next_fault(1, 9, 512, true)), (None, Some(9)));
         assert_eq!(v.pending_in(0, 4 << 20), PendingPages { any: 511, zeros: 513, read_only: 0 });
@@ -139,7 +87,7 @@ mod tests {
         v.populate(0, 3, 0, Frame(1));
         v.populate(1, 7, 0, Frame(1));
         assert_eq!(
-            (v.zero_pages(), v.is_huge_zero(1), v.shows_zeros(1, 7), v.shows_zeros(1, 8)),
+            (v.zero_entries(), v.is_huge_zero_page(1), v.maps_zero_page(1, 7), v.maps_zero_page(1, 8)),
             (511, false, false, true)
         );
         assert_eq!(v.next_fault(1, 0, 512, false), None, "its own page among zeros");

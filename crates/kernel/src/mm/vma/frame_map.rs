@@ -6,48 +6,12 @@
 //! Approach: 16 bytes per chunk; a block of 512 entries only for chunks with base pages or swapped ones.
 //! Invariants: an entry is a pageblock, a slot, or nothing; a chunk that is huge has no entries.
 
-use super::account::PageClass;
-use super::pageblock::Frame;
+use crate::mm::pageblock::frame::Frame;
 
 /// Entries that are swap slots have this bit; pageblocks and slots are numbered below it.
 const SLOT: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;
 const NO_TABLE: u8 = u8::MAX;
-
-/// What a mapping gave up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
-    /// A page that nobody has any more.
-    Page {
-        /// Its node.
-        node: usize,
-        /// Its pageblock.
-        frame: Frame,
-        /// Its use.
-        class: PageClass,
-    },
-    /// A page of a file that no process maps any more: it stays in the page cache.
-    Cached {
-        /// Its node.
-        node: usize,
-        /// Its pageblock.
-        frame: Frame,
-    },
-    /// A slot of the swap device.
-    Slot(u32),
-    /// A part of a huge page whose rest is still mapped: it stays allocated until memory is short.
-    Part {
-        /// Its node.
-        node: usize,
-    },
-    /// The last part of a huge page, which goes whole.
-    LastPart {
-        /// Its node.
-        node: usize,
-        /// Its pageblock.
-        frame: Frame,
-    },
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
@@ -71,9 +35,9 @@ struct Entries {
     at: [u32; 512],
 }
 
-/// Places of the pages of one mapping.
+/// FrameMap of the pages of one mapping.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct FrameMap {
     chunks: Vec<Chunk>,
     entries: Vec<Entries>,
     free: Vec<u32>,
@@ -83,7 +47,7 @@ pub struct Places {
     huge: u64,
 }
 
-impl Places {
+impl FrameMap {
     /// A mapping of so many chunks without pages, on a machine with `nodes` nodes.
     pub fn new(chunks: usize, nodes: usize) -> Self {
         Self {
@@ -280,7 +244,7 @@ mod tests {
 
     #[test]
     fn pages_slots_and_tables_come_and_go() {
-        let mut p = Places::new(2, 3);
+        let mut p = FrameMap::new(2, 3);
         p.set(1, 7, Frame(40));
         p.set(1, 8, Frame(41));
         assert_eq!((p.get(1, 7), p.get(1, 9), p.get(0, 7)), (Frame(40), Frame::UNKNOWN, Frame::UNKNOWN));
@@ -297,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_split_page_lies_where_it_lay() {
-        let mut p = Places::new(1, 1);
+        let mut p = FrameMap::new(1, 1);
         p.set_huge(0, Frame(3));
         p.split(0);
         assert!((0..512).all(|i| p.take(0, i) == Frame(3)));

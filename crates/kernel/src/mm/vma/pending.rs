@@ -1,8 +1,9 @@
 //! Which pages of a mapping an access would fault on.
 
-use super::block::Bits512;
-use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_PAGES, PAGE_BYTES};
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use crate::mm::block::Bits512;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
 /// Pages that an access would fault on, by what it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,14 +36,14 @@ impl Vma {
     /// First page index in `from..to` of the chunk whose access faults.
     #[inline]
     pub fn next_fault(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
-        if !write && self.zero_pages() > 0 {
+        if !write && self.zero_entries() > 0 {
             return self.next_read_fault(chunk, from, to);
         }
         self.next_fault_mapped(chunk, from, to, write)
     }
     /// The same where no entry shows zeros.
     #[inline]
-    pub(super) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
+    pub(in crate::mm) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Empty => Some(from),
@@ -80,7 +81,7 @@ impl Vma {
     #[inline]
     pub fn is_pending(&self, chunk: usize, page: usize, write: bool) -> bool {
         let c = &self.chunks[chunk];
-        if !write && self.shows_zeros(chunk, page) {
+        if !write && self.maps_zero_page(chunk, page) {
             return false;
         }
         match c.kind {
@@ -108,7 +109,7 @@ impl Vma {
     pub fn pending_in(&self, from: u64, to: u64) -> PendingPages {
         let mut out = PendingPages::default();
         if from <= self.start && to >= self.end {
-            out.zeros = self.zero_pages();
+            out.zeros = self.zero_entries();
             out.any = (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages - out.zeros;
             if self.write_protected {
                 let all = CHUNK_PAGES as usize;
@@ -140,7 +141,7 @@ impl Vma {
                 u64::from(open.zip(&Bits512::range(lo, hi), |a, r| a & r).count())
             }
         };
-        let zeros = if self.zero_pages() > 0 {
+        let zeros = if self.zero_entries() > 0 {
             u64::from(self.zeros.bits(chunk).zip(&Bits512::range(lo, hi), |z, r| z & r).count())
         } else {
             0
@@ -163,7 +164,7 @@ impl Vma {
     }
     fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> Bits512 {
         let mut range = Bits512::range(lo, hi);
-        if !write && self.zero_pages() > 0 {
+        if !write && self.zero_entries() > 0 {
             range = range.zip(&self.zeros.bits(chunk), |r, z| r & !z);
         }
         let c = &self.chunks[chunk];
@@ -185,10 +186,11 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pageblock::Frame;
-    use super::super::vma::VmaKind;
-    use super::super::{Mapper, SharedMemory, CHUNK_BYTES};
     use super::*;
+    use crate::mm::object::{Mapper, SharedMemory};
+    use crate::mm::pageblock::frame::Frame;
+    use crate::mm::units::CHUNK_BYTES;
+    use crate::mm::vma::kind::VmaKind;
 
     /// Pages are counted, selected and tested one by one alike.
     fn faulting(v: &Vma, from: u64, to: u64, write: bool) -> u64 {

@@ -1,10 +1,10 @@
 //! An address space: mappings in ascending address order.
 
 use super::account::PageClass;
-use super::node_memory::NodeMemory;
 use super::object::{Mapper, SharedMemory};
-use super::sharing::Copied;
-use super::vma::Vma;
+use super::physical_memory::PhysicalMemory;
+use crate::mm::vma::mapping::Vma;
+use crate::mm::vma::sharing::CopiedEntries;
 
 /// Most mappings whose resident pages are counted anew when somebody asks.
 const OPEN: usize = 64;
@@ -81,11 +81,11 @@ impl AddressSpace {
         ids: &[u32],
         from: &mut AddressSpace,
         (parent, child): (u32, u32),
-        (memory, store): (&mut NodeMemory, &mut SharedMemory),
-    ) -> Copied {
-        let mut all = Copied::default();
+        (memory, store): (&mut PhysicalMemory, &mut SharedMemory),
+    ) -> CopiedEntries {
+        let mut all = CopiedEntries::default();
         for &id in ids {
-            from.vma_mut(id as usize).settle_all(None, memory);
+            from.vma_mut(id as usize).split_deferred_thps(None, memory);
             let to = Mapper { process: child, vma: self.vmas.len() as u32 };
             let (vma, copied) = from.vma_mut(id as usize).fork(store, Mapper { process: parent, vma: id }, to);
             all.ptes += copied.ptes;
@@ -113,7 +113,7 @@ impl AddressSpace {
         &mut self.vmas[id]
     }
     /// Position of the first mapping that ends above `addr`.
-    pub fn first_above(&self, addr: u64) -> usize {
+    pub fn find_vma(&self, addr: u64) -> usize {
         self.order.partition_point(|&v| self.vmas[v as usize].end <= addr)
     }
     /// All mappings.
@@ -141,16 +141,16 @@ impl AddressSpace {
         self.vmas.iter().for_each(|v| v.add_active_on_node(out));
     }
     /// Unmaps everything (exit of process number `process`) and frees what nobody else has.
-    pub fn release(&mut self, process: u32, memory: &mut NodeMemory, store: &mut SharedMemory) {
+    pub fn release(&mut self, process: u32, memory: &mut PhysicalMemory, store: &mut SharedMemory) {
         for (id, v) in self.vmas.iter_mut().enumerate() {
             let (start, end) = (v.start, v.end);
             for chunk in 0..v.chunk_count() {
-                if let Some((node, frame)) = v.places.take_table(chunk) {
+                if let Some((node, frame)) = v.frame_map.take_table(chunk) {
                     memory.free_page(node, frame, PageClass::PageTables);
                 }
             }
-            let mut freed = |gone| memory.take_back(gone);
-            v.discard(start, end, store, &mut freed);
+            let mut freed = |gone| memory.free_unmapped(gone);
+            v.zap_range(start, end, store, &mut freed);
             for &object in &v.objects {
                 store.drop_mapper(object, Mapper { process, vma: id as u32 }, &mut freed);
             }

@@ -6,55 +6,42 @@
 //! page (migration, swap, fork, collapse) splits it first (model). Exclusive pages only.
 //! Invariants: entries that show a part are present, and have no frame noted.
 
-use super::account::PageClass;
-use super::block::Bits512;
-use super::node_memory::NodeMemory;
-use super::pageblock::Frame;
-use super::places::Gone;
-use super::vma::{ChunkKind, Vma};
-use super::{CHUNK_BYTES, CHUNK_PAGES};
-
-/// A huge page of which a part is mapped.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Partial {
-    chunk: usize,
-    node: usize,
-    frame: Frame,
-    /// Entries that show it.
-    mapped: Bits512,
-}
-
-impl Partial {
-    /// Whether an entry shows it.
-    pub fn shows(&self, chunk: usize, page: usize) -> bool {
-        self.chunk == chunk && self.mapped.get(page)
-    }
-    fn kept(&self) -> u64 {
-        CHUNK_PAGES - u64::from(self.mapped.count())
-    }
-}
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use super::partly_mapped_thp::PartlyMappedThp;
+use crate::mm::account::PageClass;
+use crate::mm::block::Bits512;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::physical_memory::PhysicalMemory;
+use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES};
+use crate::mm::unmapped::Unmapped;
 
 impl Vma {
     /// Huge pages of which a part is mapped.
     #[inline]
-    pub fn partial_pages(&self) -> usize {
-        self.partials.len()
+    pub fn partly_mapped_thps(&self) -> usize {
+        self.partly_mapped.len()
     }
     /// Whether the huge page of a chunk is mapped in part.
     #[inline]
-    pub fn is_partial(&self, chunk: usize) -> bool {
-        !self.partials.is_empty() && self.partials.iter().any(|p| p.chunk == chunk)
+    pub fn is_partly_mapped(&self, chunk: usize) -> bool {
+        !self.partly_mapped.is_empty() && self.partly_mapped.iter().any(|p| p.chunk == chunk)
     }
     /// The exclusive huge page of a chunk is mapped by base entries from now on; the page stays whole.
-    fn split_entry(&mut self, chunk: usize) {
+    fn split_pmd(&mut self, chunk: usize) {
         let (node, frame) = self.split_huge(chunk);
         for page in 0..CHUNK_PAGES as usize {
-            self.places.take(chunk, page);
+            self.frame_map.take(chunk, page);
         }
-        self.partials.push(Partial { chunk, node, frame, mapped: Bits512::range(0, CHUNK_PAGES as usize) });
+        self.partly_mapped.push(PartlyMappedThp {
+            chunk,
+            node,
+            frame,
+            mapped: Bits512::range(0, CHUNK_PAGES as usize),
+        });
     }
     /// Splits the entries of the exclusive huge pages that lie in `from..to` in part; returns how many.
-    pub fn split_entries_at(&mut self, from: u64, to: u64) -> u64 {
+    pub fn split_pmds_at(&mut self, from: u64, to: u64) -> u64 {
         let mut split = 0;
         if from >= to {
             return split;
@@ -63,67 +50,74 @@ impl Vma {
             let (base, c) = (self.chunk_base(chunk), self.chunk(chunk));
             let part = base < from || base + CHUNK_BYTES > to;
             if part && c.kind == ChunkKind::Huge && c.shared == 0 {
-                self.split_entry(chunk);
+                self.split_pmd(chunk);
                 split += 1;
             }
         }
         split
     }
     /// An entry that shows a part of a huge page is gone. False if it showed none.
-    pub(super) fn unmap_part(&mut self, chunk: usize, page: usize, freed: &mut impl FnMut(Gone)) -> bool {
-        let Some(i) = self.partials.iter().position(|p| p.chunk == chunk && p.mapped.get(page)) else { return false };
-        let p = &mut self.partials[i];
+    pub(in crate::mm) fn unmap_thp_part(
+        &mut self,
+        chunk: usize,
+        page: usize,
+        freed: &mut impl FnMut(Unmapped),
+    ) -> bool {
+        let Some(i) = self.partly_mapped.iter().position(|p| p.chunk == chunk && p.mapped.get(page)) else {
+            return false;
+        };
+        let p = &mut self.partly_mapped[i];
         p.mapped.clear(page);
         if p.mapped.count() > 0 {
-            freed(Gone::Part { node: p.node });
+            freed(Unmapped::ThpPart { node: p.node });
             return true;
         }
-        let Partial { node, frame, .. } = self.partials.remove(i);
-        freed(Gone::LastPart { node, frame });
+        let PartlyMappedThp { node, frame, .. } = self.partly_mapped.remove(i);
+        freed(Unmapped::LastThpPart { node, frame });
         true
     }
     /// Splits a huge page that is mapped in part, and frees the part that is not; returns the pages freed, `None` if the
     /// chunk has no such page.
-    pub fn settle(&mut self, chunk: usize, memory: &mut NodeMemory) -> Option<u64> {
-        let i = self.partials.iter().position(|p| p.chunk == chunk)?;
-        let p = self.partials.remove(i);
+    pub fn split_deferred_thp(&mut self, chunk: usize, memory: &mut PhysicalMemory) -> Option<u64> {
+        let i = self.partly_mapped.iter().position(|p| p.chunk == chunk)?;
+        let p = self.partly_mapped.remove(i);
         memory.split_frame(p.node, p.frame);
-        memory.kept[p.node] -= p.kept();
+        memory.deferred_split_pages[p.node] -= p.unmapped_pages();
         memory.events.thp_split_page += 1;
         for page in 0..CHUNK_PAGES as usize {
             if p.mapped.get(page) {
-                self.places.set(chunk, page, p.frame);
+                self.frame_map.set(chunk, page, p.frame);
             } else {
                 memory.free_page(p.node, p.frame, PageClass::Anon);
             }
         }
-        Some(p.kept())
+        Some(p.unmapped_pages())
     }
     /// Settles those on `node`, or all with `None` (the deferred split queue under memory pressure); returns the pages freed
     /// and the huge pages split.
-    pub fn settle_all(&mut self, node: Option<usize>, memory: &mut NodeMemory) -> (u64, u64) {
+    pub fn split_deferred_thps(&mut self, node: Option<usize>, memory: &mut PhysicalMemory) -> (u64, u64) {
         let (mut freed, mut split) = (0, 0);
-        while let Some(p) = self.partials.iter().find(|p| node.is_none_or(|n| n == p.node)) {
-            freed += self.settle(p.chunk, memory).unwrap_or(0);
+        while let Some(p) = self.partly_mapped.iter().find(|p| node.is_none_or(|n| n == p.node)) {
+            freed += self.split_deferred_thp(p.chunk, memory).unwrap_or(0);
             split += 1;
         }
         (freed, split)
     }
     /// Adds the pages that are kept without being mapped, on each node, to `out`.
-    pub(super) fn add_kept(&self, out: &mut [u64]) {
-        self.partials.iter().for_each(|p| out[p.node] += p.kept());
+    pub(in crate::mm) fn add_deferred_split_pages(&self, out: &mut [u64]) {
+        self.partly_mapped.iter().for_each(|p| out[p.node] += p.unmapped_pages());
     }
     /// Adds the huge pages mapped in part that are on the active list, on each node, to `out`.
-    pub(super) fn add_active_partials(&self, out: &mut [u64]) {
-        self.partials.iter().filter(|p| p.frame.has(Frame::ACTIVE)).for_each(|p| out[p.node] += CHUNK_PAGES);
+    pub(in crate::mm) fn add_active_partly_mapped(&self, out: &mut [u64]) {
+        self.partly_mapped.iter().filter(|p| p.frame.has(Frame::ACTIVE)).for_each(|p| out[p.node] += CHUNK_PAGES);
     }
     /// Checks that every part is present and has no frame of its own.
-    pub(super) fn check_partials(&self) -> Result<(), String> {
-        for p in &self.partials {
+    pub(in crate::mm) fn check_partly_mapped(&self) -> Result<(), String> {
+        for p in &self.partly_mapped {
             let wrong = |page: &usize| {
                 p.mapped.get(*page)
                     && (self.exclusive_node(p.chunk, *page) != Some(p.node)
-                        || self.places.get(p.chunk, *page) != Frame::UNKNOWN)
+                        || self.frame_map.get(p.chunk, *page) != Frame::UNKNOWN)
             };
             if let Some(page) = (0..CHUNK_PAGES as usize).find(wrong) {
                 return Err(format!("chunk {}: page {page} is no part of its huge page", p.chunk));

@@ -1,13 +1,13 @@
 //! May a 2 MiB slot be collapsed, and onto which node (`hpage_collapse_scan_pmd`, `hpage_collapse_find_target_node`).
 
-use super::KhugepagedTunables;
-use crate::mm::CHUNK_PAGES;
+use super::tunables::KhugepagedTunables;
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeMask;
 use numalab_base::words;
 
 /// What khugepaged sees in the 512 entries of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SlotFacts {
+pub struct PmdFacts {
     /// Pages present.
     pub present: u32,
     /// Entries of swapped pages.
@@ -26,7 +26,7 @@ pub struct SlotFacts {
 
 words! {
     /// Why a slot is not collapsed.
-    pub enum SlotVerdict {
+    pub enum ScanResult {
         /// It is.
         Collapse = "collapse",
         /// Nothing to do.
@@ -51,25 +51,25 @@ words! {
 }
 
 /// Verdict on a slot, before the question of nodes.
-pub fn scan_slot(t: &KhugepagedTunables, f: &SlotFacts) -> SlotVerdict {
+pub fn scan_pmd(t: &KhugepagedTunables, f: &PmdFacts) -> ScanResult {
     let none = CHUNK_PAGES as u32 - f.present - f.swapped;
     let half = CHUNK_PAGES as u32 / 2;
     if f.nothing_to_do {
-        SlotVerdict::NothingToDo
+        ScanResult::NothingToDo
     } else if f.swapped > t.max_ptes_swap {
-        SlotVerdict::ExceedSwap
+        ScanResult::ExceedSwap
     } else if none > t.max_ptes_none {
-        SlotVerdict::ExceedNone
+        ScanResult::ExceedNone
     } else if f.shared > t.max_ptes_shared {
-        SlotVerdict::ExceedShared
+        ScanResult::ExceedShared
     } else if f.pinned {
-        SlotVerdict::PageCount
+        ScanResult::PageCount
     } else if !f.writable {
-        SlotVerdict::PageRo
+        ScanResult::PageRo
     } else if f.referenced == 0 || f.swapped > 0 && f.referenced < half {
-        SlotVerdict::LackReferenced
+        ScanResult::LackReferenced
     } else {
-        SlotVerdict::Collapse
+        ScanResult::Collapse
     }
 }
 
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use numalab_base::tunable::Group;
 
-    fn facts() -> SlotFacts {
-        SlotFacts { present: 512, referenced: 512, writable: true, ..SlotFacts::default() }
+    fn facts() -> PmdFacts {
+        PmdFacts { present: 512, referenced: 512, writable: true, ..PmdFacts::default() }
     }
 
     #[test]
@@ -131,29 +131,29 @@ mod tests {
     #[test]
     fn vector_24_limits() {
         let mut t = KhugepagedTunables::default();
-        let single = SlotFacts { present: 1, referenced: 1, writable: true, ..SlotFacts::default() };
-        assert_eq!(scan_slot(&t, &single), SlotVerdict::Collapse, "511 pages of bloat");
-        let swapped = |n| SlotFacts { present: 512 - n, swapped: n, referenced: 512 - n, ..facts() };
-        assert_eq!(scan_slot(&t, &swapped(64)), SlotVerdict::Collapse);
-        assert_eq!(scan_slot(&t, &swapped(65)), SlotVerdict::ExceedSwap);
-        let shared = |n| SlotFacts { shared: n, ..facts() };
-        assert_eq!(scan_slot(&t, &shared(256)), SlotVerdict::Collapse);
-        assert_eq!(scan_slot(&t, &shared(257)), SlotVerdict::ExceedShared);
+        let single = PmdFacts { present: 1, referenced: 1, writable: true, ..PmdFacts::default() };
+        assert_eq!(scan_pmd(&t, &single), ScanResult::Collapse, "511 pages of bloat");
+        let swapped = |n| PmdFacts { present: 512 - n, swapped: n, referenced: 512 - n, ..facts() };
+        assert_eq!(scan_pmd(&t, &swapped(64)), ScanResult::Collapse);
+        assert_eq!(scan_pmd(&t, &swapped(65)), ScanResult::ExceedSwap);
+        let shared = |n| PmdFacts { shared: n, ..facts() };
+        assert_eq!(scan_pmd(&t, &shared(256)), ScanResult::Collapse);
+        assert_eq!(scan_pmd(&t, &shared(257)), ScanResult::ExceedShared);
         t.set("max_ptes_none", "0").unwrap();
-        assert_eq!(scan_slot(&t, &SlotFacts { present: 511, ..facts() }), SlotVerdict::ExceedNone);
-        assert_eq!(scan_slot(&t, &facts()), SlotVerdict::Collapse);
+        assert_eq!(scan_pmd(&t, &PmdFacts { present: 511, ..facts() }), ScanResult::ExceedNone);
+        assert_eq!(scan_pmd(&t, &facts()), ScanResult::Collapse);
     }
 
     #[test]
     fn pages_must_be_used_writable_and_free_of_pins() {
         let t = KhugepagedTunables::default();
-        let v = |f| scan_slot(&t, &f);
-        assert_eq!(v(SlotFacts { referenced: 0, ..facts() }), SlotVerdict::LackReferenced);
-        let one_swapped = SlotFacts { present: 511, swapped: 1, ..facts() };
-        assert_eq!(v(SlotFacts { referenced: 255, ..one_swapped }), SlotVerdict::LackReferenced);
-        assert_eq!(v(SlotFacts { referenced: 256, ..one_swapped }), SlotVerdict::Collapse);
-        assert_eq!(v(SlotFacts { writable: false, ..facts() }), SlotVerdict::PageRo);
-        assert_eq!(v(SlotFacts { pinned: true, ..facts() }), SlotVerdict::PageCount);
-        assert_eq!(v(SlotFacts { nothing_to_do: true, ..facts() }), SlotVerdict::NothingToDo);
+        let v = |f| scan_pmd(&t, &f);
+        assert_eq!(v(PmdFacts { referenced: 0, ..facts() }), ScanResult::LackReferenced);
+        let one_swapped = PmdFacts { present: 511, swapped: 1, ..facts() };
+        assert_eq!(v(PmdFacts { referenced: 255, ..one_swapped }), ScanResult::LackReferenced);
+        assert_eq!(v(PmdFacts { referenced: 256, ..one_swapped }), ScanResult::Collapse);
+        assert_eq!(v(PmdFacts { writable: false, ..facts() }), ScanResult::PageRo);
+        assert_eq!(v(PmdFacts { pinned: true, ..facts() }), ScanResult::PageCount);
+        assert_eq!(v(PmdFacts { nothing_to_do: true, ..facts() }), ScanResult::NothingToDo);
     }
 }

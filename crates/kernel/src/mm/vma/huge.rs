@@ -3,11 +3,12 @@
 //!
 //! Also what page walks see of a mapping.
 
-use super::block::{Bits512, Block, OwnPages, NEVER};
-use super::pageblock::Frame;
-use super::vma::{Chunk, ChunkKind, Vma, EMPTY};
-use super::young::ALL_RUNS;
-use super::CHUNK_PAGES;
+use super::access_runs::ALL_RUNS;
+use super::chunk::{Chunk, ChunkKind, EMPTY};
+use super::mapping::Vma;
+use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
     /// Share of the resident pages that huge pages map, 0..=1.
@@ -16,22 +17,22 @@ impl Vma {
         if rss == 0 {
             return 0.0;
         }
-        (self.places.huge_pages() * CHUNK_PAGES) as f64 / rss as f64
+        (self.frame_map.huge_pages() * CHUNK_PAGES) as f64 / rss as f64
     }
     /// Page tables on each node; where none is noted, the pages themselves stand for them.
     pub fn tables_on_node(&self) -> &[u64] {
-        if self.places.tables() == 0 {
+        if self.frame_map.tables() == 0 {
             self.pages_on_node()
         } else {
-            self.places.tables_on_node()
+            self.frame_map.tables_on_node()
         }
     }
     /// Whether a huge page may be put here by a fault: nothing was ever mapped in the whole 2 MiB.
     pub fn huge_fault_fits(&self, chunk: usize) -> bool {
         self.huge_ok
             && self.chunks[chunk].kind == ChunkKind::Empty
-            && !self.places.has_table(chunk)
-            && self.places.swapped_in_chunk(chunk) == 0
+            && !self.frame_map.has_table(chunk)
+            && self.frame_map.swapped_in_chunk(chunk) == 0
             && self.chunk_is_whole(chunk)
     }
 
@@ -39,8 +40,8 @@ impl Vma {
     pub fn split_huge(&mut self, chunk: usize) -> (usize, Frame) {
         let c = self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
-        let at = (usize::from(c.node), self.places.huge(chunk));
-        self.places.split(chunk);
+        let at = (usize::from(c.node), self.frame_map.huge(chunk));
+        self.frame_map.split(chunk);
         self.chunks[chunk] = EMPTY;
         let all = |yes: bool| if yes { Bits512::range(0, 512) } else { Bits512::default() };
         let count = |yes: bool| if yes { CHUNK_PAGES as u16 } else { 0 };
@@ -62,13 +63,13 @@ impl Vma {
     /// None of them is shared or swapped out.
     pub fn collapse(&mut self, chunk: usize, node: usize, frame: Frame, mut freed: impl FnMut(usize, Frame)) {
         let c = self.chunks[chunk];
-        debug_assert!(!self.is_partial(chunk), "settle it first");
-        debug_assert!(c.kind == ChunkKind::Small && c.shared == 0 && self.places.swapped_in_chunk(chunk) == 0);
+        debug_assert!(!self.is_partly_mapped(chunk), "settle it first");
+        debug_assert!(c.kind == ChunkKind::Small && c.shared == 0 && self.frame_map.swapped_in_chunk(chunk) == 0);
         let present = self.blocks[c.index as usize].present;
         let mut from = 0;
         while let Some(page) = present.next(from) {
             let old = self.blocks[c.index as usize].own_page(page).0;
-            freed(usize::from(old), self.places.take(chunk, page));
+            freed(usize::from(old), self.frame_map.take(chunk, page));
             from = page + 1;
         }
         self.marked_pages -= u64::from(c.marked);
@@ -84,7 +85,7 @@ impl Vma {
 
     /// The exclusive base page goes to a swap slot; returns its node and pageblock.
     pub fn swap_out(&mut self, chunk: usize, page: usize, slot: u32) -> (usize, Frame) {
-        debug_assert!(self.partials.iter().all(|p| !p.shows(chunk, page)), "settle it first");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "settle it first");
         self.unmark(chunk, page);
         let index = self.chunks[chunk].index;
         let (c, b) = self.small_block(chunk);
@@ -103,12 +104,12 @@ impl Vma {
         }
         self.counts[chunk * self.nodes + node] -= 1;
         self.pages_on_node[node] -= 1;
-        let frame = self.places.take(chunk, page);
-        self.places.set_slot(chunk, page, slot);
+        let frame = self.frame_map.take(chunk, page);
+        self.frame_map.set_slot(chunk, page, slot);
         (node, frame)
     }
     /// `last_cpupid` of an exclusive page, or of the huge page.
-    pub fn last_of(&self, chunk: usize, page: usize) -> u32 {
+    pub fn last_cpupid(&self, chunk: usize, page: usize) -> u32 {
         let c = &self.chunks[chunk];
         match c.kind {
             ChunkKind::Small => self.blocks[c.index as usize].own_page(page).1,
@@ -120,11 +121,11 @@ impl Vma {
         let c = self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
         let (node, frame) = self.clear_huge(chunk);
-        (0..CHUNK_PAGES as u32).for_each(|i| self.places.set_slot(chunk, i as usize, first + i));
+        (0..CHUNK_PAGES as u32).for_each(|i| self.frame_map.set_slot(chunk, i as usize, first + i));
         (node, frame)
     }
     /// A huge entry shows nothing any more; returns the node and pageblock of its page.
-    pub(super) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
+    pub(in crate::mm) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
         let c = self.chunks[chunk];
         if c.pmd_marked {
             self.marked_pages -= CHUNK_PAGES;
@@ -133,11 +134,11 @@ impl Vma {
         self.chunks[chunk] = EMPTY;
         self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
         self.pages_on_node[node] -= CHUNK_PAGES;
-        (node, self.places.take_huge(chunk))
+        (node, self.frame_map.take_huge(chunk))
     }
     /// What a collapsed page remembers of the pages it was made of.
-    pub fn remember_collapsed(&mut self, chunk: usize, last: u32, marked: bool) {
-        self.set_last(chunk, 0, last);
+    pub fn set_collapsed_state(&mut self, chunk: usize, last: u32, marked: bool) {
+        self.set_last_cpupid(chunk, 0, last);
         let c = &mut self.chunks[chunk];
         if marked && c.kind == ChunkKind::Huge && !c.pmd_marked {
             c.pmd_marked = true;
@@ -145,7 +146,7 @@ impl Vma {
         }
     }
     /// What a huge page collapsed from a chunk remembers: what the first of its exclusive pages does that remembers anything.
-    pub fn first_remembered(&self, chunk: usize) -> u32 {
+    pub fn first_last_cpupid(&self, chunk: usize) -> u32 {
         let c = &self.chunks[chunk];
         if c.kind != ChunkKind::Small {
             return NEVER;
@@ -189,8 +190,8 @@ impl Vma {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vma::VmaKind;
     use super::*;
+    use crate::mm::vma::kind::VmaKind;
 
     fn vma() -> Vma {
         Vma::new(0, 4 << 20, VmaKind::PrivateAnon, true, 2)
@@ -207,7 +208,7 @@ mod tests {
         let mut freed = Vec::new();
         v.collapse(1, 0, Frame(4), |node, frame| freed.push((node, frame)));
         assert_eq!((freed.len(), freed[511]), (512, (1, Frame(9))));
-        assert_eq!((v.pages_on_node(), v.places.huge(1)), ([512, 0].as_slice(), Frame(4)));
+        assert_eq!((v.pages_on_node(), v.frame_map.huge(1)), ([512, 0].as_slice(), Frame(4)));
         v.check().unwrap();
     }
 
@@ -215,10 +216,10 @@ mod tests {
     fn a_collapsed_page_remembers_what_the_first_page_with_a_memory_did() {
         let mut v = vma();
         (2..6).for_each(|p| v.populate(0, p, 1, Frame(7)));
-        assert_eq!((v.first_node(0), v.first_remembered(0)), (Some(1), NEVER));
-        v.set_last(0, 4, 3);
-        v.set_last(0, 5, 2);
-        assert_eq!(v.first_remembered(0), 3, "pages 2 and 3 have none");
+        assert_eq!((v.first_node(0), v.first_last_cpupid(0)), (Some(1), NEVER));
+        v.set_last_cpupid(0, 4, 3);
+        v.set_last_cpupid(0, 5, 2);
+        assert_eq!(v.first_last_cpupid(0), 3, "pages 2 and 3 have none");
     }
 
     #[test]
@@ -228,8 +229,8 @@ mod tests {
         v.populate_huge(1, 0, Frame(8));
         assert_eq!(v.swap_out(0, 3, 40), (1, Frame(7)));
         assert_eq!(v.swap_out_huge(1, 512), (0, Frame(8)));
-        assert_eq!((v.rss_pages(), v.places.swapped()), (0, 513));
-        assert_eq!((v.places.take_slot(0, 3), v.places.slot(1, 511)), (Some(40), Some(1023)));
+        assert_eq!((v.rss_pages(), v.frame_map.swapped()), (0, 513));
+        assert_eq!((v.frame_map.take_slot(0, 3), v.frame_map.slot(1, 511)), (Some(40), Some(1023)));
         assert!(!v.huge_fault_fits(1), "its pages are on disk");
         v.check().unwrap();
     }

@@ -7,51 +7,13 @@
 //! An entry is born used: the fault that makes it is on behalf of an access.
 //! Huge entries have one bit: any run of their chunk.
 
-use super::block::Bits512;
-use super::pageblock::Frame;
-use super::vma::{ChunkKind, Vma};
-use super::CHUNK_PAGES;
+use super::access_runs::{entries_of, runs, RandomUse, RandomUses, ALL_RUNS, SURELY};
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use crate::mm::block::Bits512;
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_base::rng::Rng;
-
-/// Entries of a run, as a shift.
-const RUN: usize = 6;
-/// Every run of a chunk.
-pub(super) const ALL_RUNS: u8 = u8::MAX;
-/// Expected accesses of an entry beyond which it has surely been used: e^-40 is nothing.
-const SURELY: f64 = 40.0;
-
-/// Random accesses to a part of the mapping.
-#[derive(Clone, Copy, Debug)]
-struct RandomUse {
-    from: u64,
-    to: u64,
-    accesses: u64,
-}
-
-/// What random accesses have done to the bits of a mapping.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RandomUses {
-    spans: Vec<RandomUse>,
-    /// Accesses to all spans.
-    total: u64,
-    /// By chunk, from the first look on: `total` then, and the expected accesses of one of its entries until then.
-    looked: Vec<(u64, f64)>,
-}
-
-/// The runs that entries `from..to` (not empty) lie in.
-#[inline]
-pub(super) fn runs(from: usize, to: usize) -> u8 {
-    let (first, last) = (from >> RUN, (to - 1) >> RUN);
-    (ALL_RUNS << first) & (ALL_RUNS >> (7 - last))
-}
-
-fn entries_of(runs: u8) -> Bits512 {
-    let mut out = Bits512::default();
-    for (run, word) in out.0.iter_mut().enumerate() {
-        *word = if runs >> run & 1 != 0 { u64::MAX } else { 0 };
-    }
-    out
-}
 
 impl Vma {
     /// Entries `from..to` of a chunk are accessed.
@@ -66,7 +28,7 @@ impl Vma {
         }
     }
     /// The number under which random accesses to bytes `from..to` are counted.
-    pub fn random_use(&mut self, from: u64, to: u64) -> usize {
+    pub fn random_span(&mut self, from: u64, to: u64) -> usize {
         let spans = &mut self.random.spans;
         spans.iter().position(|s| (s.from, s.to) == (from, to)).unwrap_or_else(|| {
             spans.push(RandomUse { from, to, accesses: 0 });
@@ -75,19 +37,19 @@ impl Vma {
     }
     /// So many accesses to random places of a span.
     #[inline]
-    pub fn touch_random(&mut self, span: usize, accesses: u64) {
+    pub fn note_random_accesses(&mut self, span: usize, accesses: u64) {
         self.random.spans[span].accesses += accesses;
         self.random.total += accesses;
     }
     /// A fork's copy starts with old entries, and its accesses are its own.
-    pub(super) fn all_old(&mut self) {
+    pub(in crate::mm) fn clear_all_young(&mut self) {
         self.random = RandomUses::default();
         self.chunks.iter_mut().for_each(|c| c.touched = 0);
         self.blocks.iter_mut().for_each(|b| b.young = Bits512::default());
     }
 
     /// Gives the entries of a chunk the bits that its accesses since the last look have set.
-    pub fn settle_young(&mut self, chunk: usize, rng: &mut Rng) {
+    pub fn update_young(&mut self, chunk: usize, rng: &mut Rng) {
         let expected = self.random_accesses(chunk);
         let c = &mut self.chunks[chunk];
         if c.kind != ChunkKind::Small {
@@ -119,8 +81,8 @@ impl Vma {
             return 0.0;
         }
         let base = self.chunk_base(chunk);
-        let here = |s: &&RandomUse| s.from < base + super::CHUNK_BYTES && s.to > base;
-        let per_entry = |s: &RandomUse| s.accesses as f64 * super::PAGE_BYTES as f64 / (s.to - s.from) as f64;
+        let here = |s: &&RandomUse| s.from < base + CHUNK_BYTES && s.to > base;
+        let per_entry = |s: &RandomUse| s.accesses as f64 * PAGE_BYTES as f64 / (s.to - s.from) as f64;
         let now: f64 = r.spans.iter().filter(here).map(per_entry).sum();
         let chunks = self.chunks.len();
         let r = &mut self.random;
@@ -146,28 +108,28 @@ impl Vma {
     /// Present entries of a chunk of base pages that were used since reclaim looked last, or whose page it found used
     /// then. Exclusive pages; those in common count by their entry alone.
     pub fn referenced_pages(&mut self, chunk: usize, rng: &mut Rng) -> u32 {
-        self.settle_young(chunk, rng);
+        self.update_young(chunk, rng);
         let c = self.chunks[chunk];
         if c.kind != ChunkKind::Small {
             return 0;
         }
         let b = &self.blocks[c.index as usize];
         let used = |page: &usize| {
-            b.present.get(*page) && (b.young.get(*page) || self.places.get(chunk, *page).has(Frame::REFERENCED))
+            b.present.get(*page) && (b.young.get(*page) || self.frame_map.get(chunk, *page).has(Frame::REFERENCED))
         };
         (0..CHUNK_PAGES as usize).filter(used).count() as u32
     }
 
     /// Adds the exclusive pages on the active list, on each node, to `out`.
     pub fn add_active_on_node(&self, out: &mut [u64]) {
-        self.add_active_partials(out);
+        self.add_active_partly_mapped(out);
         for (chunk, c) in self.chunks.iter().enumerate() {
             match c.kind {
                 ChunkKind::Huge if c.shared == 0 && self.frame(chunk, 0).has(Frame::ACTIVE) => {
                     out[usize::from(c.node)] += CHUNK_PAGES;
                 }
                 ChunkKind::Small => {
-                    let active = |page: &usize| self.places.get(chunk, *page).has(Frame::ACTIVE);
+                    let active = |page: &usize| self.frame_map.get(chunk, *page).has(Frame::ACTIVE);
                     let on = |page| self.exclusive_node(chunk, page);
                     (0..CHUNK_PAGES as usize).filter(active).filter_map(on).for_each(|node| out[node] += 1);
                 }
@@ -180,8 +142,8 @@ impl Vma {
     #[inline]
     pub fn frame(&self, chunk: usize, page: usize) -> Frame {
         match self.chunks[chunk].kind {
-            ChunkKind::Huge => self.places.huge(chunk),
-            _ => self.places.get(chunk, page),
+            ChunkKind::Huge => self.frame_map.huge(chunk),
+            _ => self.frame_map.get(chunk, page),
         }
     }
     /// Gives an exclusive page, or the huge page, other flags.
@@ -191,17 +153,17 @@ impl Vma {
         }
         match self.chunks[chunk].kind {
             ChunkKind::Huge => {
-                self.places.move_huge(chunk, frame);
+                self.frame_map.move_huge(chunk, frame);
             }
-            _ => self.places.set(chunk, page, frame),
+            _ => self.frame_map.set(chunk, page, frame),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::vma::VmaKind;
     use super::*;
+    use crate::mm::vma::kind::VmaKind;
 
     fn vma() -> (Vma, Rng) {
         let mut v = Vma::new(0, 8 << 20, VmaKind::PrivateAnon, true, 2);
@@ -209,7 +171,7 @@ mod tests {
         v.populate_huge(1, 1, Frame(4));
         let mut rng = Rng::new(5);
         for chunk in 0..2 {
-            v.settle_young(chunk, &mut rng);
+            v.update_young(chunk, &mut rng);
             (0..512).for_each(|p| {
                 v.test_clear_young(chunk, p);
             });
@@ -218,7 +180,7 @@ mod tests {
     }
 
     fn young(v: &mut Vma, rng: &mut Rng) -> usize {
-        v.settle_young(0, rng);
+        v.update_young(0, rng);
         (0..512).filter(|p| v.test_clear_young(0, *p)).count()
     }
 
@@ -228,7 +190,7 @@ mod tests {
         let mut rng = Rng::new(5);
         v.populate(0, 70, 0, Frame(3));
         v.populate_huge(1, 0, Frame(4));
-        v.settle_young(0, &mut rng);
+        v.update_young(0, &mut rng);
         assert!(v.test_clear_young(0, 70) && !v.test_clear_young(0, 70));
         assert!(v.test_clear_young(1, 0) && !v.test_clear_young(1, 0));
     }
@@ -244,7 +206,7 @@ mod tests {
         v.touch(0, 500, 500);
         assert_eq!(young(&mut v, &mut rng), 0);
         v.touch(1, 9, 10);
-        v.settle_young(1, &mut rng);
+        v.update_young(1, &mut rng);
         assert!(v.test_clear_young(1, 0), "a huge entry has one bit");
         assert_eq!([runs(0, 1), runs(0, 512), runs(64, 192), runs(511, 512)], [1, 0xff, 0b110, 0x80]);
     }
@@ -252,22 +214,22 @@ mod tests {
     #[test]
     fn random_accesses_use_entries_by_chance() {
         let (mut v, mut rng) = vma();
-        let span = v.random_use(0, 8 << 20);
-        assert_eq!((v.random_use(0, 8 << 20), v.random_use(0, 4096)), (span, span + 1));
+        let span = v.random_span(0, 8 << 20);
+        assert_eq!((v.random_span(0, 8 << 20), v.random_span(0, 4096)), (span, span + 1));
         // 2048 pages, one access each on average: 1 - 1/e of them are used, whatever was counted before.
         for _ in 0..3 {
-            v.touch_random(span, 2048);
+            v.note_random_accesses(span, 2048);
             let n = young(&mut v, &mut rng);
             assert!((260..390).contains(&n), "{n} of 512");
             assert_eq!(young(&mut v, &mut rng), 0, "no access since");
         }
-        v.touch_random(span, 2048 * 50);
+        v.note_random_accesses(span, 2048 * 50);
         assert_eq!(young(&mut v, &mut rng), 512);
-        v.settle_young(1, &mut rng);
+        v.update_young(1, &mut rng);
         assert!(v.test_clear_young(1, 0), "512 chances");
         // Accesses elsewhere leave this chunk alone.
-        let far = v.random_use(6 << 20, 8 << 20);
-        v.touch_random(far, 1 << 20);
+        let far = v.random_span(6 << 20, 8 << 20);
+        v.note_random_accesses(far, 1 << 20);
         assert_eq!(young(&mut v, &mut rng), 0);
     }
 
@@ -276,12 +238,12 @@ mod tests {
         let (mut v, mut rng) = vma();
         v.touch(1, 0, 1);
         v.split_huge(1);
-        v.settle_young(1, &mut rng);
+        v.update_young(1, &mut rng);
         assert!((0..512).all(|p| v.test_clear_young(1, p)));
         v.touch(0, 0, 512);
         assert_eq!(v.referenced_pages(0, &mut rng), 512);
         assert_eq!(v.referenced_pages(0, &mut rng), 512, "looking without clearing");
-        v.all_old();
+        v.clear_all_young();
         assert_eq!(v.referenced_pages(0, &mut rng), 0);
         v.set_flags(0, 9, Frame(3).with(Frame::REFERENCED, true));
         assert_eq!(v.referenced_pages(0, &mut rng), 1);

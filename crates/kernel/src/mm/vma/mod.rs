@@ -1,0 +1,36 @@
+//! A mapping of an address space and its page-table entries.
+//!
+//! * `mapping` the mapping itself, its chunks and pages; [`chunk`](Chunk) 2 MiB of it; `kind` what backs it;
+//! * `frame_map` pageblocks, swap slots and page tables of its pages;
+//! * `pending` which pages an access would fault on; `page_state` what an access meets;
+//! * `marking` PROT_NONE marking for NUMA hinting;
+//! * `sharing` fork, copy-on-write, unmapping;
+//! * `huge` splitting, collapsing and swapping out huge pages;
+//! * `deferred_split` huge pages that are mapped in part (`partly_mapped_thp`);
+//! * `zero_page` entries that show the page of zeros (`zero_entries`);
+//! * `accessed` accessed bits (`access_runs`).
+
+mod access_runs;
+mod accessed;
+pub(in crate::mm) mod chunk;
+mod deferred_split;
+pub(in crate::mm) mod frame_map;
+mod huge;
+pub(in crate::mm) mod kind;
+pub(in crate::mm) mod mapping;
+mod marking;
+mod page_state;
+mod partly_mapped_thp;
+mod pending;
+pub(in crate::mm) mod sharing;
+mod zero_entries;
+mod zero_page;
+
+pub use chunk::{Chunk, ChunkKind};
+pub use frame_map::FrameMap;
+pub use kind::VmaKind;
+pub use mapping::Vma;
+pub use marking::MarkOutcome;
+pub use page_state::PageState;
+pub use pending::PendingPages;
+pub use sharing::{CopiedEntries, FAULT_AROUND_PAGES};
