@@ -23,8 +23,8 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
             use_group(sim, cpu, task, info.group);
         }
     }
-    // The worker looks at its clock and counters all the time, so what a scan marked of its stack and data is found at
-    // once. A program that zeroes or sums in registers calls a function now and then; its data are its regions.
+    // The worker reads its clock and counters all the time, so it meets marks on its stack and data at once. A program that zeroes
+    // or sums in registers calls a function now and then; its data are its regions.
     let scans = sim.processes[sim.tasks[task as usize].process as usize].marking_scans;
     if sim.cfg.harness == Harness::Worker && sim.tasks[task as usize].marking_scans != scans {
         sim.tasks[task as usize].marking_scans = scans;
@@ -53,7 +53,7 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
                 }
             }
             if let CacheFit::Reuse { .. } = fit {
-                // The LLC holds what the L2 does.
+                // The LLC includes what the L2 holds.
                 let l2 = f64::from(info.l2[usize::from(sibling == Sibling::Working)]);
                 let either = sim.hw.working_sets.loads.reuse_hit(llc, info.set as usize).max(l2);
                 (l2, (either - l2) / (1.0 - l2).max(f64::EPSILON))
@@ -78,11 +78,11 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     }
 }
 
-/// Threads that write one buffer in address order, begun together on one LLC, stay in step: whoever is behind finds
-/// lines in the cache and catches up, and there a line goes from core to core, written by each. So one of them
-/// fetches it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread
-/// fetches, and the wait per line. Measured with two threads: docs/reference/workloads.md, "Threads that write one
-/// buffer". As long as pages are missing the faults of whoever leads decide, and nobody is held to be in step.
+/// Threads that write one buffer in address order, begun together on one LLC, stay in step: a thread that is behind finds lines in
+/// the cache and catches up. There a line goes from core to core, written by each. One of them fetches it from memory, and all
+/// wait for that and for their turn. Returns the share of the lines that a thread fetches, and the wait per line, ns. Measured
+/// with two threads: docs/reference/workloads.md, "Threads that write one buffer". As long as pages are missing, the faults of
+/// the leading thread decide, and threads do not count as in step.
 fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
     let in_address_order = a.pattern.walk() == Walk::Sweep(Order::Address);
     let Some(transfer_ns) = sim.machine.cache.transfer_ns.filter(|_| in_address_order) else {
@@ -193,11 +193,11 @@ pub struct SweepCosts {
     pub fetched: f64,
     /// Time per byte on what the caches hold, ns.
     pub cached: f64,
-    /// The same where there is no page, ns: such entries show zeros, which the L2 holds.
+    /// Time per byte where there is no page, ns: such entries show zeros, which the L2 holds.
     pub zeros: f64,
-    /// Computing per byte with the core alone, and beside the sibling without any wait, ns.
+    /// Computing per byte with the core alone, ns.
     pub alone: f64,
-    /// The latter.
+    /// Computing per byte beside the sibling without any wait, ns.
     pub longest: f64,
     /// What the other hardware thread does.
     pub sibling: Sibling,
@@ -234,8 +234,8 @@ impl SweepCosts {
     }
 }
 
-/// Times of the last chunk that lay on one node, which are those of the next one there: nothing that they depend on
-/// changes inside a slice, and most chunks lie on one node.
+/// Times of the last chunk that lay on one node. They hold for the next chunk there, because nothing that they depend on changes
+/// inside a slice. Most chunks lie on one node.
 #[derive(Clone, Copy, Debug)]
 pub struct LastChunkTimes {
     /// Its node and pages.
@@ -244,7 +244,7 @@ pub struct LastChunkTimes {
 }
 
 impl LastChunkTimes {
-    /// Of no chunk yet.
+    /// No chunk has been swept yet.
     pub const NONE: Self = Self { chunk: (0, u16::MAX), times: Times { per_byte: 0.0, memory: 0.0, of_pages: 0.0 } };
     /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known, and the node that all
     /// of them lie on, if one does.
@@ -272,7 +272,7 @@ impl LastChunkTimes {
 mod tests {
     use super::*;
 
-    /// The short way is the long way wherever it is taken.
+    /// The shortcut gives the result of the full formula wherever it is taken.
     #[test]
     fn memory_alone_decides_from_the_longest_time_of_computing_on() {
         for sibling in [Sibling::Idle, Sibling::Spinning, Sibling::Working] {

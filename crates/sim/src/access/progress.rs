@@ -37,12 +37,12 @@ pub(crate) fn lookahead_ns(sim: &Simulation<'_>, process: usize, end: u64) -> u6
     }
 }
 
-/// Whether pages that this process may share are on the move.
+/// Whether pages that this process may share are under migration.
 #[inline]
 pub(crate) fn sharing(sim: &Simulation<'_>, process: usize) -> bool {
     sim.now_ns < sim.mm.shared_migration_until_ns && sim.processes[process].shares
 }
 
-/// While shared pages are on the move, random and strided accesses to them look at least this often, ns (granularity
-/// of the model).
+/// While shared pages are under migration, random and strided accesses to them look at least this often, ns (granularity of the
+/// model).
 pub const SHARED_STEP_NS: u64 = 50_000;

@@ -24,8 +24,8 @@ fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
     (start / PAGE_BYTES * PAGE_BYTES, (start + len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES)
 }
 
-/// Random accesses: the number of accesses to the next pending page is pending_access from its geometric
-/// distribution, so that accesses without a fault cost nothing to simulate.
+/// Carries out random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
+/// that accesses without a fault cost nothing to simulate.
 pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
     let mut pace = access_cost(sim, cpu, task, a);
     let process = sim.tasks[task as usize].process as usize;
@@ -105,8 +105,8 @@ fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, a: &Access, bytes: u
     mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, a.pattern.cache_fit().alpha())
 }
 
-/// The fault of a random access, and the one after it: a store that has come to a marked page, or waited for one, may
-/// find the entry read-only. If a fault ends the step, the access comes again, to the same page.
+/// Handles the fault of a random access, and the one after it: a store to a marked page may find the entry read-only afterwards.
+/// If a fault ends the step, the access to the same page is made again later.
 #[allow(clippy::too_many_arguments)]
 fn random_fault(
     sim: &mut Simulation<'_>,
@@ -157,7 +157,7 @@ fn random_ns(
     } else {
         0.0
     };
-    // The page of zeros is in the first-level cache of whoever reads it.
+    // The zero page is in the first-level cache of every thread that reads it.
     let own = 1.0 - pace.zeros;
     let walked = (walk.fixed_ns + table) * slower;
     let missed = (line + sim.hw.tlb.overhead_ns()) * slower;
@@ -180,6 +180,6 @@ pub(crate) struct RandomTimes {
     warm: f64,
     /// How long a miss occupies memory. The overhead around it, and what a busy sibling takes, ask nothing of it.
     line: f64,
-    /// The same for lines of page tables.
+    /// How long a miss on a line of the page tables occupies memory, ns.
     table: f64,
 }

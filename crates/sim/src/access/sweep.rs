@@ -95,7 +95,7 @@ pub(crate) fn sweep(
     out
 }
 
-/// Sleeps behind the moves of a chunk's pages, if a sweep that has taken `swept_ns` for them up to `clock` has met one.
+/// Blocks the task behind the migration of a chunk's pages, if its sweep, which took `swept_ns` up to `clock`, has met one.
 fn wait_for_moves(
     sim: &mut Simulation<'_>,
     task: u32,
@@ -117,8 +117,8 @@ fn sweep_bytes(a: &Access, order: Order) -> u64 {
     }
 }
 
-/// Where in its span a sweep is that has `done` of `all` bytes behind it, and how many bytes lie ahead in one run:
-/// all that is left, or the rest of a block. A block is drawn when the one before is used up.
+/// The place in its span of a sweep that has done `done` of `all` bytes, and how many bytes lie ahead in one run: all that is left,
+/// or the rest of a block. The next block is drawn when one is used up.
 fn run_ahead(sim: &mut Simulation<'_>, task: u32, (a, order): (&Access, Order), done: u64, all: u64) -> (u64, u64) {
     let Order::Blocks { block_bytes } = order else { return (done, all - done) };
     let open = sim.tasks[task as usize].block.filter(|b| b.span == a.span && b.bytes == block_bytes);

@@ -67,7 +67,7 @@ impl KindSet {
 
 const SIBLINGS: [Sibling; 3] = [Sibling::Idle, Sibling::Spinning, Sibling::Working];
 
-/// AccessRates of all kinds between all places and nodes.
+/// Rates of all kinds of access between all places and nodes.
 #[derive(Debug)]
 pub struct AccessRates {
     nodes: usize,
@@ -81,7 +81,7 @@ pub struct AccessRates {
     port_gbps: f64,
     /// How much slower its port makes a place, at least 1.
     slow: Vec<f64>,
-    /// The same before the last solution.
+    /// How much slower its port made a place before the last solution.
     slow_before: Vec<f64>,
     /// ns per byte of traffic: `[kind][place][dst]`.
     ns_per_byte: Vec<f64>,
@@ -101,7 +101,7 @@ pub struct AccessRates {
     /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
     latency_factor: Vec<Cell<f64>>,
     contention: Contention,
-    /// The last solution changed nothing: without other traffic the next one would be the same.
+    /// The last solution changed nothing, so with the same traffic the next one would be the same.
     settled: bool,
 }
 
@@ -111,8 +111,8 @@ const COPY_EPOCHS: usize = 16;
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
 
-/// Fewer threads than that are none. Whoever has left is halved each epoch; numbers too small for their full precision would
-/// come next, which processors are slow with, and then none. Far below the last digit of any load it joins.
+/// Fewer threads than this count as none. A thread that has left counts half as much in every epoch. The limit keeps numbers out
+/// of the denormal range, which is slow, and lies far below the last digit of any load.
 const NOBODY: f64 = 1e-300;
 
 /// No copies, or clears, between any two nodes.
@@ -130,8 +130,8 @@ fn nearest_memory(machine: &Machine, node: usize) -> usize {
 }
 
 impl AccessRates {
-    /// AccessRates for the kinds of access that `workload` makes, with no load yet. With an `oracle` memory is always on the
-    /// node that asks for it (or the nearest one that has memory), wherever the page tables say it is.
+    /// Rates for the kinds of access that `workload` makes, without load. With an `oracle` memory is always on the node that asks
+    /// for it, or the nearest one with memory, wherever the page tables say it is.
     pub fn new(machine: &Machine, workload: &Workload, oracle: bool) -> Self {
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
@@ -223,8 +223,8 @@ impl AccessRates {
     fn at(&self, kind: usize, place: usize) -> usize {
         (kind * self.places + place) * self.nodes
     }
-    /// ns for a byte of every page where they are spread as `counts` (present pages per node): divided by their number,
-    /// the time per byte of traffic over them.
+    /// Time for one byte of every page, ns, for present pages spread over the nodes as `counts`. Divided by the number of pages it is
+    /// the time per byte of traffic.
     #[inline]
     pub fn ns_of_pages(&self, kind: usize, place: usize, counts: &[u16]) -> f64 {
         let row = &self.ns_per_byte[self.at(kind, place)..][..self.nodes];
@@ -239,8 +239,8 @@ impl AccessRates {
         }
         row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
     }
-    /// A thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`; with the node
-    /// that all of them are known to lie on, if one is: nothing is added for the others.
+    /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`. If all pages lie
+    /// on one known node, nothing is added for the others.
     #[inline]
     pub fn occupy(
         &mut self,
@@ -264,7 +264,7 @@ impl AccessRates {
             *o += scale * t * f64::from(c);
         }
     }
-    /// The same for pages per node given as totals (random access to a whole range).
+    /// Notes that a thread spent `ns` on random traffic over a range with `pages` per node.
     pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64) {
         let at = self.at(kind, place);
         let total: f64 = (0..self.nodes).map(|n| self.latency_ns[at + n] * pages[n] as f64).sum();
@@ -354,7 +354,7 @@ impl AccessRates {
     /// Latency of memory of a node for a CPU of `cpu_node`, relative to the idle machine, at least 1.
     #[inline]
     pub fn latency_factor(&self, cpu_node: usize, memory_node: usize) -> f64 {
-        // Few pairs of many are asked for.
+        // Few of the many pairs are asked for, so each is worked out at the first request.
         let factor = &self.latency_factor[cpu_node * self.nodes + memory_node];
         if factor.get() == 0.0 {
             factor.set(self.contention.latency_factor(cpu_node, memory_node));

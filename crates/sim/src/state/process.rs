@@ -94,7 +94,7 @@ pub struct ProcessState {
 }
 
 impl ProcessState {
-    /// Those of a workload, none of which has started; `all` nodes have memory.
+    /// All processes of a workload, before any has started; `all` are the nodes with memory.
     pub fn all(workload: &Workload, nodes: usize, all: NodeMask) -> Vec<Self> {
         workload.processes.iter().map(|p| Self::new(nodes, allowed(p, all))).collect()
     }

@@ -1,9 +1,9 @@
 //! Where the other threads of a process are in their sweeps of a mapping.
 //!
-//! Problem: threads are simulated one slice after the other, and two mechanisms ask who else comes to a page while it is being
-//! handled (`window`, `race`). Approach: the answer is worked out from where each thread is in its sweep at the end of its slice
-//! and how fast it goes. Sweeps are listed by where they are: most of a large process is too far away to come in time, and
-//! is not looked at. FrameMap in bytes of a mapping, times in ns of model time.
+//! Threads are simulated one slice after the other, but several mechanisms ask which other threads come to a page while it is
+//! being handled ([`contenders`](crate::mm::contenders)). The answer follows from where each thread is in its sweep at the end of
+//! its slice, and from its speed. Sweeps are listed by their place: most threads of a large process are too far away to come
+//! in time, and are not looked at. Places are bytes of a mapping, times ns of model time.
 
 use crate::float::{real, whole};
 use numalab_kernel::mm::PAGE_BYTES;
@@ -18,18 +18,18 @@ pub struct SweepPosition {
     pub(crate) writes: bool,
     /// Where it is in the mapping, bytes.
     pub(crate) at: u64,
-    /// Where its sweep ends: it comes to no place from there on.
+    /// Where its sweep ends, bytes; it comes to no place from there on.
     pub(crate) end: u64,
-    /// When it is there if neither it nor its CPU owes anything, ns.
+    /// When it is at that place if no kernel work or sleep lies before it, ns.
     pub(crate) at_ns: f64,
-    /// How fast it goes.
+    /// Time per byte, ns.
     pub(crate) ns_per_byte: f64,
 }
 
-/// A thread that comes to a place.
+/// A thread that comes to a place of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Contender {
-    /// When, ns.
+    /// When it comes, ns.
     pub ns: f64,
     pub task: u32,
     pub writes: bool,
@@ -47,13 +47,13 @@ pub(crate) struct ByOffset {
     list: Vec<u32>,
 }
 
-/// Bytes of a mapping that share a list: a few faults on base pages ahead of whoever goes slowly.
+/// Bytes of a mapping that share a list: a few faults on base pages for a slow thread.
 const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
 
-/// Lists of places; one more is of those that go faster than [`FAST_NS_PER_BYTE`], wherever they are.
+/// Lists by place. One more list holds all sweeps faster than [`FAST_NS_PER_BYTE`], wherever they are.
 const LISTS: u64 = 1024;
 
-/// 4 GB/s: who computes little and finds the data in a cache; they come from far in the time of a fault.
+/// 4 GB/s. Faster threads compute little and find their data in a cache; they come from far within the time of a fault.
 const FAST_NS_PER_BYTE: f64 = 0.25;
 
 const NONE: u32 = u32::MAX;
@@ -67,7 +67,7 @@ impl ByOffset {
             by_task.resize(tasks, NONE);
         }
     }
-    /// The list of a stretch of a mapping; any spread of mappings will do.
+    /// The list of a stretch of a mapping. Mappings are spread over the lists.
     #[inline]
     fn list_of(of: (u32, u32), stretch: u64) -> u64 {
         (stretch + u64::from(of.0) * 389 + u64::from(of.1) * 97) % LISTS
@@ -96,28 +96,28 @@ impl ByOffset {
     }
 }
 
-/// ProcessAddressSpaces's sweeps.
+/// The sweeps of all threads.
 #[derive(Clone, Debug, Default)]
 pub struct SweepPositions {
     /// By task, as of the end of its slice or sleep; valid where the task is on a list.
     pub(crate) sweeper: Vec<SweepPosition>,
     pub(crate) by_place: ByOffset,
-    /// By task: planned anew since it was last looked at.
+    /// By task, whether it has a new plan that is not listed yet.
     pub(crate) is_stale: Vec<bool>,
-    /// Those tasks.
+    /// Tasks with a new plan that is not listed yet.
     pub(crate) stale: Vec<u32>,
     /// The task whose slice is being simulated, and its start.
     pub(crate) slice: (u32, u64),
-    /// Tasks that that slice holds up, where, and until when.
+    /// Tasks that the present slice delays, the place where each waits, and until when, ns.
     pub(crate) held: Vec<(u32, u64, f64)>,
-    /// By task, whether it is one of them.
+    /// By task, whether the present slice delays it.
     pub(crate) is_held: Vec<bool>,
-    /// Who comes, for `mm::contenders::find_contenders`.
+    /// Result of `mm::contenders::find_contenders`.
     pub contenders: Vec<Contender>,
 }
 
 impl SweepPositions {
-    /// Nobody's yet.
+    /// No sweeps yet.
     pub fn new() -> Self {
         Self { by_place: ByOffset::new(), ..Self::default() }
     }
@@ -144,14 +144,14 @@ impl SweepPositions {
             self.stale.push(task);
         }
     }
-    /// `task` waits at `place` until then, in what follows of the slice as well.
+    /// `task` waits at `place` until `until_ns`, also for the rest of the present slice.
     pub fn hold_up(&mut self, task: u32, place: u64, until_ns: f64) {
         if std::mem::replace(&mut self.is_held[task as usize], true) {
             self.held.retain(|h| h.0 != task);
         }
         self.held.push((task, place, until_ns));
     }
-    /// `task` owes more since this slice began. (What others owe is looked up.)
+    /// Adds `ns` to the delay of `task`, if the present slice delays it. (Delays of other tasks are looked up.)
     pub fn delay(&mut self, task: u32, ns: u64) {
         for h in self.held.iter_mut().filter(|h| h.0 == task) {
             h.2 += ns as f64;
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use numalab_base::rng::Rng;
 
-    /// A thread that faults its way through a mapping is told of everybody who comes in time, those whom it holds up included.
+    /// A thread that faults on one page after the other is told of every thread that comes in time, delayed ones included.
     #[test]
     fn whoever_comes_is_found() {
         let mut rng = Rng::new(7);

@@ -1,14 +1,13 @@
-//! Working sets: which data a thread goes round in while it runs, and so what it holds of its LLC.
+//! Working sets: which data a thread uses again and again while it runs, and so its share of its LLC.
 //!
-//! Problem: whether an array is in cache when a sweep comes back to it depends on everything the thread,
-//! and its neighbours on the LLC, touch in between. Approach: the *group* of an access is all that the
-//! innermost loop around it touches, region by region, with overlapping spans merged; while a thread is
-//! inside that loop and on a CPU, the sets of its group are in use on the CPU's LLC
-//! ([`LlcLoads`] adds them up). Threads of a process that touch the same spans share one set, counted once
-//! per LLC; so do processes that only read what they inherited.
+//! Whether an array is in cache when a sweep comes back to it depends on all that the thread and its neighbours on the LLC touch
+//! in between. The *group* of an access is all that the innermost loop around it touches, region by region, with overlapping
+//! spans merged. While a thread is inside that loop and on a CPU, the sets of its group are in use on the CPU's LLC;
+//! [`LlcLoads`] adds them up. Threads of a process that touch the same spans share one set, which counts once per LLC. So do
+//! processes that only read what they inherited.
 //!
-//! All of it is worked out before the run; afterwards an access is two array look-ups away.
-//! Units: bytes; access weights are lines per millisecond, estimated from the idle machine.
+//! All of it is worked out before the run; afterwards an access needs two array look-ups. Units are bytes. Access weights are
+//! lines per millisecond, estimated from the idle machine.
 
 use crate::state::contention::{AccessRates, KindSet};
 use numalab_kernel::hw::cache::LlcLoads;
@@ -32,12 +31,12 @@ const COPIED: u32 = 1 << 24;
 
 use crate::float::LINE_BYTES;
 
-/// What an access needs to know beside its op.
+/// What is known of an access before the run.
 #[derive(Clone, Copy, Debug)]
 pub struct OpInfo {
     /// Working set of the loop around it.
     pub group: u32,
-    /// Its own part of that, as a set of [`LlcLoads`].
+    /// Its own part of the working set, as a set of [`LlcLoads`].
     pub set: u32,
     /// Kind of traffic, by what the sibling does.
     pub kinds: KindSet,
@@ -108,7 +107,7 @@ impl WorkingSets {
         b.out.spans = b.spans.len();
         b.out
     }
-    /// What access `pc` of a prologue or thread needs to know.
+    /// What is known of access `pc` of a prologue or thread.
     #[inline]
     pub fn info(&self, process: u32, thread: Option<u32>, pc: usize) -> OpInfo {
         let at = self.base[process as usize] + thread.map_or(0, |t| t + 1);
@@ -130,7 +129,7 @@ impl WorkingSets {
             self.loads.enter(llc, m.set as usize, m.weight, alone);
         }
     }
-    /// It stops running there, or leaves the loop; `alone` if no sibling goes on.
+    /// A task stops running on `llc`, or leaves the loop of `group`; `alone` if no sibling goes on inside it.
     pub fn leave(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
