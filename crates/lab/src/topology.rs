@@ -261,6 +261,8 @@ pub(crate) mod tests {
         let cpus: Vec<Cpu> = (0..total_cores * threads).map(cpu).collect();
         let mut bare = Machine::bare("test", cpus, sockets, 4 << 30);
         bare.nodes.iter_mut().for_each(|n| n.dram_sustained_gbps = 40.0);
+        bare.llcs.iter_mut().for_each(|l| l.size_bytes = 16 << 20);
+        bare.stream.cap_gbps = 10.0;
         Machine { distance: matrix(sockets, 10, 21), latency_ns: matrix(sockets, 80.0, 240.0), ..bare }
     }
 

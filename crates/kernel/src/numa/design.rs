@@ -95,9 +95,8 @@ impl Design {
     /// The design with these roles.
     ///
     /// # Errors
-    /// A sentence, if the roles cannot work together: statistics and page migration of different designs, an exchange
-    /// without AutoNUMA's statistics, home nodes without schednuma's, or a scanner that does not belong to the
-    /// statistics.
+    /// A sentence, if the roles cannot work together. Statistics and page migration must be of one design. An exchange
+    /// needs AutoNUMA's statistics, home nodes need schednuma's, and the scanner must belong to the statistics.
     pub fn new(words: &DesignWords, autonuma: AutoNumaTunables, schednuma: SchedNumaTunables) -> Result<Self, String> {
         let unknown = |role: &str, word: &str| format!("role {role} cannot be `{word}`");
         let scan = Scanner::parse(words.scan).ok_or_else(|| unknown("scan", words.scan))?;

@@ -44,7 +44,7 @@ pub struct NumaTopology {
 pub struct NodeParts {
     /// Number of CPUs. CPU numbers follow the order of nodes.
     pub cpus: usize,
-    /// Whether it has memory.
+    /// Whether the node has memory.
     pub memory: bool,
     /// Memory tier; 0 is the fastest.
     pub tier: u8,

@@ -199,8 +199,8 @@ impl Scheduler {
         }
         moved
     }
-    /// Before 5.12, a CPU that asked for a push waits longer. It asks again after one more failure until something
-    /// moves.
+    /// Before 5.12 a CPU that asked for a push waits longer. Its failures stay near the limit, so that it asks again
+    /// soon unless a task moves.
     fn back_off(&mut self, dom: DomId, interval_ms: u64) {
         let domain = self.topo.domain(dom);
         let state = &mut self.dom[dom as usize];

@@ -27,20 +27,28 @@
 //! Approach: [`SgLbStats`] of each group, [`SdLbStats`] of the domain, then [`decide`] in the kernel's unsigned
 //! arithmetic. Units: 1024 for a nice-0 task and for the capacity of a whole CPU.
 //!
-//! Sources read: `kernel/sched/fair.c` of 3.18 or little later, 4.15, 4.19 and 5.4, all of the balancer and of
-//! placement; the patch of 2013 that became 56cf515b4b15 (3.12); two `topology.c` with `smt_gain`, for which levels
-//! prefer siblings (one has caches too, taken for a back-port); mailing lists, for the end of past loads with 4.20 and
-//! for 765d0af19f5f, which removed `smt_gain`.
+//! Sources read:
 //!
-//! From memory: 3.13, and with it that an idle CPU stays if fewer CPUs are idle beside it (`<`, not `≤` and one more);
-//! what 4.1 to 4.12 have that 4.15 does not; the releases of the commits above except fdf5f315d5cf; that a pass with
-//! nothing to move became balanced between 4.15 and 4.19.
+//! * `kernel/sched/fair.c` of 3.18 or little later, 4.15, 4.19 and 5.4: all of the balancer and of placement;
+//! * the patch of 2013 that became 56cf515b4b15 (3.12);
+//! * two `topology.c` with `smt_gain`, for which levels prefer siblings (one has caches too, taken for a back-port);
+//! * mailing lists, for the end of past loads with 4.20 and for 765d0af19f5f, which removed `smt_gain`.
 //!
-//! Simplified: forks follow 4.15 from 4.13 on (the kernel from 4.10 on); past loads of idle CPUs and loads of sleepers
-//! decay when read, also where the kernel has no CPU to age them; load beyond the capacity is computed as from 4.8 on.
+//! From memory:
 //!
-//! Left out: RT, IRQ and frequency scaling of capacity, asymmetric packing and misfit tasks, idle states, `task_h_load`
-//! and `h_nr_running` of cgroups (a 1024th less at the root), how 3.13 to 4.2 judge the locality of a move.
+//! * 3.13, and that an idle CPU stays there if fewer CPUs are idle beside it (`<`, not `≤` and one more);
+//! * what 4.1 to 4.12 have that 4.15 does not;
+//! * the releases of the commits above except fdf5f315d5cf;
+//! * that a pass with nothing to move became balanced between 4.15 and 4.19.
+//!
+//! Simplified:
+//!
+//! * forks follow 4.15 from 4.13 on (the kernel from 4.10 on);
+//! * past loads of idle CPUs and loads of sleepers decay when read, also where the kernel has no CPU to age them;
+//! * load beyond the capacity is computed as from 4.8 on.
+//!
+//! Left out: RT, IRQ and frequency scaling of capacity; asymmetric packing and misfit tasks; idle states; `task_h_load`
+//! and `h_nr_running` of cgroups (a 1024th less at the root); how 3.13 to 4.2 judge the locality of a move.
 //!
 //! [`v37`]: super::v37
 

@@ -12,9 +12,12 @@
 //! Periodic passes over larger domains do not see short waits: they take the larger of a past and the present load for
 //! CPUs of their own group, and the smaller one for others (LB_BIAS, [`load_index`]).
 //!
-//! Sources read: `kernel/sched/fair.c` of a 3.4 tree, and the patches of 2013 that changed it. From memory: that
-//! nothing else changed until 3.8; that weights were instantaneous until 3.11; that only the package level prefers
-//! siblings and is kept above a cache of the same CPUs, so that the lowest domain across nodes finds it as its child.
+//! Sources read: `kernel/sched/fair.c` of a 3.4 tree, and the patches of 2013 that changed it. From memory:
+//!
+//! * nothing else changed until 3.8;
+//! * weights were instantaneous until 3.11;
+//! * only the package level prefers siblings. It is kept above a cache of the same CPUs, so that the lowest domain across
+//!   nodes finds it as its child.
 //!
 //! Simplified: the past load of an idle CPU decays when it is read, not when another CPU balances for it. Left out: RT
 //! and frequency scaling of power; `h_load` of cgroups (a 1024th less at the root).

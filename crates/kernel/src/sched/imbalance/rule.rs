@@ -16,7 +16,7 @@ pub enum Rule {
     K517s,
     /// "Adjust NUMA imbalance for multiple LLCs" as posted in version 3.
     V3,
-    /// The same series as merged in 5.18.
+    /// "Adjust NUMA imbalance for multiple LLCs" as merged in 5.18.
     K518,
     /// 6.0 and later.
     K60,

@@ -161,7 +161,7 @@ impl Rq {
         }
         self.past_jiffy = jiffy;
     }
-    /// The `i`-th average of past loads. That of an idle CPU decays.
+    /// The `i`-th average of past loads. An idle CPU's averages decay.
     pub fn past_load(&self, i: usize, jiffy: u64) -> u64 {
         let missed = if self.list.is_empty() { jiffy.saturating_sub(self.past_jiffy) } else { 0 };
         faded(self.past_load[i], i, missed)
