@@ -1,7 +1,7 @@
 # numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench fidelity sweep clean
+.PHONY: demo test lint unit debug python browser vm build bench fidelity sweep docs clean
 
 CARGO ?= cargo
 
@@ -51,6 +51,10 @@ fidelity: build
 sweep:
 	NUMALAB_SWEEP=200 RUSTFLAGS="-C overflow-checks=on -C debug-assertions=on" \
 		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test sweep -- --nocapture
+
+# The documentation site, in target/site. Needs Python 3 with venv, and installs mkdocs-material for itself.
+docs:
+	scripts/docs.sh
 
 clean:
 	$(CARGO) clean

@@ -110,7 +110,7 @@ impl Capture {
 /// The captures are the guests of docs/reference/fidelity.md, and earlier ones whose worker read a workload in another
 /// way. A change that loses more than a few cells has broken a mechanism. The bound for the earlier guests of 6.12 is
 /// low: the model's threads meet the marks on their stacks before a pass ends, which costs some of their cells
-/// (docs/reference/vm.md).
+/// (docs/log/guests.md).
 #[test]
 fn the_simulator_still_counts_as_captured_kernels_do() {
     let sets = [
