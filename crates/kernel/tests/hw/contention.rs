@@ -360,7 +360,7 @@ fn pages_that_are_cleared_are_written_only() {
 fn lines_that_random_writers_write_back_are_traffic() {
     let m = machines::milan();
     let reads = Flow::chase(&m, 0, 0, 64.0);
-    let writes = Flow { write: 0.5, back: 1.0, ..reads };
+    let writes = Flow { write: 0.5, writebacks: 1.0, ..reads };
     let (c, rates) = solve(&m, &[reads]);
     near(c.node_gbps(0), 64.0 * rates[0].gbps, 1e-9);
     let (c, rates) = solve(&m, &[writes]);

@@ -29,7 +29,7 @@ fn any_flow() -> impl Strategy<Value = Flow> {
             cap_gbps,
             extra_ns,
             write,
-            back: 0.0,
+            writebacks: 0.0,
             random,
         },
     )

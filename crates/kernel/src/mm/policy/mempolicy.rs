@@ -3,8 +3,7 @@
 use super::interleave::node_of_index;
 use super::placement::PolicyNodes;
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
-use numalab_base::node_mask::NodeMask;
-use numalab_base::node_mask::MAX_NODES;
+use numalab_base::node_mask::{NodeMask, MAX_NODES};
 use numalab_model::workload::PolicyMode;
 
 /// A policy of a task or a VMA.
