@@ -65,7 +65,7 @@ fn a_page_comes_and_goes_within_its_budget() {
                 space.vma_mut(id).populate(chunk, page, 0, frame);
             }
         }
-        space.release(0, &mut memory, &mut SharedMemory::default());
+        space.exit_mmap(0, &mut memory, &mut SharedMemory::default());
         let events = if huge { 512 } else { 512 * 512 };
         // What came is gone wherever this runs; only what it took needs the clock.
         let took = start.zip(cpu_ns());

@@ -210,7 +210,7 @@ impl Lab {
                 self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
             }
             let memory = &mut self.memory;
-            return self.store.leave(at, &mut |gone| memory.free_unmapped(gone));
+            return self.store.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
         }
         let b = self.store.block_of(at);
         b.mapcount[s.page] += 1;
@@ -246,7 +246,7 @@ impl Lab {
         let Some(child) = (0..PROCESSES).find(|p| !self.alive[*p]) else { return };
         let mut parent = std::mem::take(&mut self.spaces[s.process]);
         let mut space = AddressSpace::default();
-        space.inherit(&[0, 1], &mut parent, (s.process as u32, child as u32), (&mut self.memory, &mut self.store));
+        space.dup_mmap(&[0, 1], &mut parent, (s.process as u32, child as u32), (&mut self.memory, &mut self.store));
         self.spaces[s.process] = parent;
         self.spaces[child] = space;
         self.alive[child] = true;
@@ -441,7 +441,7 @@ impl Lab {
         v.zap_range(from, to.min(v.end), &mut self.store, |gone| memory.free_unmapped(gone));
     }
     fn exit(&mut self, process: usize) {
-        self.spaces[process].release(process as u32, &mut self.memory, &mut self.store);
+        self.spaces[process].exit_mmap(process as u32, &mut self.memory, &mut self.store);
         self.alive[process] = false;
         self.did("exit");
     }

@@ -34,7 +34,7 @@ fn forked(m: &mut PhysicalMemory, chunks: u64) -> (AddressSpace, AddressSpace, S
         vma.populate_huge(chunk, 0, m.alloc_on(0, 0, 512).unwrap());
     }
     parent.insert(vma);
-    let copied = child.inherit(&[0], &mut parent, (0, 1), (m, &mut store));
+    let copied = child.dup_mmap(&[0], &mut parent, (0, 1), (m, &mut store));
     (parent, child, store, copied)
 }
 
@@ -59,9 +59,9 @@ fn vector_26_fork_of_a_gib_of_huge_pages() {
         store.unmap(at, &mut |gone| m.free_unmapped(gone));
     }
     assert_eq!(m.used(0), 512 * 512 + 512, "512 base pages more");
-    child.release(1, &mut m, &mut store);
+    child.exit_mmap(1, &mut m, &mut store);
     assert_eq!(m.used(0), 512 * 512);
-    parent.release(0, &mut m, &mut store);
+    parent.exit_mmap(0, &mut m, &mut store);
     assert_eq!(m.used(0), 0);
     m.check().unwrap();
 }

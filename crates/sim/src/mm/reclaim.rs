@@ -408,7 +408,7 @@ mod tests {
         vma.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
         processes[0].space.insert(vma);
         let (parent, child) = processes.split_at_mut(1);
-        child[0].space.inherit(&[0], &mut parent[0].space, (0, 1), (&mut memory, &mut shared));
+        child[0].space.dup_mmap(&[0], &mut parent[0].space, (0, 1), (&mut memory, &mut shared));
         let at = processes[0].space.vma(0).page_ref(0, 3).unwrap();
         shared.block_of(at).last[3] = LAST;
         let mut own = Vma::new(CHUNK_BYTES, 3 * CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
