@@ -4,18 +4,18 @@ use crate::mm::block::Bits512;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 
-/// A huge page of which a part is mapped.
+/// A huge page of which a part is mapped by base entries.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mm) struct PartlyMappedThp {
     pub(super) chunk: usize,
     pub(super) node: usize,
     pub(super) frame: Frame,
-    /// Entries that show it.
+    /// Entries that show a part of it.
     pub(super) mapped: Bits512,
 }
 
 impl PartlyMappedThp {
-    /// Whether an entry shows it.
+    /// Whether an entry shows a part of it.
     pub fn shows(&self, chunk: usize, page: usize) -> bool {
         self.chunk == chunk && self.mapped.get(page)
     }
