@@ -8,7 +8,7 @@ use super::request::{AllocError, AllocatedPage, Constraint, Request};
 use crate::mm::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
 use crate::mm::units::CHUNK_PAGES;
 use crate::mm::work::Work;

@@ -3,7 +3,7 @@
 use super::gfp::Gfp;
 use crate::mm::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeMask;
 

@@ -5,7 +5,7 @@
 pub struct ScanFacts {
     /// Whether anonymous pages can be reclaimed: there are free swap slots or a demotion target.
     pub can_reclaim_anon: bool,
-    /// Scan priority: [`DEF_PRIORITY`](super::scan_control::DEF_PRIORITY) down to 0.
+    /// Scan priority: 12 (`DEF_PRIORITY`) down to 0.
     pub priority: u32,
     /// `vm.swappiness`, 0..=200.
     pub swappiness: u64,

@@ -7,7 +7,7 @@ use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::request::{AllocError, Request};
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::units::CHUNK_PAGES;
 use crate::mm::unmapped::Unmapped;
 use crate::mm::work::Work;
