@@ -1,8 +1,8 @@
-//! Frames are conserved: whatever faults, forks, copies, splits, collapses, migrations, swapping and exits come in whatever
-//! order, every page in use belongs to exactly one owner, and nothing is left when everybody has gone.
+//! Frames are conserved. After any sequence of faults, forks, copies, splits, collapses, migrations, swapping and
+//! exits, every page in use belongs to exactly one owner. Nothing is left when all processes have exited.
 
 use crate::machines;
-use crate::world::config;
+use crate::setup::config;
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::alloc::AllocSite;
 use numalab_kernel::mm::policy::PolicyNodes;
@@ -20,9 +20,9 @@ const PROCESSES: usize = 4;
 const ANON_CHUNKS: u64 = 3;
 const NODES: usize = 2;
 
-/// Two nodes of 48 MiB: full within a sequence, so that allocations fail too.
+/// Two nodes of 48 MiB. They become full within a sequence, so that allocations fail too.
 fn machine() -> Machine {
-    let mut m = crate::world::small(machines::naples());
+    let mut m = crate::setup::small(machines::naples());
     m.nodes.truncate(NODES);
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 48 << 20);
     m.distance = vec![vec![10, 20], vec![20, 10]];
@@ -44,11 +44,11 @@ struct Lab {
     alive: Vec<bool>,
     rng: Rng,
     log: Vec<&'static str>,
-    /// What operations came to, by name.
+    /// Number of results of operations, by name.
     done: std::collections::BTreeMap<&'static str, u64>,
 }
 
-/// What has to come up often enough to have been tested.
+/// Results that must occur often enough to count as tested.
 const EFFECTS: [&str; 28] = [
     "activation",
     "deactivation",
@@ -110,7 +110,7 @@ impl Lab {
     fn below(&mut self, n: usize) -> usize {
         self.rng.below(n as u64) as usize
     }
-    /// A new process: anonymous memory, and a data segment of a file of its own.
+    /// Maps memory for a new process: anonymous memory, and a data segment of its own file.
     fn map(&mut self, process: usize) {
         let end = ANON_CHUNKS * CHUNK_BYTES;
         self.spaces[process].insert(Vma::new(0, end, VmaKind::PrivateAnon, true, NODES));
@@ -136,7 +136,7 @@ impl Lab {
         let process = *living.get(self.below(living.len().max(1)))?;
         let vma = usize::from(self.below(4) == 0);
         let chunk = if vma == 0 { self.below(ANON_CHUNKS as usize) } else { 0 };
-        // Few pages, so that operations meet.
+        // Few pages are used, so that operations meet.
         Some(Spot { process, vma, chunk, page: self.below(6) })
     }
     fn vma(&mut self, s: Spot) -> &mut Vma {
@@ -181,7 +181,7 @@ impl Lab {
         self.did("zeros");
         self.vma(s).map_zero_page(s.chunk, s.page);
     }
-    /// A page table for a chunk that has none; false if there is no page.
+    /// Adds a page table to a chunk that has none; returns false if there is no page for it.
     fn table(&mut self, s: Spot) -> bool {
         if self.vma(s).frame_map.has_table(s.chunk) {
             return true;
@@ -218,7 +218,7 @@ impl Lab {
         self.did("file page shared");
         self.vma(s).map_shared(s.chunk, s.page, node, true);
     }
-    /// Copy on write, reuse by the last owner, and the split of a shared huge page.
+    /// Copy-on-write, reuse by the last owner, or the split of a shared huge page.
     fn write_shared(&mut self, s: Spot, mut at: PageRef) {
         let backing = self.store.object(at.object).backing;
         let b = self.store.block_of(at);
@@ -279,7 +279,7 @@ impl Lab {
         let (node, frame) = self.vma(s).split_huge(s.chunk);
         assert!(self.memory.split_frame(node, frame), "{frame:?} is a huge page");
     }
-    /// A huge page mapped in part is split before something else happens to it.
+    /// Splits a partly mapped huge page, as other operations need it.
     fn split_deferred_thp(&mut self, s: Spot) {
         let kept: u64 = (0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum();
         let v = self.spaces[s.process].vma_mut(s.vma);
@@ -288,7 +288,7 @@ impl Lab {
             assert_eq!((0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum::<u64>(), kept - freed);
         }
     }
-    /// Memory is short: all of them are split.
+    /// Splits all partly mapped huge pages, as when memory is short.
     fn pressure(&mut self, _: Spot) {
         for process in 0..PROCESSES {
             for vma in 0..self.spaces[process].len() {
@@ -402,7 +402,7 @@ impl Lab {
             (_, None) => {}
         }
     }
-    /// Reclaim looks at a page: it goes to the other list, and its entry loses its accessed bit.
+    /// Scans a page as reclaim does: it moves to the other list, and its entry loses its accessed bit.
     fn look(&mut self, s: Spot) {
         let memory = &mut self.memory;
         let v = self.spaces[s.process].vma_mut(s.vma);
@@ -466,7 +466,7 @@ impl Lab {
         op(self, s);
     }
 
-    /// Mapcounts and swap counts are the numbers of entries.
+    /// Checks that mapcounts and swap counts are the numbers of entries.
     fn check_entries(&self) -> Result<(), String> {
         for (object, o) in self.store.iter() {
             let of = |m: &Mapper| self.spaces[m.process as usize].vma(m.vma as usize);

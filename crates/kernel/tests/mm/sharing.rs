@@ -1,6 +1,6 @@
 //! Vectors 25 and 26: migrating and forking huge pages.
 
-use crate::world::{naples, small_naples};
+use crate::setup::{naples, small_naples};
 use numalab_kernel::mm::{
     AddressSpace, Backing, CopiedEntries, Mapper, PageClass, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES,
 };
