@@ -440,8 +440,8 @@ fn snoops_load_the_links() {
     assert!(c.latency_ns(0, 0) > idle + 2.0, "a local line waits for its snoops on loaded links");
 }
 
-/// The result of a flow without threads is computed apart from the flows with threads, but it is the same to the last
-/// bit as with a negligible thread, however the queues change.
+/// The result of a flow without threads is computed apart from the flows with threads. It is the same to the last bit
+/// as with a negligible thread, however the queues change.
 #[test]
 fn no_thread_and_hardly_one_get_the_same_rate() {
     for machine in [machines::naples(), machines::westmere(), machines::spr_8s()] {

@@ -1,10 +1,10 @@
 //! Memory-bandwidth contention: latency and rate of threads that share DRAM and links.
 //!
-//! Problem: in the published runs the limit is a saturated node and not a latency (designs-2012.md section 0.2), and
-//! the threads of a node slow each other down long before it saturates. Approach (machines.md section 6): every
-//! *resource* adds a queueing term to the latency of the requests that use it. Resources are the DRAM of a node, each
-//! direction of a link, and the memory port of a last-level cache. Every thread is a closed loop that keeps a fixed
-//! number of lines in flight:
+//! Problem: in the published runs the limit is a saturated node and not a latency (designs-2012.md section 0.2). The
+//! threads of a node slow each other down long before it saturates. Approach (machines.md section 6): every *resource*
+//! adds a queueing term to the latency of the requests that use it. Resources are the DRAM of a node, each direction
+//! of a link, and the memory port of a last-level cache. Every thread is a closed loop that keeps a fixed number of
+//! lines in flight:
 //!
 //! ```text
 //!   Q_r = q * L0_r * u/(1-u)      u = load / bandwidth, at most 0.96
@@ -38,7 +38,7 @@
 //! part left out decreases linearly, so that rates are continuous.
 //!
 //! With *source snooping* (QPI 1.0 with up to four sockets), every line read, local or remote, sends a message to each
-//! other socket, and each of them answers to the socket of the memory. So local accesses load links too. On the idle
+//! other socket. Each of them answers to the socket of the memory. So local accesses load links too. On the idle
 //! machine this is part of the measured latencies. Under load, lines wait for these messages in proportion to their
 //! length, which is less than the wait for the slowest one (model).
 //!

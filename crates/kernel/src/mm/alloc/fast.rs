@@ -1,7 +1,7 @@
 //! The fast path: one walk over the zonelist above the low watermarks (thp-and-allocation.md section 3.1).
 //!
 //! With node reclaim off, a node below its low watermark is skipped, and nothing wakes its kswapd. So a node full of
-//! page cache gives no local base page until somebody frees some.
+//! page cache gives no local base page until some of it is freed.
 
 use super::gfp::Gfp;
 use super::request::{AllocError, AllocatedPage, Constraint, Request};

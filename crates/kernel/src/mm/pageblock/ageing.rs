@@ -19,14 +19,14 @@ impl Pageblocks {
     /// `unmovable_permille` is 0.
     pub fn fragment(&mut self, free_permille: u64, unmovable_permille: u64, rng: &mut Rng) -> Aged {
         let mut out = Aged::default();
-        let (free, spoilt) = (free_permille.min(1000), unmovable_permille.min(1000));
-        if free == 1000 && spoilt == 0 {
+        let (free, polluted) = (free_permille.min(1000), unmovable_permille.min(1000));
+        if free == 1000 && polluted == 0 {
             return out;
         }
         let mut at = 0;
         while let Some(block) = self.empty.at_or_after(at) {
             at = block + 1;
-            let unmovable = u16::from(rng.below(1000) < spoilt);
+            let unmovable = u16::from(rng.below(1000) < polluted);
             let drawn = rng.binomial(CHUNK_PAGES, free as f64 / 1000.0) as u16;
             let left = drawn.min(BLOCK - unmovable.max(1));
             self.update(block, left, unmovable);

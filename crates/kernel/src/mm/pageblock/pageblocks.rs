@@ -239,9 +239,9 @@ impl Pageblocks {
             }
             at = self.forward.get(block).map(|f| *f as usize).filter(|f| *f < self.blocks.len());
         }
-        let spoilt = || self.polluted.emptiest().filter(|b| self.movable(*b) > 0);
+        let polluted = || self.polluted.emptiest().filter(|b| self.movable(*b) > 0);
         let any = || (0..self.blocks.len()).find(|b| self.movable(*b) > 0);
-        self.clean.emptiest().or_else(spoilt).or_else(any)
+        self.clean.emptiest().or_else(polluted).or_else(any)
     }
     /// Changes the counts of a block that is not a huge page, and updates the indices.
     #[inline]
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn unmovable_pages_share_a_block_and_spoil_no_second() {
+    fn unmovable_pages_share_a_block_and_pollute_no_second() {
         let mut s = Pageblocks::new(0, 3 * CHUNK_PAGES);
         assert_eq!(s.take_unmovable(), Some((Frame(0), true)));
         assert_eq!(s.take_unmovable(), Some((Frame(0), false)));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn movable_pages_use_spoilt_blocks_last() {
+    fn movable_pages_use_polluted_blocks_last() {
         let mut s = Pageblocks::new(0, 2 * CHUNK_PAGES);
         s.take_unmovable();
         for _ in 0..512 {

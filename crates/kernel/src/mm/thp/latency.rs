@@ -1,7 +1,7 @@
 //! Latency of a random access by distance and page size (thp-and-allocation.md section 15.1).
 //!
 //! `T(d, s) = (L(d) + b) * (1 + k_s)`, with `k_s = 0` for huge pages. In terms of the hardware model it is `L + b +
-//! t_walk + P * L(d_pt)`, with the page tables on the node of the data and a footprint far above the TLB reach.
+//! t_walk + P * L(d_pt)`, with the page tables on the node of the data. The footprint is far above the TLB reach.
 
 use crate::hw::tlb::{PageSize, TlbModel};
 use numalab_model::machine::Machine;
