@@ -132,11 +132,11 @@ impl AddressSpace {
             }
         }
     }
-    /// Adds the pages that no other address space can show, on each node, to `out`.
+    /// Adds the pages that no other address space can map, on each node, to `out`.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
         self.vmas.iter().for_each(|v| v.add_exclusive_on_node(out));
     }
-    /// Adds the active ones of the pages that no other address space can show, on each node, to `out`.
+    /// Adds the active ones of the pages that no other address space can map, on each node, to `out`.
     pub fn add_active_on_node(&self, out: &mut [u64]) {
         self.vmas.iter().for_each(|v| v.add_active_on_node(out));
     }

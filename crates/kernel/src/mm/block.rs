@@ -99,7 +99,7 @@ pub struct Block {
     pub read_only: Bits512,
     /// The accessed bit of the entry, as of the last [`Vma::update_young`](super::Vma::update_young).
     pub young: Bits512,
-    /// The entry shows a page of one of the mapping's shared objects. Other pages are exclusive to the mapping.
+    /// The entry maps a page of one of the mapping's shared objects. Other pages are exclusive to the mapping.
     pub shared: Bits512,
     /// Pages of the mapping's second, third, ... object. The other pages in `shared` belong to the first object.
     pub layers: Vec<Bits512>,

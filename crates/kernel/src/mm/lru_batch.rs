@@ -13,7 +13,7 @@ use super::object::{PageRef, SharedMemory};
 /// Number of slots in the table of counts; a power of two.
 const SLOTS: usize = 1 << 14;
 
-/// A page that only one mapping can show.
+/// A page that only one VMA can map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnPage {
     /// Process number.

@@ -22,7 +22,7 @@
 //! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
 //! | khugepaged | [`khugepaged`] |
 //! | mappings and their page tables | [`vma`], [`block`]; all mappings of a process in [`address_space`] |
-//! | pages that several mappings can show, and their reverse map | [`object`], [`rmap`] |
+//! | pages that several VMAs can map, and their reverse map | [`object`], [`rmap`] |
 //! | new pages on their way to the LRU lists | [`lru_batch`] |
 //! | settings; the work of an operation and its cost | [`config`], [`work`] |
 

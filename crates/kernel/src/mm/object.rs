@@ -1,13 +1,13 @@
-//! Memory that several mappings can show: page cache, shared memory, and pages shared since a fork.
+//! Memory that several VMAs can map: page cache, shared memory, and pages shared since a fork.
 //!
 //! Problem: 288 processes that map the same 4 MB must not cost 288 copies of the data about a page. Yet each has its
 //! own entries, and a migration must reach all of them.
 //! Approach: a [`SharedObject`] holds the pages of one range of addresses, in blocks of 512 like the chunks of a
-//! mapping, each with a mapcount. It also lists its *mappers*: all mappings that can show its pages (the reverse map).
+//! mapping, each with a mapcount. It also lists its *mappers*: all VMAs that can map its pages (the reverse map).
 //! A mapping keeps only bitmaps of its entries. A fork moves the exclusive pages of a private mapping into a new
-//! object, which both mappings show write-protected. A store gives the writer an exclusive copy again. All mappers
+//! object, which both VMAs map write-protected. A store gives the writer an exclusive copy again. All mappers
 //! have an object at the same addresses, so its chunk and page numbers are the same everywhere.
-//! Invariants (checked by the simulator): the mapcount of a page is the number of mappings that show it. Anonymous
+//! Invariants (checked by the simulator): the mapcount of a page is the number of VMAs that map it. Anonymous
 //! pages have a mapcount of at least one. Every resident page is one allocated frame.
 
 use super::account::PageClass;
@@ -76,7 +76,7 @@ pub struct SharedBlock {
     pub node: [u8; 512],
     /// Last cpupid of each page, or [`NEVER`].
     pub last: [u32; 512],
-    /// Number of mappings that show each page.
+    /// Number of VMAs that map each page.
     pub mapcount: [u32; 512],
     /// Pageblock of each page.
     pub frame: [Frame; 512],
@@ -129,7 +129,7 @@ impl SharedBlock {
         s.entries[page] -= 1;
         (s.entries[page] == 0).then(|| s.slot[page])
     }
-    /// A page, or the huge page, leaves memory; no entry shows it.
+    /// A page, or the huge page, leaves memory; no entry maps it.
     pub(super) fn evict(&mut self, page: usize) {
         self.huge = false;
         self.resident.clear(page);
@@ -156,7 +156,7 @@ impl SharedBlock {
     }
 }
 
-/// Pages of one range of addresses, and the mappings that can show them.
+/// Pages of one range of addresses, and the VMAs that can map them.
 #[derive(Clone, Debug)]
 pub struct SharedObject {
     /// Kind of the object.
@@ -230,7 +230,7 @@ impl SharedMemory {
         let block = self.objects[at.object as usize].block(at.chunk as usize);
         block.is_some_and(|b| b.locked.get(at.page as usize))
     }
-    /// One mapping no longer shows a page. If no mapping does, an anonymous page is freed and a page of a file is left
+    /// One VMA no longer maps a page. If no VMA does, an anonymous page is freed and a page of a file is left
     /// in the page cache; both are reported to `freed`.
     pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
         let o = &mut self.objects[at.object as usize];
@@ -250,7 +250,7 @@ impl SharedMemory {
         b.resident.clear(page);
         b.last[page] = NEVER;
     }
-    /// Leaves a page of a file in the page cache if no mapping shows it.
+    /// Leaves a page of a file in the page cache if no VMA maps it.
     pub fn leave_in_page_cache(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
         let (b, page) = (self.block_of(at), usize::from(at.page));
         if b.mapcount[page] > 0 || !b.resident.get(page) {

@@ -1,8 +1,8 @@
 //! Operations on all mappings of a shared anonymous page: swapping it out, splitting it, migrating it (`try_to_unmap`,
 //! `split_huge_page`, `migrate_pages`; thp-and-allocation.md sections 4.4, 11 and 12).
 //!
-//! Problem: a page that processes share since a fork is freed only when none of them shows it any more.
-//! Approach: the object of the page lists its mappers. The page is changed once, and each entry that shows it is
+//! Problem: a page that processes share since a fork is freed only when none of them maps it any more.
+//! Approach: the object of the page lists its mappers. The page is changed once, and each entry that maps it is
 //! changed. On the swap device it takes one slot, which every entry names; the object counts these entries. The first
 //! process that reads it back brings the page into memory for all. The others find it there (the swap cache) until no
 //! entry names the slot any more.
@@ -56,22 +56,22 @@ pub enum SwapEntry {
     Cached(PageRef),
 }
 
-/// Calls `f` for every mapping that shows a page; returns their number.
+/// Calls `f` for every VMA that maps a page; returns their number.
 fn rmap_walk<S: AddressSpaceTable>(
     at: PageRef,
     store: &SharedMemory,
     spaces: &mut S,
     mut f: impl FnMut(&mut Vma),
 ) -> u64 {
-    let mut shown = 0;
+    let mut entries = 0;
     for m in &store.object(at.object).mappers {
         let v = spaces.space_mut(m.process).vma_mut(m.vma as usize);
-        if v.shows(at) {
+        if v.maps(at) {
             f(v);
-            shown += 1;
+            entries += 1;
         }
     }
-    shown
+    entries
 }
 
 /// Swaps out a shared anonymous page of all its mappings, to one slot. A huge page goes to 512 adjacent slots.
@@ -233,7 +233,7 @@ impl Vma {
 }
 
 impl SharedMemory {
-    /// Notes that a page has been read from its slot into a frame; no entry shows it yet.
+    /// Notes that a page has been read from its slot into a frame; no entry maps it yet.
     pub fn read_back(&mut self, at: PageRef, (node, frame): (usize, Frame)) {
         let page = usize::from(at.page);
         let b = self.block_of(at);

@@ -6,7 +6,7 @@ use crate::mm::pageblock::frame::Frame;
 /// Something that a mapping no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmapped {
-    /// A page that no other mapping shows.
+    /// A page that no other VMA maps.
     Page {
         /// Node of the page.
         node: usize,

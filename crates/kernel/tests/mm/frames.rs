@@ -473,13 +473,13 @@ impl Lab {
             for (chunk, b) in o.blocks() {
                 for page in 0..if b.huge { 1 } else { 512 } {
                     let at = PageRef { object, chunk: chunk as u32, page: page as u16 };
-                    let shown = o.mappers.iter().filter(|m| of(m).shows(at)).count();
+                    let entries_found = o.mappers.iter().filter(|m| of(m).maps(at)).count();
                     let mapped = if b.resident.get(page) { b.mapcount[page] as usize } else { 0 };
                     let (slot, entries) = b.slot(page).unwrap_or((u32::MAX, 0));
                     let named = o.mappers.iter().filter(|m| of(m).frame_map.slot(chunk, page) == Some(slot)).count();
-                    if (shown, named) != (mapped, entries as usize) {
+                    if (entries_found, named) != (mapped, entries as usize) {
                         return Err(format!(
-                            "{at:?}: shown {shown}, mapcount {mapped}; named {named}, count {entries}"
+                            "{at:?}: entries_found {entries_found}, mapcount {mapped}; named {named}, count {entries}"
                         ));
                     }
                 }

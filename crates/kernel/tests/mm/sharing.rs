@@ -78,7 +78,7 @@ fn vector_26_before_5_8_the_copy_is_a_huge_page() {
         store.unmap(at, &mut |gone| m.free_unmapped(gone));
     }
     assert_eq!((m.used(0), m.used(1), child.vma(0).pages_on_node()[1]), (1024, 1024, 1024));
-    assert!(!child.vma(0).shows(numalab_kernel::mm::PageRef { object: 0, chunk: 0, page: 0 }));
+    assert!(!child.vma(0).maps(numalab_kernel::mm::PageRef { object: 0, chunk: 0, page: 0 }));
     child.vma(0).check().unwrap();
     assert_eq!(m.account(0).pages(PageClass::AnonHuge), 1024);
     drop(parent);

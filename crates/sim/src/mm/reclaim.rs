@@ -282,7 +282,7 @@ impl ReclaimContext<'_> {
         if frame.has(Frame::ACTIVE) != pass.active {
             return After::Next;
         }
-        let shows = |m: &&Mapper| self.processes[m.process as usize].space.vma(m.vma as usize).shows(at);
+        let shows = |m: &&Mapper| self.processes[m.process as usize].space.vma(m.vma as usize).maps(at);
         let first = object.mappers.iter().find(shows).map(|m| (m.process as usize, m.vma as usize));
         if first != Some((met.process, met.vma)) {
             return After::Next;
@@ -291,7 +291,7 @@ impl ReclaimContext<'_> {
         let mut young = 0;
         for m in &object.mappers {
             let vma = self.processes[m.process as usize].space.vma_mut(m.vma as usize);
-            if vma.shows(at) {
+            if vma.maps(at) {
                 vma.update_young(at.chunk as usize, rng);
                 young += u32::from(vma.test_clear_young(at.chunk as usize, usize::from(at.page)));
                 pass.work.rmap_steps += 1;

@@ -4,7 +4,7 @@
 //! The rest stays mapped by base entries. The unmapped part stays allocated until memory is short; then the page is
 //! split and that part is freed. The whole page is freed when no part is mapped any more. Migration, swap, fork and
 //! collapse split such a page first (model). All this concerns exclusive pages only.
-//! Invariants: entries that show a part are present, and have no pageblock in the frame map.
+//! Invariants: entries that map a part are present, and have no pageblock in the frame map.
 
 use super::chunk::ChunkKind;
 use super::mapping::Vma;
@@ -56,7 +56,7 @@ impl Vma {
         }
         split
     }
-    /// Unmaps an entry that shows a part of a huge page. Returns false if the entry shows no part.
+    /// Unmaps an entry that maps a part of a huge page. Returns false if the entry maps no part.
     pub(in crate::mm) fn unmap_thp_part(
         &mut self,
         chunk: usize,

@@ -78,7 +78,7 @@ impl FrameMap {
     pub fn share_huge(&mut self, chunk: usize) -> Frame {
         self.move_huge(chunk, Frame::UNKNOWN)
     }
-    /// The map of a forked copy. Its entries show shared pages, which have no pageblock here, and name the same slots.
+    /// The map of a forked copy. Its entries map shared pages, which have no pageblock here, and name the same slots.
     pub fn forked(&self) -> Self {
         let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
         copy.huge = self.huge;

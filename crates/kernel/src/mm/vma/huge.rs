@@ -87,7 +87,7 @@ impl Vma {
 
     /// Replaces an exclusive base page by a swap slot; returns its node and pageblock.
     pub fn swap_out(&mut self, chunk: usize, page: usize, slot: u32) -> (usize, Frame) {
-        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "its deferred huge page is not split");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.maps(chunk, page)), "its deferred huge page is not split");
         self.unmark(chunk, page);
         let index = self.chunks[chunk].index;
         let (c, b) = self.small_block(chunk);
@@ -178,7 +178,7 @@ impl Vma {
             _ => None,
         }
     }
-    /// Node of an exclusive base page; `None` if the entry shows none.
+    /// Node of an exclusive base page; `None` if the entry maps none.
     #[inline]
     pub fn exclusive_node(&self, chunk: usize, page: usize) -> Option<usize> {
         let c = &self.chunks[chunk];

@@ -25,7 +25,7 @@ pub struct Vma {
     pub huge_ok: bool,
     /// Whether `MADV_HUGEPAGE` was given.
     pub advised: bool,
-    /// Shared objects whose pages the mapping can show. The object of a file or of shared memory is the first.
+    /// Shared objects whose pages the VMA can map. The object of a file or of shared memory is the first.
     pub objects: Vec<u32>,
     /// Whether the mapping has had exclusive anonymous pages (`anon_vma`). If so, a fork copies its entries even if it
     /// maps a file.
@@ -179,7 +179,7 @@ impl Vma {
             _ => PageState::Ready { node },
         }
     }
-    /// The shared page that an entry shows; `None` if it shows an exclusive page or none.
+    /// The shared page that an entry maps; `None` if it maps an exclusive page or none.
     #[inline]
     pub fn page_ref(&self, chunk: usize, page: usize) -> Option<PageRef> {
         let c = &self.chunks[chunk];
@@ -277,7 +277,7 @@ impl Vma {
     pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
-        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "its deferred huge page is not split");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.maps(chunk, page)), "its deferred huge page is not split");
         let (old, was) = match c.kind {
             ChunkKind::Huge => {
                 c.index = last;
@@ -367,7 +367,7 @@ impl Vma {
             }
         }
     }
-    /// Adds the pages that no other mapping can show, on each node, to `out`, with the unmapped pages of partly mapped
+    /// Adds the pages that no other VMA can map, on each node, to `out`, with the unmapped pages of partly mapped
     /// huge pages.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
         self.add_deferred_split_pages(out);
@@ -422,11 +422,12 @@ impl Vma {
         }
         self.check_partly_mapped()?;
         let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
-        let shown = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
+        let maps_page = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
         let n = self.chunks.len();
-        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zero_entries(i) && shown(i))
+        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages()
+            || (0..n).any(|i| self.has_zero_entries(i) && maps_page(i))
         {
-            return Err("an entry shows zeros and a page, or not all that do are counted".into());
+            return Err("an entry maps the zero page and a page, or the count of zero entries is wrong".into());
         }
         if !self.write_protected && self.chunks.iter().any(|c| c.read_only > 0) {
             return Err("an entry is write-protected in a mapping that never had one".into());

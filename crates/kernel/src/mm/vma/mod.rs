@@ -7,7 +7,7 @@
 //! * `sharing` fork, copy-on-write, unmapping;
 //! * `huge` splitting, collapsing and swapping out huge pages;
 //! * `deferred_split` huge pages of which a part is mapped (`partly_mapped_thp`);
-//! * `zero_page` entries that show the zero page (`zero_entries`);
+//! * `zero_page` entries that map the zero page (`zero_entries`);
 //! * `accessed` accessed bits (`access_runs`).
 
 mod access_runs;

@@ -15,7 +15,7 @@ pub enum PageState {
         last: u32,
         /// Base pages: 1, or 512 for a huge page.
         pages: u32,
-        /// The shared page that the entry shows; `None` for an exclusive page.
+        /// The shared page that the entry maps; `None` for an exclusive page.
         shared: Option<PageRef>,
     },
     /// The entry is a migration entry.
@@ -24,7 +24,7 @@ pub enum PageState {
     ReadOnly {
         /// Node of the page.
         node: u8,
-        /// The shared page that the entry shows; `None` for an exclusive page.
+        /// The shared page that the entry maps; `None` for an exclusive page.
         shared: Option<PageRef>,
     },
     /// The page is mapped.

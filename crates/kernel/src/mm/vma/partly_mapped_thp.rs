@@ -10,13 +10,13 @@ pub(in crate::mm) struct PartlyMappedThp {
     pub(super) chunk: usize,
     pub(super) node: usize,
     pub(super) frame: Frame,
-    /// Entries that show a part of it.
+    /// Entries that map a part of it.
     pub(super) mapped: Bits512,
 }
 
 impl PartlyMappedThp {
-    /// Whether an entry shows a part of it.
-    pub fn shows(&self, chunk: usize, page: usize) -> bool {
+    /// Whether an entry maps a part of it.
+    pub fn maps(&self, chunk: usize, page: usize) -> bool {
         self.chunk == chunk && self.mapped.get(page)
     }
     pub(super) fn unmapped_pages(&self) -> u64 {

@@ -10,7 +10,7 @@ use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 pub struct PendingPages {
     /// Every access faults: the page is absent (and not the zero page) or marked.
     pub any: u64,
-    /// A store faults: the entry shows the zero page.
+    /// A store faults: the entry maps the zero page.
     pub zeros: u64,
     /// A store faults: the page is mapped, unmarked and write-protected.
     pub read_only: u64,
@@ -41,7 +41,7 @@ impl Vma {
         }
         self.next_fault_mapped(chunk, from, to, write)
     }
-    /// As [`Self::next_fault`], for entries that do not show the zero page.
+    /// As [`Self::next_fault`], for entries that do not map the zero page.
     #[inline]
     pub(in crate::mm) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
         let c = &self.chunks[chunk];

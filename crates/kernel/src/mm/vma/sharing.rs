@@ -1,4 +1,4 @@
-//! Entries that show shared pages: mapping them, fork, copy-on-write, unmapping (thp-and-allocation.md section 13).
+//! Entries that map shared pages: mapping them, fork, copy-on-write, unmapping (thp-and-allocation.md section 13).
 
 use super::access_runs::{runs, ALL_RUNS};
 use super::chunk::{ChunkKind, EMPTY};
@@ -23,7 +23,7 @@ pub struct CopiedEntries {
 }
 
 impl Vma {
-    /// What NUMA balancing needs to know of a shared page, as this mapping shows it.
+    /// What NUMA balancing needs to know of a shared page, as this VMA maps it.
     pub fn shared_facts(&self, at: PageRef, store: &SharedMemory) -> PageFacts {
         let object = store.object(at.object);
         let (chunk, page) = (at.chunk as usize, usize::from(at.page));
@@ -120,9 +120,9 @@ impl Vma {
     pub fn shared_moved(&mut self, chunk: usize, old: usize, node: usize) {
         self.recount(chunk, old, node);
     }
-    /// Whether an entry shows this page.
+    /// Whether an entry maps this page.
     #[inline]
-    pub fn shows(&self, at: PageRef) -> bool {
+    pub fn maps(&self, at: PageRef) -> bool {
         self.page_ref(at.chunk as usize, usize::from(at.page)) == Some(at)
     }
     /// Replaces the entry of a shared page by a migration entry. Returns false if it was PROT_NONE already.
@@ -202,9 +202,9 @@ impl Vma {
                     c.read_only = c.shared;
                     copied.ptes += u64::from(c.present);
                     for (layer, &object) in self.objects.iter().enumerate() {
-                        let shown = b.layer(layer);
+                        let mapped = b.layer(layer);
                         let mut from = 0;
-                        while let Some(p) = shown.next(from) {
+                        while let Some(p) = mapped.next(from) {
                             store.object_mut(object).block_mut(i).mapcount[p] += 1;
                             from = p + 1;
                         }
@@ -285,7 +285,7 @@ impl Vma {
     }
 
     /// Unmaps every page in `from..to`. Reports to `freed` the exclusive pages, the anonymous pages that no other
-    /// mapping shows, and the swap slots. Keeps a huge page that is only partly in the range. Returns the number of
+    /// VMA maps, and the swap slots. Keeps a huge page that is only partly in the range. Returns the number of
     /// cleared entries.
     pub fn zap_range(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Unmapped)) -> u64 {
         let mut cleared = 0;
@@ -308,9 +308,9 @@ impl Vma {
         if let Some((node, frame)) = self.frame_map.take_table(chunk) {
             freed(Unmapped::Page { node, frame, class: PageClass::PageTables });
         }
-        let shown = self.page_ref(chunk, 0);
+        let mapped = self.page_ref(chunk, 0);
         let (node, frame) = self.clear_huge(chunk);
-        match shown {
+        match mapped {
             Some(at) => store.unmap(at, freed),
             None => freed(Unmapped::Page { node, frame, class: PageClass::AnonHuge }),
         }

@@ -1,8 +1,8 @@
-//! Which entries of a mapping show the zero page.
+//! Which entries of a VMA map the zero page.
 
 use crate::mm::block::Bits512;
 
-/// Entries of a chunk that show the zero page.
+/// Entries of a chunk that map the zero page.
 #[derive(Clone, Debug)]
 pub(super) struct Zeros {
     pub(super) entries: Bits512,
@@ -10,7 +10,7 @@ pub(super) struct Zeros {
     pub(super) huge: bool,
 }
 
-/// Entries of a mapping that show the zero page.
+/// Entries of a VMA that map the zero page.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mm) struct ZeroEntries {
     /// By chunk; empty until there is such an entry.
@@ -19,7 +19,7 @@ pub(in crate::mm) struct ZeroEntries {
 }
 
 impl ZeroEntries {
-    /// Number of entries that show the zero page, in base pages.
+    /// Number of entries that map the zero page, in base pages.
     #[inline]
     pub fn pages(&self) -> u64 {
         self.pages
@@ -30,11 +30,11 @@ impl ZeroEntries {
     pub(super) fn get(&self, chunk: usize, page: usize) -> bool {
         self.at(chunk).is_some_and(|z| z.entries.get(page))
     }
-    /// Entries of a chunk that show the zero page.
+    /// Entries of a chunk that map the zero page.
     pub fn bits(&self, chunk: usize) -> Bits512 {
         self.at(chunk).map_or(Bits512::default(), |z| z.entries)
     }
-    /// Clears entries that no longer show the zero page.
+    /// Clears entries that no longer map the zero page.
     #[inline]
     pub fn clear(&mut self, chunk: usize, range: impl FnOnce() -> Bits512) {
         if self.pages > 0 {

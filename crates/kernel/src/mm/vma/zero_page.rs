@@ -1,9 +1,9 @@
-//! Entries that show the zero page. A read of untouched anonymous memory maps it, base or huge, and allocates nothing.
+//! Entries that map the zero page. A read of untouched anonymous memory maps it, base or huge, and allocates nothing.
 //! The first store gives the mapping an exclusive page (thp-and-allocation.md section 5).
 //!
 //! For everything but reads such an entry is absent: it has no frame, no node, no mark. So sweeps that only write
 //! never look at it, and mappings without such entries pay nothing.
-//! Invariant: an entry that shows the zero page has no page and no swap slot.
+//! Invariant: an entry that maps the zero page has no page and no swap slot.
 
 use super::mapping::Vma;
 use super::zero_entries::Zeros;
@@ -11,21 +11,21 @@ use crate::mm::block::Bits512;
 use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
-    /// Number of entries that show the zero page, in base pages.
+    /// Number of entries that map the zero page, in base pages.
     #[inline]
     pub fn zero_entries(&self) -> u64 {
         self.zeros.pages()
     }
-    /// Whether an entry shows the zero page.
+    /// Whether an entry maps the zero page.
     #[inline]
     pub fn maps_zero_page(&self, chunk: usize, page: usize) -> bool {
         self.zeros.pages() > 0 && self.zeros.get(chunk, page)
     }
-    /// Whether a chunk has entries that show the zero page.
+    /// Whether a chunk has entries that map the zero page.
     pub fn has_zero_entries(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some()
     }
-    /// Whether a chunk is one huge entry that shows the huge zero page.
+    /// Whether a chunk is one huge entry that maps the huge zero page.
     pub fn is_huge_zero_page(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some_and(|z| z.huge)
     }
@@ -49,7 +49,7 @@ impl Vma {
         }
         self.zeros.chunks[chunk].get_or_insert_with(|| Box::new(Zeros { entries: Bits512::default(), huge: false }))
     }
-    /// First page at or after `from` whose read faults, in a chunk whose entries may show the zero page.
+    /// First page at or after `from` whose read faults, in a chunk whose entries may map the zero page.
     #[cold]
     pub(in crate::mm) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
         while from < to {
