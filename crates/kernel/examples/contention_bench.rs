@@ -1,5 +1,5 @@
-//! Cost of a solve of the memory system's contention, as an epoch asks for it: flows between all nodes, each a little
-//! different from the last time. `cargo run --release -p numalab-kernel --example contention_bench`.
+//! Time of one solve of memory contention, as at an epoch: flows between all nodes, each a little different from the
+//! last epoch. Run it with `cargo run --release -p numalab-kernel --example contention_bench`.
 
 #[path = "../tests/hw/flows.rs"]
 mod flows;
@@ -26,7 +26,8 @@ fn main() {
                 for (i, f) in flows.iter_mut().enumerate() {
                     f.threads *= 1.0 + 0.01 * (f64::from((epoch * 7 + i as i32 * 13) % 21) / 10.0 - 1.0);
                 }
-                // The best of many, as other programs run on the machine; the clock itself costs some 30 ns.
+                // The best of many runs, because other programs run on the machine. Reading the clock takes about 30
+                // ns.
                 let begin = Instant::now();
                 c.solve(&flows, &[]);
                 best = best.min(begin.elapsed().as_nanos());

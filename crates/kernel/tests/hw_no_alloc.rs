@@ -1,4 +1,4 @@
-//! The hot path of the hardware model allocates nothing: counted by an allocator of this test's own.
+//! The hot path of the hardware model allocates nothing. This test counts with its own allocator.
 
 #[path = "hw/machines.rs"]
 #[allow(dead_code)]
@@ -11,7 +11,7 @@ use std::cell::Cell;
 struct Counting;
 
 thread_local! {
-    /// Allocations of this thread; constant-initialised, so that reading it allocates nothing itself.
+    /// Number of allocations of this thread. Constant-initialised, so that reading it does not allocate.
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -19,7 +19,7 @@ fn count() {
     CALLS.with(|calls| calls.set(calls.get() + 1));
 }
 
-// SAFETY: every call is passed on unchanged to the system allocator, which upholds the contract.
+// SAFETY: every call is passed unchanged to the system allocator, which upholds the contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

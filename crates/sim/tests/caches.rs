@@ -4,7 +4,7 @@
 
 mod common;
 use common::*;
-use numalab_kernel::hw::reuse_window::{reuse_miss, Mix};
+use numalab_kernel::hw::reuse_window::{reuse_miss, AccessMix};
 use numalab_model::machine::Machine;
 
 /// Threads, each pinned to the CPU that `cpu` says, sweep or use one region, each the whole of it.
@@ -125,7 +125,7 @@ fn reuse_hits_by_the_power_law() {
     let ns = pass_s(&m, &shared("thread", 1, &access)) * 1e9 / n;
     let held = |bytes: u64| {
         // Alone in a cache a set holds what it touches until the cache is full, whatever its rate.
-        let mut mix = Mix::default();
+        let mut mix = AccessMix::default();
         mix.declare(0.5);
         mix.change(0.5, 0, 10_000);
         numalab_kernel::hw::reuse_window::touched_bytes(0.5, 10_000, mix.window_ms(bytes)) as u64

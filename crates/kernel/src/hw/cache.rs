@@ -1,31 +1,31 @@
-//! Last-level caches shared by their running threads, and private L2 (machines.md section 7).
+//! Last-level caches shared by the threads that run on them, and the private L2 (machines.md section 7).
 //!
-//! Problem: whether an array stays in cache depends on who else runs on the same LLC right now.
-//! Approach: each thread works on a *set* (its own arrays, or data shared with others, counted once per
-//! LLC); [`LlcLoads`] keeps, per LLC, the sum of the sets now in use, updated when a thread starts or
-//! stops running there. From it follow the hit shares:
+//! Problem: whether an array stays in cache depends on the other threads that run on the same LLC. Approach: each
+//! thread works on a *set* of data: its own arrays, or data shared with others, which counts once per LLC.
+//! [`LlcLoads`] keeps the sum of the sets in use for each LLC and updates it when a thread starts or stops running
+//! there. The hit shares follow from that sum:
 //!
-//! * cyclic sweeps under LRU fall off a cliff: 1 up to 0.9 of the capacity, 0 from 1.2 on;
-//! * uniform random accesses hit in proportion to the capacity they hold, which is shared by access
-//!   rate; what others cannot fill is left to those who can;
-//! * skewed accesses ([`CacheFit::Reuse`](numalab_model::access::CacheFit::Reuse)) hit by the power law, and hold what
-//!   they touch in the time after which an unused line leaves the cache ([`reuse_window`]).
+//! * cyclic sweeps under LRU hit fully up to 0.9 of the capacity and not at all from 1.2 on;
+//! * uniform random accesses hit in proportion to the capacity that their set holds. Sets hold capacity in proportion
+//!   to their access rates; capacity that some sets cannot fill goes to the others;
+//! * skewed accesses ([`CacheFit::Reuse`](numalab_model::access::CacheFit::Reuse)) hit by a power law. Their set holds
+//!   what it touches in the time after which an unused line leaves the cache ([`reuse_window`]).
 //!
-//! Units: bytes, ns, GB/s, shares 0..=1. All sums are integers, so that any order of arrivals and
-//! departures ends at the same value.
+//! Units: bytes, ns, GB/s, shares 0..=1. All sums are integers, so the order of arrivals and departures does not
+//! change them.
 
-use super::reuse_window::{self, Mix};
+use super::reuse_window::{self, AccessMix};
 use numalab_model::machine::Machine;
 use std::cell::Cell;
 
-/// Part of an LLC that cyclic sweeps can fill before they start to evict themselves.
+/// Part of an LLC that cyclic sweeps can fill before they evict their own lines.
 const CLIFF_BEGIN: f64 = 0.9;
-/// Width of the cliff, as part of the capacity.
+/// Range over which the hit share of cyclic sweeps falls from 1 to 0, as part of the capacity.
 const CLIFF_WIDTH: f64 = 0.3;
-/// Streaming from a private L2, bytes per cycle (estimate: about half of what load ports allow).
+/// Streaming rate of a private L2, bytes per cycle (estimate: about half of what the load ports allow).
 const L2_BYTES_PER_CYCLE: f64 = 16.0;
 
-/// Hit share of cyclic sweeps over sets of `sum_bytes` together in a cache of `capacity_bytes`.
+/// Hit share of cyclic sweeps over sets of `sum_bytes` in total, in a cache of `capacity_bytes`.
 pub fn cyclic_hit(sum_bytes: u64, capacity_bytes: u64) -> f64 {
     let capacity = capacity_bytes as f64;
     let over = sum_bytes as f64 - CLIFF_BEGIN * capacity;
@@ -35,7 +35,7 @@ pub fn cyclic_hit(sum_bytes: u64, capacity_bytes: u64) -> f64 {
     (1.0 - over / (CLIFF_WIDTH * capacity)).max(0.0)
 }
 
-/// Hit share of uniform random accesses to a set of `set_bytes` that holds `held_bytes` of a cache.
+/// Hit share of uniform random accesses to a set of `set_bytes` of which a cache holds `held_bytes`.
 pub fn random_hit(set_bytes: u64, held_bytes: u64) -> f64 {
     if held_bytes >= set_bytes {
         1.0
@@ -47,15 +47,15 @@ pub fn random_hit(set_bytes: u64, held_bytes: u64) -> f64 {
 /// Latencies and rates of cache hits on one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheTimes {
-    /// L2 hit, ns.
+    /// Latency of an L2 hit, ns.
     pub l2_ns: f64,
-    /// LLC hit, ns.
+    /// Latency of an LLC hit, ns.
     pub llc_ns: f64,
-    /// One thread streaming from its L2, GB/s; never below its LLC.
+    /// Rate of one thread that streams from its L2, GB/s; at least that of its LLC.
     pub l2_gbps: f64,
-    /// One thread streaming from its LLC, GB/s.
+    /// Rate of one thread that streams from its LLC, GB/s.
     pub llc_gbps: f64,
-    /// Private L2 of a core, bytes.
+    /// Size of the private L2 of a core, bytes.
     pub l2_bytes: u64,
 }
 
@@ -72,7 +72,7 @@ impl CacheTimes {
         }
     }
 
-    /// L2 a thread has: half of it while its sibling is busy.
+    /// L2 that a thread can use, bytes: half of it while its SMT sibling is busy.
     pub fn l2_share_bytes(&self, sibling_busy: bool) -> u64 {
         if sibling_busy {
             self.l2_bytes / 2
@@ -86,7 +86,7 @@ impl CacheTimes {
 #[derive(Clone, Copy, Debug, Default)]
 struct SetUse {
     threads: u32,
-    /// Cores they run on.
+    /// Number of cores that these threads run on.
     cores: u32,
     weight: u64,
 }
@@ -95,18 +95,18 @@ struct SetUse {
 #[derive(Clone, Debug)]
 pub struct LlcLoads {
     capacity_bytes: Vec<u64>,
-    /// Sum of the sets in use, by LLC.
+    /// Sum of the sets in use on each LLC, bytes.
     sum_bytes: Vec<u64>,
-    /// Sum of access weights, by LLC.
+    /// Sum of the access rates on each LLC, lines per ms.
     weight: Vec<u64>,
     set_bytes: Vec<u64>,
-    /// Power of the reuse of each set, 0 for sets that are swept or used evenly.
+    /// Exponent of the power law of each set; 0 for sets that are swept or accessed uniformly.
     alpha: Vec<f64>,
-    /// By set, then LLC.
+    /// Index: set * number of LLCs + LLC.
     uses: Vec<SetUse>,
-    /// What threads bring into each LLC.
-    mixes: Vec<Mix>,
-    /// Time after which a line that nobody uses leaves each LLC, ms; NaN where it is not known.
+    /// Accesses of the running threads on each LLC.
+    mixes: Vec<AccessMix>,
+    /// Time after which an unused line leaves each LLC, ms; NaN where it must be computed.
     window_ms: Vec<Cell<f64>>,
 }
 
@@ -121,13 +121,13 @@ impl LlcLoads {
             set_bytes: Vec::new(),
             alpha: Vec::new(),
             uses: Vec::new(),
-            mixes: vec![Mix::default(); llcs],
+            mixes: vec![AccessMix::default(); llcs],
             window_ms: vec![Cell::new(f64::NAN); llcs],
         }
     }
 
-    /// Declares a set of data of `bytes`, reused with power `alpha` (0: swept, or used evenly), and returns its number
-    /// (allocates; to be done before the run).
+    /// Adds a set of `bytes` whose accesses follow a power law with exponent `alpha` (0: swept, or accessed
+    /// uniformly); returns its number. Allocates, so call it before the run.
     pub fn add_set(&mut self, bytes: u64, alpha: f64) -> usize {
         self.set_bytes.push(bytes);
         self.alpha.push(alpha);
@@ -138,8 +138,8 @@ impl LlcLoads {
         self.set_bytes.len() - 1
     }
 
-    /// A thread working on `set` starts running on `llc`; `weight` is its access rate in lines per ms, at least 1, and
-    /// `alone` says that no other thread of its core works on it.
+    /// A thread that works on `set` starts to run on `llc`. `weight` is its access rate in lines per ms, at least 1;
+    /// `alone` is true if no other thread of its core works on the set.
     pub fn enter(&mut self, llc: usize, set: usize, weight: u32, alone: bool) {
         let at = set * self.llcs() + llc;
         let entry = &mut self.uses[at];
@@ -154,14 +154,14 @@ impl LlcLoads {
         self.reweigh(llc, set, before, after);
     }
 
-    /// The threads on `llc` use `set` at another rate.
+    /// Notes that the total access rate to `set` on `llc` has changed.
     fn reweigh(&mut self, llc: usize, set: usize, before: u64, after: u64) {
         self.mixes[llc].change(self.alpha[set], before, after);
         self.window_ms[llc].set(f64::NAN);
     }
 
-    /// It stops; `weight` as it entered, `alone` if no other thread of its core goes on. Ignored if nobody on `llc` works
-    /// on `set`.
+    /// A thread that works on `set` stops running on `llc`. `weight` is the one given to [`Self::enter`]; `alone` is
+    /// true if no other thread of its core works on the set. Does nothing if no thread on `llc` works on `set`.
     pub fn leave(&mut self, llc: usize, set: usize, weight: u32, alone: bool) {
         let at = set * self.llcs() + llc;
         let entry = &mut self.uses[at];
@@ -185,18 +185,18 @@ impl LlcLoads {
         self.sum_bytes[llc]
     }
 
-    /// Threads on `llc` that work on `set`, and cores they run on.
+    /// Number of threads on `llc` that work on `set`, and number of cores they run on.
     pub fn users(&self, llc: usize, set: usize) -> (u32, u32) {
         let entry = &self.uses[set * self.llcs() + llc];
         (entry.threads, entry.cores)
     }
 
-    /// Whether the sets in use on `llc` stay there from pass to pass.
+    /// Whether the sets in use on `llc` fit into it, so that cyclic sweeps hit fully.
     pub fn fits(&self, llc: usize) -> bool {
         self.cyclic_hit(llc) >= 1.0
     }
 
-    /// Hit share of the cyclic sweeps now running on `llc`.
+    /// Hit share of the cyclic sweeps that run on `llc`.
     pub fn cyclic_hit(&self, llc: usize) -> f64 {
         cyclic_hit(self.sum_bytes[llc], self.capacity_bytes[llc])
     }
@@ -206,13 +206,13 @@ impl LlcLoads {
         random_hit(self.set_bytes[set], self.held_bytes(llc, set))
     }
 
-    /// Hit share of accesses to `set` on `llc` that favour some lines.
+    /// Hit share of accesses to `set` on `llc` that follow the power law of the set.
     pub fn reuse_hit(&self, llc: usize, set: usize) -> f64 {
         1.0 - reuse_window::reuse_miss(self.alpha[set], self.held_bytes(llc, set), self.set_bytes[set])
     }
 
-    /// Bytes of `llc` that `set` holds: its part by access rate, or what the others leave if that is more. Beside skewed
-    /// sets, what it touches while a line that nobody uses stays.
+    /// Bytes of `llc` that `set` holds: its part by access rate, or the capacity that the other sets leave, whichever
+    /// is larger. If skewed sets are in use, its part is what it touches before an unused line leaves the cache.
     pub fn held_bytes(&self, llc: usize, set: usize) -> u64 {
         let entry = &self.uses[set * self.llcs() + llc];
         if entry.threads == 0 {
@@ -225,11 +225,11 @@ impl LlcLoads {
             reuse_window::touched_bytes(self.alpha[set], entry.weight, self.window_ms(llc)) as u128
         };
         let others = self.sum_bytes[llc] - self.set_bytes[set];
-        // The part is at most about the capacity, so the cast loses nothing.
+        // The part is at most about the capacity, so the cast is exact.
         (part as u64).max(capacity.saturating_sub(others)).min(self.set_bytes[set])
     }
 
-    /// Time after which a line that nobody uses leaves `llc`, ms.
+    /// Time after which an unused line leaves `llc`, ms.
     fn window_ms(&self, llc: usize) -> f64 {
         let known = &self.window_ms[llc];
         if known.get().is_nan() {

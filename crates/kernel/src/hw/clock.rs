@@ -1,30 +1,31 @@
 //! Core clock by the number of busy cores of a socket.
 //!
-//! A socket's cores share its power. Dynamic power of a core grows about with the cube of its clock
-//! (voltage follows the clock), so with `n` of `N` cores busy each can run at
+//! The cores of a socket share its power. The dynamic power of a core grows about with the cube of its clock, because
+//! the voltage follows the clock. With `n` of `N` cores busy, each can run at
 //!
 //! ```text
 //!   f(n) = min(single, sustained * (N/n)^(1/3))
 //! ```
 //!
-//! which is the sustained clock with all of them busy and never more than what one core alone reaches.
-//! This is how boost without fixed bins works (Zen from 2018 on: "as many cores as the power budget
-//! allows"); machines without boost have `single = sustained` and always run at that.
+//! This is the sustained clock with all cores busy, and at most the clock of a single core. Boost without fixed bins
+//! works like this (Zen from 2018 on: "as many cores as the power budget allows"). Machines without boost have `single
+//! = sustained` and always run at that clock.
 //!
-//! Units: speeds relative to the sustained clock, at least 1 where the machine file's `single` is not lower.
+//! Units: speeds relative to the sustained clock. A single-core clock below the sustained one is ignored, so speeds
+//! are at least 1.
 
 use numalab_base::math::powf;
 use numalab_model::machine::Machine;
 
-/// Speed of a core by how many cores of its socket are busy.
+/// Speed of a core by the number of busy cores of its socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Boost {
-    /// Relative speed with `n` busy cores, 0 to all of a socket.
+    /// Relative speed with `n` busy cores, for `n` from 0 to all cores of a socket.
     speed: Vec<f64>,
 }
 
 impl Boost {
-    /// Speeds of the sockets of `machine`; of the largest, where they differ.
+    /// Speeds for the sockets of `machine`; where sockets differ, those of the largest.
     pub fn new(machine: &Machine) -> Self {
         let mut cores = vec![0usize; machine.sockets.max(1)];
         let mut seen = vec![false; machine.cores];
@@ -63,7 +64,7 @@ mod tests {
         assert_eq!(b.speed(64), 1.0);
         assert_eq!(b.speed(1), 1.2);
         assert_eq!(b.speed(0), 1.2);
-        // The budget covers 64 / 1.2^3 = 37.04 cores at the single clock.
+        // The power budget allows 64 / 1.2^3 = 37.04 cores to run at the single-core clock.
         assert_eq!(b.speed(37), 1.2);
         assert!(b.speed(38) < 1.2);
         assert!((b.speed(48) - 1.100_642).abs() < 1e-6, "cube root of 4/3: {}", b.speed(48));

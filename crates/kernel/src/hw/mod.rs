@@ -1,15 +1,15 @@
 //! The modelled hardware: what an access, a copy, a flush and a cache miss cost on a [`Machine`].
 //!
 //! * [`contention`] latency and rate of threads that share DRAM and links;
-//! * [`cache`] last-level caches shared by running threads, private L2;
-//! * [`reuse_window`] how long a line stays in a cache, and what skewed accesses find there;
+//! * [`cache`] last-level caches shared by running threads, and the private L2;
+//! * [`reuse_window`] how long a line stays in a cache, and which skewed accesses hit;
 //! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
-//! * [`tlb`] reach, page walks, random accesses;
+//! * [`tlb`] TLB reach, page walks, random accesses;
 //! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans.
 //!
-//! Times are ns and rates GB/s (10^9 B/s), so that one GB/s is one byte per ns. Indices are the dense
-//! ones of the machine. Nothing here knows which kernel is running or what the clock says.
+//! Times are ns and rates GB/s (10^9 B/s), so that 1 GB/s is one byte per ns. Indices are the dense ones of the
+//! machine. This module does not know which kernel runs, and has no clock.
 //!
 //! [`Machine`]: numalab_model::machine::Machine
 

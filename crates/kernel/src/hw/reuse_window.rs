@@ -1,32 +1,32 @@
-//! How long a line stays in a cache under LRU, and what skewed accesses find there.
+//! How long a line stays in an LRU cache, and which skewed accesses hit there.
 //!
-//! Problem: a thread that streams and a thread that returns to favoured lines share a cache, and what each finds depends
-//! on how soon the other's lines push its own out. Approach: under LRU a cache holds what was touched in the last
-//! *window* of time, so the window is where the bytes touched by all fill the cache (Che, Tung and Wang, "Hierarchical web
-//! caching systems", 2002; Denning's working set before). A stream, a sweep or even use touches a new line with every
-//! access. Skewed accesses, of which a cache of `C` bytes misses
+//! Problem: a streaming thread and a thread that returns to favoured lines share a cache. What each of them finds
+//! there depends on how soon the lines of the other evict its own. Approach: an LRU cache holds what was touched in
+//! the last *window* of time. The window is the time in which all accesses together touch as many bytes as the cache
+//! holds (Che, Tung and Wang, "Hierarchical web caching systems", 2002; Denning's working set). A stream, a sweep or
+//! uniform use touches a new line with every access. Skewed accesses miss a cache of `C` bytes with probability
 //!
 //! ```text
 //!   m(C) = (1 + C / q)^-alpha,       q = 128 KiB
 //! ```
 //!
-//! touch new lines at the rate at which a cache of what they have touched misses, `dC/dn = 64 m(C)`, so
+//! They touch new lines at the rate at which a cache of what they have touched misses, `dC/dn = 64 m(C)`, so
 //!
 //! ```text
 //!   C(n) = q ((1 + (1 + alpha) 64 n / q)^(1 / (1 + alpha)) - 1).
 //! ```
 //!
 //! `alpha` is about 0.5, the square-root rule (Hartstein and others, "Cache miss behavior: is it sqrt(2)?", 2006).
-//! Sums over sets take `(1 + x)^p` for `x^p`, which is good to a tenth once a set holds a few times `q`.
+//! Sums over sets use `x^p` for `(1 + x)^p`, which is accurate to a tenth once a set holds a few times `q`.
 //!
-//! Units: bytes, ms, lines per ms. Invariant: sums are integers, so their value does not depend on the order of changes.
+//! Units: bytes, ms, lines per ms. Invariant: sums are integers, so the order of changes does not matter.
 
 use numalab_base::math::{exp, ln};
 use numalab_model::access::REUSE_REACH_BYTES;
 
 const LINE_BYTES: f64 = 64.0;
 const REACH: f64 = REUSE_REACH_BYTES as f64;
-/// Newton steps; each doubles the digits, from an estimate that is right within a factor of eight.
+/// Newton steps. Each doubles the number of correct digits; the first estimate is right within a factor of eight.
 const STEPS: usize = 8;
 
 fn power(x: f64, p: f64) -> f64 {
@@ -36,7 +36,7 @@ fn power(x: f64, p: f64) -> f64 {
     exp(p * ln(x))
 }
 
-/// Share (0..=1) of skewed accesses to `set_bytes` that miss a cache which holds `held_bytes` of them.
+/// Share (0..=1) of the skewed accesses to a set of `set_bytes` that miss a cache which holds `held_bytes` of it.
 pub fn reuse_miss(alpha: f64, held_bytes: u64, set_bytes: u64) -> f64 {
     if held_bytes >= set_bytes {
         return 0.0;
@@ -46,7 +46,7 @@ pub fn reuse_miss(alpha: f64, held_bytes: u64, set_bytes: u64) -> f64 {
     ((beyond(held_bytes) - all) / (1.0 - all)).clamp(0.0, 1.0)
 }
 
-/// Bytes that accesses at `lines_per_ms` touch in `ms`, with power `alpha` or evenly (0).
+/// Bytes that accesses at `lines_per_ms` touch in `ms`, with exponent `alpha`, or uniformly if it is 0.
 pub fn touched_bytes(alpha: f64, lines_per_ms: u64, ms: f64) -> f64 {
     let bytes = LINE_BYTES * lines_per_ms as f64 * ms;
     if alpha == 0.0 {
@@ -55,12 +55,12 @@ pub fn touched_bytes(alpha: f64, lines_per_ms: u64, ms: f64) -> f64 {
     REACH * (power(1.0 + (1.0 + alpha) * bytes / REACH, 1.0 / (1.0 + alpha)) - 1.0)
 }
 
-/// Skewed sets of one power that are in use on a cache.
+/// The skewed sets with one exponent that are in use on a cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Class {
     alpha: f64,
     sets: u64,
-    /// Sum of what the sets touch in a window of 1 ms, without the 1 in the formula, bytes.
+    /// Sum of the bytes that the sets touch in a window of 1 ms, by the simplified formula.
     factor: u64,
 }
 
@@ -71,22 +71,22 @@ impl Class {
     }
 }
 
-/// All that threads bring into one cache.
+/// All accesses of the threads that share one cache.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mix {
+pub struct AccessMix {
     even_lines_per_ms: u64,
     classes: Vec<Class>,
 }
 
-impl Mix {
-    /// Makes room for sets of this power (allocates; to be done before the run).
+impl AccessMix {
+    /// Makes room for sets with this exponent. Allocates, so call it before the run.
     pub fn declare(&mut self, alpha: f64) {
         if alpha != 0.0 && !self.classes.iter().any(|c| c.alpha == alpha) {
             self.classes.push(Class { alpha, sets: 0, factor: 0 });
         }
     }
 
-    /// A set of a declared power is used at another rate; 0 is not at all.
+    /// The access rate of a set with a declared exponent changes; a rate of 0 means that it is not in use.
     pub fn change(&mut self, alpha: f64, before_lines_per_ms: u64, after_lines_per_ms: u64) {
         if alpha == 0.0 {
             self.even_lines_per_ms = self.even_lines_per_ms - before_lines_per_ms + after_lines_per_ms;
@@ -101,13 +101,14 @@ impl Mix {
         self.classes.iter().all(|c| c.sets == 0)
     }
 
-    /// Time in which all that is in use touches `capacity_bytes`, ms.
+    /// Time in which all sets in use together touch `capacity_bytes`, ms; infinite if none is in use.
     pub fn window_ms(&self, capacity_bytes: u64) -> f64 {
         let even = LINE_BYTES * self.even_lines_per_ms as f64;
         let used = || self.classes.iter().filter(|c| c.sets > 0);
         let fill = capacity_bytes as f64 + used().map(|c| REACH * c.sets as f64).sum::<f64>();
         let parts = 1.0 + used().count() as f64;
-        // Below the root: no term alone fills its part by then. The sum is concave, so steps from there stay below it.
+        // This estimate is below the root: at that time no term alone fills its part. The sum is concave, so Newton
+        // steps stay below the root.
         let alone = |c: &Class| power(fill / parts / c.factor.max(1) as f64, 1.0 + c.alpha);
         let linear = if even > 0.0 { fill / parts / even } else { f64::INFINITY };
         let mut ms = used().map(alone).fold(linear, f64::min);
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn a_window_is_when_the_cache_is_full() {
         let rates = [(0.0, 5000u64), (0.5, 12_000), (0.5, 700), (0.4, 9000)];
-        let mut mix = Mix::default();
+        let mut mix = AccessMix::default();
         for (alpha, rate) in rates {
             mix.declare(alpha);
             mix.change(alpha, 0, rate);
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn changes_cancel_and_their_order_is_nothing() {
-        let mut mix = Mix::default();
+        let mut mix = AccessMix::default();
         mix.declare(0.5);
         let before = mix.clone();
         mix.change(0.5, 0, 300);
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_stream_beside_it_costs_a_skewed_set_less_than_its_part() {
-        let mut mix = Mix::default();
+        let mut mix = AccessMix::default();
         mix.declare(0.5);
         mix.change(0.5, 0, 10_000);
         mix.change(0.0, 0, 10_000);

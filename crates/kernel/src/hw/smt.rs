@@ -1,21 +1,21 @@
-//! What hardware threads of one core do to each other (machines.md section 7).
+//! How hardware threads of one core slow each other down (machines.md section 7).
 //!
-//! Speeds are relative to having the core alone, 0..=1.
+//! Speeds are relative to running alone on the core, 0..=1.
 
-/// Speed of a thread that only computes beside a working sibling.
+/// Speed of a thread that only computes, beside a working sibling.
 pub const COMPUTE_SPEED: f64 = 0.62;
-/// What is added for a thread that only waits for memory.
+/// Added to [`COMPUTE_SPEED`] for a thread that only waits for memory.
 pub const MEMORY_BONUS: f64 = 0.28;
-/// Speed of a worker beside a sibling that spins.
+/// Speed of a working thread beside a sibling that spins.
 pub const SPIN_SPEED: f64 = 0.75;
-/// Part of its lines in flight and of its cap that a streaming thread has beside a streaming sibling:
-/// together 1.1 of one thread while the node can deliver; at saturation the node decides.
+/// Part of its lines in flight and of its rate cap that a streaming thread keeps beside a streaming sibling. Both
+/// together get 1.1 times the rate of one thread, unless the node is saturated.
 pub const STREAM_SHARE: f64 = 0.55;
 
-/// What the other hardware thread of the core does.
+/// State of the other hardware thread of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sibling {
-    /// Nothing: idle, or the core has no second thread.
+    /// Idle, or the core has no second thread.
     Idle,
     /// Busy-waits.
     Spinning,
@@ -23,14 +23,14 @@ pub enum Sibling {
     Working,
 }
 
-/// Speed of a thread beside a working sibling; `memory_share` is the part of its time it is stalled on
-/// memory when alone, 0..=1.
+/// Speed of a thread beside a working sibling. `memory_share` is the part of its time that it stalls on memory when
+/// alone, 0..=1.
 #[inline]
 pub fn pair_speed(memory_share: f64) -> f64 {
     COMPUTE_SPEED + MEMORY_BONUS * memory_share.clamp(0.0, 1.0)
 }
 
-/// Speed of a thread beside `sibling`. A spinning sibling is never worse than a working one.
+/// Speed of a thread beside `sibling`. A spinning sibling never costs more than a working one.
 #[inline]
 pub fn speed(memory_share: f64, sibling: Sibling) -> f64 {
     match sibling {
@@ -40,7 +40,7 @@ pub fn speed(memory_share: f64, sibling: Sibling) -> f64 {
     }
 }
 
-/// Factor on lines in flight and cap of a streaming thread beside `sibling`.
+/// Factor on the lines in flight and the rate cap of a streaming thread beside `sibling`.
 #[inline]
 pub fn stream_share(sibling: Sibling) -> f64 {
     match sibling {
@@ -50,8 +50,7 @@ pub fn stream_share(sibling: Sibling) -> f64 {
     }
 }
 
-/// Part of the time stalled on memory, from the time per unit of work spent computing and waiting
-/// (same unit); 0 if both are 0.
+/// Part of the time that is stalled on memory, from computing and stalled time in the same unit; 0 if both are 0.
 #[inline]
 pub fn memory_share(compute: f64, stall: f64) -> f64 {
     let all = compute + stall;

@@ -1,17 +1,17 @@
 //! TLB reach and page walks (machines.md section 3, thp-and-allocation.md section 15.1).
 //!
-//! A random access to memory at latency `L` takes `L + b` with a TLB hit or 2 MiB pages, and
-//! `L + b + W` with 4 KiB pages beyond the reach of the TLB, where
+//! A random access to memory at latency `L` takes `L + b` with a TLB hit or 2 MiB pages. With 4 KiB pages beyond the
+//! reach of the TLB it takes `L + b + W`, where
 //!
 //! ```text
 //!   W = t_w + p_leaf(F) * L(d_pt)
 //! ```
 //!
-//! `F` is the footprint accessed at random, `p_leaf` the part of the leaf entries that come from memory
-//! (the leaf tables of F bytes take F/512), and `d_pt` the node of the page-table page: that of whoever
-//! touched its 2 MiB region first. In a guest the walk is two-dimensional and its host part is folded
-//! into larger constants. With tables beside the data this is the published `(L + b) * 1.42` of Naples
-//! and `(L + b) * 2.02` of the guest.
+//! `F` is the footprint that is accessed at random. `p_leaf` is the part of the leaf entries that come from memory;
+//! the leaf tables of `F` bytes take `F/512`. `d_pt` is the node of the page-table page, where its 2 MiB region was
+//! first touched. In a guest the walk is two-dimensional; its host part is included in larger constants. With the
+//! tables on the node of the data this gives the published `(L + b) * 1.42` of Naples and `(L + b) * 2.02` of the
+//! guest.
 //!
 //! Units: bytes, ns.
 
@@ -22,14 +22,14 @@ use numalab_model::machine::Machine;
 pub const BASE_PAGE_BYTES: u64 = 4096;
 /// 2 MiB.
 pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
-/// A leaf table of 4 KiB maps 512 times as much.
+/// A leaf table maps 512 times its own size.
 const LEAF_SPAN: u64 = 512;
-/// Footprint up to which the tables of 2 MiB pages stay in caches.
+/// Largest footprint whose tables stay in the caches with 2 MiB pages.
 const HUGE_CACHED_BYTES: u64 = 64 << 30;
-/// Bytes mapped by one byte of tables with 2 MiB pages.
+/// Bytes that one byte of tables maps with 2 MiB pages.
 const HUGE_LEAF_SPAN: u64 = 512 * LEAF_SPAN;
 
-/// Size of a mapping's pages.
+/// Page size of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageSize {
     /// 4 KiB, mapped by a PTE.
@@ -38,23 +38,23 @@ pub enum PageSize {
     Huge,
 }
 
-/// What a page walk costs for one footprint: `fixed_ns + leaf_miss * latency of the table's node`.
+/// Cost of a page walk for one footprint: `fixed_ns + leaf_miss * latency of the table's node`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Walk {
-    /// Part that does not depend on where the table is, ns.
+    /// Part that does not depend on the node of the table, ns.
     pub fixed_ns: f64,
-    /// Leaf entries fetched from memory per access (above 1 in a guest, where two are).
+    /// Leaf entries fetched from memory per access; may exceed 1 in a guest, which has two.
     pub leaf_miss: f64,
 }
 
 impl Walk {
-    /// Walk time of one random access, ns; `table_ns` is the latency from the CPU to the table's node.
+    /// Walk time of one random access, ns; `table_ns` is the latency from the CPU to the node of the table.
     pub fn ns(&self, table_ns: f64) -> f64 {
         self.fixed_ns + self.leaf_miss * table_ns
     }
 }
 
-/// The TLB of a machine's CPUs, native or seen from inside a guest.
+/// The TLB of a machine's CPUs, native or as seen in a guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TlbModel {
     reach_base_bytes: u64,
@@ -79,7 +79,7 @@ impl TlbModel {
         }
     }
 
-    /// Bytes the TLB covers with pages of this size.
+    /// Memory that the TLB covers with pages of this size, bytes.
     pub fn reach_bytes(&self, size: PageSize) -> u64 {
         match size {
             PageSize::Base => self.reach_base_bytes,
@@ -87,7 +87,7 @@ impl TlbModel {
         }
     }
 
-    /// Walk of a thread that accesses `footprint_bytes` at random through pages of this size and has
+    /// Page walk of a thread that accesses `footprint_bytes` at random through pages of this size and can use
     /// `llc_share_bytes` of its last-level cache.
     pub fn walk(&self, size: PageSize, footprint_bytes: u64, llc_share_bytes: u64) -> Walk {
         match size {
@@ -98,7 +98,7 @@ impl TlbModel {
                 Walk { fixed_ns: self.walk_ns, leaf_miss: self.leaf_miss * part }
             }
             PageSize::Huge => {
-                // The walk itself is in the overhead `b`; only enormous tables leave the caches (model).
+                // The walk itself is part of the overhead `b`. Only very large tables do not fit the caches (model).
                 let all_missing = HUGE_LEAF_SPAN.saturating_mul(llc_share_bytes).max(2 * HUGE_CACHED_BYTES);
                 let part = ramp(footprint_bytes, HUGE_CACHED_BYTES, all_missing);
                 Walk { fixed_ns: 0.0, leaf_miss: self.leaf_miss * part }
@@ -106,8 +106,8 @@ impl TlbModel {
         }
     }
 
-    /// Time of a dependent random access, ns: `load_ns` to get the line (cache and queueing included),
-    /// the fixed overhead `b`, and the walk with its table `table_ns` away.
+    /// Time of a dependent random access, ns. `load_ns` is the latency of the line with cache and queueing, `table_ns`
+    /// the latency of the page table; the fixed overhead `b` is added.
     pub fn random_access_ns(&self, load_ns: f64, walk: Walk, table_ns: f64) -> f64 {
         load_ns + self.overhead_ns + walk.ns(table_ns)
     }
@@ -118,7 +118,7 @@ impl TlbModel {
     }
 }
 
-/// 0 up to `from`, 1 from `to` on, linear in the logarithm between.
+/// 0 up to `from`, 1 from `to` on, and linear in the logarithm between them.
 fn ramp(x: u64, from: u64, to: u64) -> f64 {
     if x <= from {
         return 0.0;

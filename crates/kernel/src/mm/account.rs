@@ -9,7 +9,7 @@ words! {
     pub enum PageClass {
         /// Anonymous base page.
         Anon = "anon_4k",
-        /// Anonymous huge page (counted in base pages).
+        /// Anonymous huge page, counted in base pages.
         AnonHuge = "anon_thp",
         /// Page cache, unmapped and clean.
         FileClean = "pagecache_clean",
@@ -21,13 +21,13 @@ words! {
         Shmem = "shmem",
         /// Slab that reclaim may shrink.
         SlabReclaimable = "slab_reclaimable",
-        /// Slab that it may not.
+        /// Slab that reclaim may not shrink.
         SlabUnreclaimable = "slab_unreclaimable",
         /// Page tables.
         PageTables = "pagetables",
-        /// Anything else of the kernel.
+        /// Other memory of the kernel.
         KernelOther = "kernel_other",
-        /// Swapped in, slot not yet freed.
+        /// Swapped in, with a slot that is not yet freed.
         SwapCache = "swapcache",
         /// Taken off the lists by reclaim, compaction or migration.
         Isolated = "isolated",
@@ -55,26 +55,26 @@ impl PageClass {
 /// Pages on the LRU lists of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lru {
-    /// Anonymous, next to be reclaimed.
+    /// Inactive anonymous pages.
     pub inactive_anon: u64,
-    /// Anonymous, referenced lately.
+    /// Active anonymous pages.
     pub active_anon: u64,
-    /// Page cache, next to be reclaimed.
+    /// Inactive file pages.
     pub inactive_file: u64,
-    /// Page cache, referenced lately.
+    /// Active file pages.
     pub active_file: u64,
 }
 
 impl Lru {
-    /// Anonymous pages.
+    /// Anonymous pages on both lists.
     pub fn anon(&self) -> u64 {
         self.inactive_anon + self.active_anon
     }
-    /// File pages.
+    /// File pages on both lists.
     pub fn file(&self) -> u64 {
         self.inactive_file + self.active_file
     }
-    /// The anonymous list that active pages, or the others, are on.
+    /// The active or the inactive anonymous list.
     #[inline]
     pub fn anon_list(&mut self, active: bool) -> &mut u64 {
         if active {
@@ -83,14 +83,13 @@ impl Lru {
             &mut self.inactive_anon
         }
     }
-    /// Whether the inactive anonymous list is shorter than its share, so that active pages are deactivated
-    /// (`inactive_is_low`).
+    /// Whether the inactive anonymous list is too short, so that active pages are deactivated (`inactive_is_low`).
     pub fn anon_is_low(&self) -> bool {
         self.inactive_anon * inactive_ratio(self.anon()) < self.active_anon
     }
 }
 
-/// How many times longer than the inactive list the active one may be: 1 below 1 GiB, else `sqrt(10 * GiB)`.
+/// Largest ratio of active to inactive pages: 1 below 1 GiB, else `sqrt(10 * GiB)`.
 pub fn inactive_ratio(pages: u64) -> u64 {
     let gib = pages >> 18;
     if gib == 0 {
@@ -100,21 +99,21 @@ pub fn inactive_ratio(pages: u64) -> u64 {
     }
 }
 
-/// Use of one node's memory, pages.
+/// Use of the memory of one node, pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeAccount {
     used: [u64; PageClass::ALL.len()],
-    /// Its LRU lists.
+    /// The LRU lists of the node.
     pub lru: Lru,
 }
 
 impl NodeAccount {
-    /// Pages in this use.
+    /// Pages with this use.
     #[inline]
     pub fn pages(&self, class: PageClass) -> u64 {
         self.used[class as usize]
     }
-    /// Pages in any use.
+    /// Pages with any use.
     pub fn used(&self) -> u64 {
         self.used.iter().sum()
     }
@@ -122,7 +121,8 @@ impl NodeAccount {
     pub fn file(&self) -> u64 {
         self.pages(PageClass::FileClean) + self.pages(PageClass::FileDirty) + self.pages(PageClass::FileMapped)
     }
-    /// More pages in a use; anonymous ones join one of the LRU lists, file pages do when their list takes them.
+    /// Adds pages with a use. Anonymous pages join an LRU list at once; file pages join theirs when the file lists
+    /// take them.
     #[inline]
     pub(super) fn add(&mut self, class: PageClass, pages: u64, active: bool) {
         self.used[class as usize] += pages;
@@ -130,7 +130,8 @@ impl NodeAccount {
             *self.lru.anon_list(active) += pages;
         }
     }
-    /// Fewer pages in a use, off the LRU list they are on. False if it has not so many, which is the caller's mistake.
+    /// Removes pages with a use, and from their LRU list. Returns false if there are too few of them, which is an
+    /// error of the caller.
     #[inline]
     pub(super) fn remove(&mut self, class: PageClass, pages: u64, active: bool) -> bool {
         let used = &mut self.used[class as usize];
@@ -145,7 +146,7 @@ impl NodeAccount {
         }
         true
     }
-    /// Pages change their use.
+    /// Changes the use of pages. Returns false if there are too few of them.
     pub(super) fn change(&mut self, from: PageClass, to: PageClass, pages: u64) -> bool {
         let enough = self.pages(from) >= pages;
         if enough {
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!([0, 1 << 18, 10 << 18, 16 << 18].map(inactive_ratio), [1, 3, 10, 12]);
         let low = |inactive_anon, active_anon| Lru { inactive_anon, active_anon, ..Lru::default() }.anon_is_low();
         assert!(low(499, 501) && !low(500, 500));
-        // 1 GiB: the active list may be three times as long.
+        // With 1 GiB the active list may be three times as long as the inactive one.
         assert!(low((1 << 16) - 1, (3 << 16) + 1) && !low(1 << 16, 3 << 16));
     }
 }

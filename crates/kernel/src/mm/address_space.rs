@@ -1,4 +1,4 @@
-//! An address space: mappings in ascending address order.
+//! An address space: the mappings of a process in ascending address order.
 
 use super::account::PageClass;
 use super::object::{Mapper, SharedMemory};
@@ -6,10 +6,10 @@ use super::physical_memory::PhysicalMemory;
 use crate::mm::vma::mapping::Vma;
 use crate::mm::vma::sharing::CopiedEntries;
 
-/// Most mappings whose resident pages are counted anew when somebody asks.
-const OPEN: usize = 64;
+/// Largest number of mappings whose resident pages are counted anew by a query.
+const MAX_STALE: usize = 64;
 
-/// The mappings of one process. A mapping keeps its id for life; positions are in address order.
+/// The mappings of one process. The id of a mapping never changes; positions are in address order.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpace {
     vmas: Vec<Vma>,
@@ -17,41 +17,41 @@ pub struct AddressSpace {
     rss: Resident,
 }
 
-/// Resident pages of all mappings. Only those that may have changed are looked at: a process with thousands of threads
-/// has as many stacks.
+/// Resident pages of all mappings. A query looks only at mappings that may have changed, because a process with
+/// thousands of threads has as many stacks.
 #[derive(Clone, Debug, Default)]
 struct Resident {
-    /// Pages of all mappings when they were last counted.
+    /// Pages of all mappings at their last count.
     total: u64,
-    /// The same per mapping.
+    /// Pages of each mapping at its last count.
     counted: Vec<u64>,
-    /// Whether a mapping may have changed since.
-    is_open: Vec<bool>,
-    /// Those that may have, at most [`OPEN`].
-    open: Vec<u32>,
+    /// Whether each mapping may have changed since its last count.
+    is_stale: Vec<bool>,
+    /// Ids of the mappings that may have changed, at most [`MAX_STALE`].
+    stale: Vec<u32>,
 }
 
 impl Resident {
     fn add(&mut self, pages: u64) {
         self.total += pages;
         self.counted.push(pages);
-        self.is_open.push(false);
+        self.is_stale.push(false);
     }
     #[cold]
-    fn open(&mut self, id: usize, vmas: &[Vma]) {
-        if self.open.len() == OPEN {
+    fn mark_stale(&mut self, id: usize, vmas: &[Vma]) {
+        if self.stale.len() == MAX_STALE {
             self.total = self.pages(vmas);
-            for id in self.open.drain(..) {
+            for id in self.stale.drain(..) {
                 self.counted[id as usize] = vmas[id as usize].rss_pages();
-                self.is_open[id as usize] = false;
+                self.is_stale[id as usize] = false;
             }
         }
-        self.is_open[id] = true;
-        self.open.push(id as u32);
+        self.is_stale[id] = true;
+        self.stale.push(id as u32);
     }
     fn pages(&self, vmas: &[Vma]) -> u64 {
-        let now: u64 = self.open.iter().map(|&id| vmas[id as usize].rss_pages()).sum();
-        let then: u64 = self.open.iter().map(|&id| self.counted[id as usize]).sum();
+        let now: u64 = self.stale.iter().map(|&id| vmas[id as usize].rss_pages()).sum();
+        let then: u64 = self.stale.iter().map(|&id| self.counted[id as usize]).sum();
         self.total + now - then
     }
 }
@@ -74,9 +74,9 @@ impl AddressSpace {
     pub fn is_empty(&self) -> bool {
         self.vmas.is_empty()
     }
-    /// Copies the mappings `ids` of process `parent` into this empty address space of process `child`
-    /// (`dup_mmap`), in that order. Returns what was copied.
-    pub fn inherit(
+    /// Copies the mappings `ids` of process `parent`, in that order, into this empty address space of process `child`
+    /// (`dup_mmap`). Returns the number of copied entries.
+    pub fn dup_mmap(
         &mut self,
         ids: &[u32],
         from: &mut AddressSpace,
@@ -99,24 +99,24 @@ impl AddressSpace {
     pub fn id_at(&self, position: usize) -> usize {
         self.order[position] as usize
     }
-    /// A mapping by id.
+    /// The mapping with this id.
     #[inline]
     pub fn vma(&self, id: usize) -> &Vma {
         &self.vmas[id]
     }
-    /// A mapping by id, to change.
+    /// The mapping with this id, for changes.
     #[inline]
     pub fn vma_mut(&mut self, id: usize) -> &mut Vma {
-        if !self.rss.is_open[id] {
-            self.rss.open(id, &self.vmas);
+        if !self.rss.is_stale[id] {
+            self.rss.mark_stale(id, &self.vmas);
         }
         &mut self.vmas[id]
     }
-    /// Position of the first mapping that ends above `addr`.
+    /// Position of the first mapping that ends above `addr` (`find_vma`).
     pub fn find_vma(&self, addr: u64) -> usize {
         self.order.partition_point(|&v| self.vmas[v as usize].end <= addr)
     }
-    /// All mappings.
+    /// All mappings, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &Vma> {
         self.vmas.iter()
     }
@@ -132,16 +132,16 @@ impl AddressSpace {
             }
         }
     }
-    /// Adds the pages that no other address space can show, on each node, to `out`.
+    /// Adds the pages that no other address space can map, on each node, to `out`.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
         self.vmas.iter().for_each(|v| v.add_exclusive_on_node(out));
     }
-    /// The same for those of them on the active list.
+    /// Adds the active ones of the pages that no other address space can map, on each node, to `out`.
     pub fn add_active_on_node(&self, out: &mut [u64]) {
         self.vmas.iter().for_each(|v| v.add_active_on_node(out));
     }
-    /// Unmaps everything (exit of process number `process`) and frees what nobody else has.
-    pub fn release(&mut self, process: u32, memory: &mut PhysicalMemory, store: &mut SharedMemory) {
+    /// Unmaps everything at the exit of process `process` (`exit_mmap`), and frees what no other process has.
+    pub fn exit_mmap(&mut self, process: u32, memory: &mut PhysicalMemory, store: &mut SharedMemory) {
         for (id, v) in self.vmas.iter_mut().enumerate() {
             let (start, end) = (v.start, v.end);
             for chunk in 0..v.chunk_count() {
@@ -159,10 +159,10 @@ impl AddressSpace {
         self.order.clear();
         self.rss = Resident::default();
     }
-    /// Checks the invariants of every mapping and their order.
+    /// Checks the invariants of every mapping, their order and the resident pages.
     ///
     /// # Errors
-    /// A sentence naming the first violated one.
+    /// A sentence that names the first violated invariant.
     pub fn check(&self) -> Result<(), String> {
         let mut last = 0;
         for (i, &id) in self.order.iter().enumerate() {

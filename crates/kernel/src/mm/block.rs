@@ -1,6 +1,6 @@
-//! Page-table block of one small-page chunk: 512 entries as bitmaps, plus node and cpupid per page.
+//! Page table of one chunk of base pages: 512 entries as bitmaps, with node and last cpupid of each page.
 
-/// `last_cpupid` of a page that has none ("unset", all ones).
+/// `last_cpupid` of a page without one (all bits set).
 pub const NEVER: u32 = u32::MAX;
 
 /// 512 bits.
@@ -8,7 +8,7 @@ pub const NEVER: u32 = u32::MAX;
 pub struct Bits512(pub [u64; 8]);
 
 impl Bits512 {
-    /// Bits `from..to` set (`from <= to <= 512`).
+    /// The bits `from..to` are set (`from <= to <= 512`).
     #[inline]
     pub fn range(from: usize, to: usize) -> Self {
         let mut out = [0u64; 8];
@@ -61,7 +61,7 @@ impl Bits512 {
             word = self.0[w];
         }
     }
-    /// Position of the set bit with rank `rank` (0-based).
+    /// Position of the set bit number `rank`, counted from 0.
     #[inline]
     pub fn select(&self, mut rank: u32) -> Option<usize> {
         for (w, &word) in self.0.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Bits512 {
         }
         None
     }
-    /// Bitwise combination.
+    /// Combines two bitmaps word by word.
     #[inline]
     pub fn zip(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
         let mut out = [0; 8];
@@ -91,23 +91,23 @@ impl Bits512 {
 /// The 512 entries of a chunk mapped by base pages.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
-    /// Entry is populated.
+    /// The entry is populated.
     pub present: Bits512,
-    /// Entry is PROT_NONE for NUMA hinting, or holds a migration entry.
+    /// The entry is PROT_NONE for NUMA hinting, or a migration entry.
     pub marked: Bits512,
-    /// Entry is write-protected: the next store takes a minor fault.
+    /// The entry is write-protected: the next store takes a minor fault.
     pub read_only: Bits512,
-    /// Entry was used since reclaim looked last, as far as that has been settled.
+    /// The accessed bit of the entry, as of the last [`Vma::update_young`](super::Vma::update_young).
     pub young: Bits512,
-    /// Entry shows a page of one of the mapping's shared objects; the others are exclusive to the mapping.
+    /// The entry maps a page of one of the mapping's shared objects. Other pages are exclusive to the mapping.
     pub shared: Bits512,
-    /// Shared pages of the mapping's second, third, ... object; the rest of `shared` is the first one's.
+    /// Pages of the mapping's second, third, ... object. The other pages in `shared` belong to the first object.
     pub layers: Vec<Bits512>,
-    /// Node and last cpupid of the exclusive pages; `None` while there has been none.
+    /// Node and last cpupid of the exclusive pages; `None` until there is one.
     pub own: Option<Box<OwnPages>>,
 }
 
-/// What is known of the exclusive pages of a block.
+/// Node and last cpupid of the exclusive pages of a block.
 #[derive(Clone, Debug)]
 pub struct OwnPages {
     /// Node of each page.
@@ -121,7 +121,7 @@ impl Block {
     pub fn empty() -> Self {
         Self::default()
     }
-    /// Exclusive pages, made on first use.
+    /// Data of the exclusive pages, allocated on first use.
     #[inline]
     pub fn own_mut(&mut self) -> &mut OwnPages {
         self.own.get_or_insert_with(|| Box::new(OwnPages { node: [0; 512], last: [NEVER; 512] }))
@@ -136,19 +136,19 @@ impl Block {
     pub fn exclusive(&self) -> Bits512 {
         self.present.zip(&self.shared, |p, s| p & !s)
     }
-    /// Which of the mapping's objects a shared page belongs to.
+    /// Index of the mapping's object that a shared page belongs to.
     #[inline]
     pub fn layer_of(&self, page: usize) -> usize {
         self.layers.iter().position(|l| l.get(page)).map_or(0, |i| i + 1)
     }
-    /// Shared pages of one of the mapping's objects.
+    /// Pages of the mapping's object with index `layer`.
     pub fn layer(&self, layer: usize) -> Bits512 {
         if layer > 0 {
             return self.layers.get(layer - 1).copied().unwrap_or_default();
         }
         self.layers.iter().fold(self.shared, |rest, l| rest.zip(l, |a, b| a & !b))
     }
-    /// Notes that a page shows one of the mapping's objects.
+    /// Notes that a page belongs to the mapping's object with index `layer`.
     pub fn set_shared(&mut self, page: usize, layer: usize) {
         self.shared.set(page);
         if layer > 0 {
@@ -158,12 +158,12 @@ impl Block {
             self.layers[layer - 1].set(page);
         }
     }
-    /// Notes that a page no longer shows a shared object.
+    /// Notes that a page no longer belongs to a shared object.
     pub fn clear_shared(&mut self, page: usize) {
         self.shared.clear(page);
         self.layers.iter_mut().for_each(|l| l.clear(page));
     }
-    /// First page in `from..to` whose access faults: absent, marked, or (for a write) read-only.
+    /// First page in `from..to` whose access faults: it is absent, marked, or read-only for a write.
     #[inline]
     pub fn next_fault(&self, from: usize, to: usize, write: bool) -> Option<usize> {
         let mut w = from >> 6;

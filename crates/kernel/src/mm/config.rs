@@ -1,4 +1,4 @@
-//! Settings of the memory side: tunables by group, and their resolved form.
+//! Settings of memory management: tunables by group, and the rules that follow from them.
 
 use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use crate::mm::compact::tunables::CompactTunables;
@@ -18,9 +18,9 @@ numalab_base::tunables! {
         min_free_cap_kbytes: u64 = 262_144, "KiB", "model", range 128..=1_073_741_824;
         /// Distance between the watermarks.
         watermark_scale_factor: u32 = 10, "1/10000", "vm.watermark_scale_factor", range 1..=3000;
-        /// How far a zone is boosted when a pageblock changes mobility, if `boost` is on.
+        /// Boost of a zone's watermarks when a pageblock changes mobility, if `boost` is on.
         watermark_boost_factor: u32 = 15_000, "1/10000", "vm.watermark_boost_factor", range 0..=1_000_000;
-        /// Watermarks are boosted at all.
+        /// Whether watermarks are boosted.
         boost: bool = false, "", "model";
         /// Reclaim the local node before going to another: 1 clean page cache, 2 also writes, 4 also unmaps.
         zone_reclaim_mode: u8 = 0, "", "vm.zone_reclaim_mode", range 0..=7;
@@ -30,25 +30,27 @@ numalab_base::tunables! {
         min_slab_ratio: u32 = 5, "%", "vm.min_slab_ratio", range 0..=100;
         /// Cost of anonymous against file pages for reclaim; 100 is equal.
         swappiness: u8 = 60, "", "vm.swappiness", range 0..=200;
-        /// New anonymous pages start inactive and are activated when found used twice, or when read back early (5.9 on).
+        /// New anonymous pages start inactive, and are activated when found used twice or read back early (5.9 on).
         anon_workingset: bool = true, "", "commits b518154e59aa, aae466b0052e";
         /// Reclaim moves pages to the next tier instead of freeing them.
         demotion: bool = false, "", "sys/kernel/mm/numa/demotion_enabled";
         /// kswapd reclaims up to the promotion mark (NUMA balancing mode 2).
         tiering: bool = false, "", "kernel.numa_balancing";
-        /// When a huge-page request gives up after compaction: by what the locality rule's kernels did, or one form.
+        /// When a huge-page request gives up after compaction: as in the kernels with the locality rule, or by one of
+        /// the rules.
         bail_rule: Word = "by_locality", "", "model", choices ["by_locality", "deferred", "pageblock_54", "costly_noretry"];
         /// A local-only request without retries reclaims after a compaction that ran and failed.
         thisnode_fail_reclaims: Word = "by_locality", "", "model", choices ["by_locality", "yes", "no"];
-        /// Faults hold the lock of the whole address space, so that who maps memory waits for them (until 6.4, which
-        /// has locks of single mappings).
+        /// Faults hold the lock of the whole address space, so that threads that map memory wait for them (until 6.4,
+        /// which has locks of single mappings).
         fault_holds_mmap_lock: bool = false, "", "model";
-        /// Pages that a CPU gathers before it puts them on the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31 in 6.12).
+        /// Pages that a CPU collects before it adds them to the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31
+        /// in 6.12).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;
     }
 }
 
-/// All settings of the memory side.
+/// All settings of memory management.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MmConfig {
     /// Allocation and reclaim.
@@ -64,7 +66,7 @@ pub struct MmConfig {
 }
 
 impl MmConfig {
-    /// The slow path's rules: those set, else those of the kernels with the configured locality rule.
+    /// Rules of the slow path: the configured ones, else those of the kernels with the configured locality rule.
     pub fn slow_rules(&self) -> SlowRules {
         let era = self.thp.locality().slow_rules();
         SlowRules {

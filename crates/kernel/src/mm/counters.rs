@@ -1,15 +1,15 @@
-//! Counters of the memory side, with the names of `/proc/vmstat` (thp-and-allocation.md section 1.3).
+//! Counters of memory management, with the names of `/proc/vmstat` (thp-and-allocation.md section 1.3).
 
 use numalab_base::counters;
 
-/// Allocation statistics: events, one per allocation whatever its size (`zone_statistics`).
+/// Allocation statistics, events: one per allocation of any size (`zone_statistics`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocCounters {
-    /// Allocated on the first allowed node of the request's list.
+    /// Allocated on the intended node, which is the first allowed node of the request's list.
     pub numa_hit: u64,
-    /// Allocated here although another node was intended.
+    /// Allocated on this node although another node was intended.
     pub numa_miss: u64,
-    /// Intended here, allocated elsewhere.
+    /// Intended for this node, allocated on another.
     pub numa_foreign: u64,
     /// Allocated on the node of the allocating CPU.
     pub numa_local: u64,
@@ -26,7 +26,7 @@ counters! {
         thp_fault_alloc,
         /// Page faults that wanted a huge page and got a base page.
         thp_fault_fallback,
-        /// Huge pages of zeros allocated: one, with the first read fault that maps it, not one for every mapping.
+        /// Huge zero pages allocated: one, by the first read fault that maps it, and not one for every mapping.
         thp_zero_page_alloc,
         /// Huge pages allocated by khugepaged.
         thp_collapse_alloc,
@@ -36,11 +36,11 @@ counters! {
         thp_split_page,
         /// Huge entries split into base-page entries; the page may stay whole.
         thp_split_pmd,
-        /// Huge pages put on the deferred split queue for being partly unmapped.
+        /// Huge pages put on the deferred split queue because they are partly unmapped.
         thp_deferred_split_page,
         /// Huge pages swapped out in one piece.
         thp_swpout,
-        /// Huge pages split because swap had no 512 slots together.
+        /// Huge pages split because swap had no 512 adjacent slots.
         thp_swpout_fallback,
         /// Huge pages migrated.
         thp_migration_success,
@@ -64,9 +64,9 @@ counters! {
         compact_isolated,
         /// Node reclaims (`zone_reclaim_mode`) that freed enough.
         zone_reclaim_success,
-        /// Node reclaims that did not.
+        /// Node reclaims (`zone_reclaim_mode`) that did not free enough.
         zone_reclaim_failed,
-        /// Times kswapd went over a node to balance it (`pageoutrun`).
+        /// Times that kswapd balanced a node (`pageoutrun`).
         pageoutrun,
         /// Pages looked at by kswapd.
         pgscan_kswapd,
@@ -82,9 +82,9 @@ counters! {
         pgdeactivate,
         /// Pages looked at on the active list.
         pgrefill,
-        /// Anonymous pages read back from swap of which is known when they went.
+        /// Anonymous pages read back from swap whose shadow entry says when they were evicted.
         workingset_refault_anon,
-        /// Refaults so soon that the page would not have gone had the active list been shorter.
+        /// Refaults so early that the page would have stayed with a longer inactive list.
         workingset_activate_anon,
         /// Activated refaults of pages that had been on the active list before.
         workingset_restore_anon,
@@ -106,11 +106,11 @@ counters! {
         pgfault,
         /// Page faults that read from a device.
         pgmajfault,
-        /// Write faults that found themselves the only owner (`pgreuse`).
+        /// Write faults that found their page exclusive (`pgreuse`).
         pgreuse,
         /// Requests that ended in the OOM killer.
         oom_kill,
-        /// Pages of huge pages collapsed by khugepaged, huge pages.
+        /// Huge pages that khugepaged made of base pages.
         pages_collapsed,
         /// Full passes of khugepaged over all processes.
         full_scans,

@@ -1,29 +1,30 @@
 //! Memory of the modelled kernel: physical memory, page allocation, reclaim, huge pages, page tables, mappings.
 //!
-//! Problem: millions of pages change hands per modelled second, yet a sweep over memory that has no
-//! fault pending must cost O(1) per 2 MiB, and a 16 TiB machine must fit in a few GB.
-//! Approach: physical memory is counted per zone and per 512-page *pageblock*; a page knows its pageblock, not its
-//! place in it. A mapping is an array of [`Chunk`]s (2 MiB of virtual space each): empty, one huge page, or a
-//! [`Block`] with bitmaps. Every chunk also counts its pages per node.
+//! Problem: millions of pages change owners per modelled second. Yet a sweep over memory without pending faults must
+//! cost O(1) per 2 MiB, and a 16 TiB machine must fit in a few GB.
+//! Approach: physical memory is counted per zone and per *pageblock* of 512 pages. A page knows its pageblock, but not
+//! its position in it. A mapping is an array of [`Chunk`]s of 2 MiB: empty, one huge page, or a [`Block`] with
+//! bitmaps. Every chunk also counts its pages per node.
 //! Units: pages of 4096 bytes; addresses in bytes.
-//! Invariants (checked by [`AddressSpace::check`] and [`PhysicalMemory::check`]): the per-node counts of a chunk sum to its
-//! present pages; marked and read-only pages are present; per node, free and used pages sum to the managed ones.
+//! Invariants (checked by [`AddressSpace::check`] and [`PhysicalMemory::check`]): the per-node counts of a chunk add
+//! up to its present pages. Marked and read-only pages are present. The free and used pages of a node add up to its
+//! managed pages.
 //!
 //! | part | module |
 //! |---|---|
 //! | zones, fallback orders, watermarks | [`zone`] |
 //! | pageblocks, fragmentation | [`pageblock`] |
-//! | use of memory, LRU, counters | [`account`], [`counters`] |
-//! | request flags, fast and slow path | [`alloc`] |
+//! | use of memory, LRU lists, counters | [`account`], [`counters`] |
+//! | requests, fast and slow path | [`alloc`] |
 //! | page cache, kswapd, direct and node reclaim, swap, demotion | [`reclaim`] |
 //! | compaction, kcompactd | [`compact`] |
 //! | memory policies | [`policy`] |
 //! | huge pages: settings, locality rules, ladders, latency | [`thp`] |
 //! | khugepaged | [`khugepaged`] |
 //! | mappings and their page tables | [`vma`], [`block`]; all mappings of a process in [`address_space`] |
-//! | pages that several mappings show | [`object`]; reaching all of them in [`rmap`] |
+//! | pages that several VMAs can map, and their reverse map | [`object`], [`rmap`] |
 //! | new pages on their way to the LRU lists | [`lru_batch`] |
-//! | settings, what an operation cost | [`config`], [`work`] |
+//! | settings; the work of an operation and its cost | [`config`], [`work`] |
 
 pub mod account;
 pub mod address_space;

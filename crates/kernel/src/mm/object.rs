@@ -1,14 +1,14 @@
-//! Memory that several mappings can show: page cache, shared memory, and what a fork left in common.
+//! Memory that several VMAs can map: page cache, shared memory, and pages shared since a fork.
 //!
-//! Problem: 288 processes that map the same 4 MB must not cost 288 copies of what is known of a page, yet each has its
-//! own entries, and moving a page must reach all of them.
-//! Approach: a [`SharedObject`] holds the pages of one stretch of address space, in blocks of 512 like a mapping's
-//! chunks, with a mapcount each, and the list of its *mappers*: every mapping that could show them (the reverse map).
-//! A mapping keeps only bitmaps of its entries. Forking a private mapping moves its exclusive pages into a new object,
-//! which both mappings then show write-protected; a store gives the writer a page of its own again.
-//! All mappers have an object at the same addresses, so chunk and page numbers agree everywhere.
-//! Invariants (checked by the simulator): a page's mapcount is the number of mappings that show it; anonymous pages
-//! have at least one; every resident page is one allocated frame.
+//! Problem: 288 processes that map the same 4 MB must not cost 288 copies of the data about a page. Yet each has its
+//! own entries, and a migration must reach all of them.
+//! Approach: a [`SharedObject`] holds the pages of one range of addresses, in blocks of 512 like the chunks of a
+//! mapping, each with a mapcount. It also lists its *mappers*: all VMAs that can map its pages (the reverse map).
+//! A mapping keeps only bitmaps of its entries. A fork moves the exclusive pages of a private mapping into a new
+//! object, which both VMAs map write-protected. A store gives the writer an exclusive copy again. All mappers
+//! have an object at the same addresses, so its chunk and page numbers are the same everywhere.
+//! Invariants (checked by the simulator): the mapcount of a page is the number of VMAs that map it. Anonymous
+//! pages have a mapcount of at least one. Every resident page is one allocated frame.
 
 use super::account::PageClass;
 use super::block::{Bits512, NEVER};
@@ -16,20 +16,20 @@ use super::units::CHUNK_PAGES;
 use super::unmapped::Unmapped;
 use crate::mm::pageblock::frame::Frame;
 
-/// What a shared object is.
+/// Kind of a shared object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// Anonymous pages that processes have in common since a fork: freed with their last mapping.
+    /// Anonymous pages that processes share since a fork. A page is freed with its last mapping.
     Anon,
-    /// Shared memory: freed when nobody maps the object any more.
+    /// Shared memory. Pages are freed when no process maps the object any more.
     Shmem,
-    /// A file: its pages stay in the page cache.
+    /// A file. Pages stay in the page cache.
     File,
 }
 
 impl Backing {
-    /// How its pages are accounted. Mapped file pages count as shared memory: neither is reclaimed while a workload
-    /// uses it (model).
+    /// Use of its pages. Mapped file pages count as shared memory, because neither is reclaimed while a workload uses
+    /// it (model).
     pub fn class(self, huge: bool) -> PageClass {
         match self {
             Self::Anon if huge => PageClass::AnonHuge,
@@ -39,19 +39,19 @@ impl Backing {
     }
 }
 
-/// A mapping of an object.
+/// A mapping of a shared object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapper {
-    /// Process.
+    /// Process number.
     pub process: u32,
     /// Mapping id in its address space.
     pub vma: u32,
 }
 
-/// A page of an object.
+/// A page of a shared object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRef {
-    /// Object.
+    /// Object number.
     pub object: u32,
     /// 2 MiB block of the object.
     pub chunk: u32,
@@ -62,35 +62,35 @@ pub struct PageRef {
 /// Up to 512 pages of an object.
 #[derive(Clone, Debug)]
 pub struct SharedBlock {
-    /// One huge page, described by entry 0, instead of base pages.
+    /// Whether this is one huge page, described by entry 0.
     pub huge: bool,
     /// Pages in memory.
     pub resident: Bits512,
-    /// Pages written to since they were read (file only).
+    /// Pages written to since they were read (files only).
     pub dirty: Bits512,
-    /// Pages locked by a migration.
+    /// Pages that a migration has locked.
     pub locked: Bits512,
-    /// Pages in the batch of a CPU, not yet on the LRU.
+    /// Pages in the LRU batch of a CPU.
     pub batched: Bits512,
     /// Node of each page.
     pub node: [u8; 512],
     /// Last cpupid of each page, or [`NEVER`].
     pub last: [u32; 512],
-    /// Mappings that show the page.
+    /// Number of VMAs that map each page.
     pub mapcount: [u32; 512],
     /// Pageblock of each page.
     pub frame: [Frame; 512],
-    /// Pages that no process maps any more, left to the page cache of their node (file only).
+    /// Pages that no process maps any more, and that are in the page cache of their node (files only).
     pub cached: Bits512,
-    /// Slots of the swap device that hold pages of the block; `None` while there has been none (anonymous only).
+    /// Swap slots of pages of the block; `None` until there is one (anonymous only).
     slots: Option<Box<Slots>>,
 }
 
-/// Slots of pages that are swapped out, or in memory again while some entry still names the slot.
+/// Slots of pages that are swapped out, or read back while entries still name the slot.
 #[derive(Clone, Debug)]
 struct Slots {
     slot: [u32; 512],
-    /// Entries that name the slot; 0 for no slot.
+    /// Number of entries that name the slot; 0 if there is no slot.
     entries: [u32; 512],
 }
 
@@ -116,27 +116,27 @@ impl SharedBlock {
         let s = self.slots.as_ref()?;
         (s.entries[page] > 0).then(|| (s.slot[page], s.entries[page]))
     }
-    /// So many entries more name the slot of a page.
+    /// Adds `entries` to the number of entries that name the slot of a page.
     pub(super) fn add_slot(&mut self, page: usize, slot: u32, entries: u32) {
         let s = self.slots.get_or_insert_with(|| Box::new(Slots { slot: [NEVER; 512], entries: [0; 512] }));
         debug_assert!(s.entries[page] == 0 || s.slot[page] == slot);
         s.slot[page] = slot;
         s.entries[page] += entries;
     }
-    /// One entry less names the slot of a page; returns the slot if none does.
+    /// One entry no longer names the slot of a page; returns the slot if no entry does.
     pub(super) fn drop_slot(&mut self, page: usize) -> Option<u32> {
         let s = self.slots.as_mut()?;
         s.entries[page] -= 1;
         (s.entries[page] == 0).then(|| s.slot[page])
     }
-    /// A page, or the huge page, is no longer in memory and no entry shows it.
+    /// A page, or the huge page, leaves memory; no entry maps it.
     pub(super) fn evict(&mut self, page: usize) {
         self.huge = false;
         self.resident.clear(page);
         self.last[page] = NEVER;
         self.mapcount[page] = 0;
     }
-    /// Base pages in memory.
+    /// Pages in memory, base pages.
     pub fn pages(&self) -> u64 {
         if self.huge {
             CHUNK_PAGES
@@ -144,7 +144,7 @@ impl SharedBlock {
             u64::from(self.resident.count())
         }
     }
-    /// A huge page becomes 512 base pages that lie where it lay.
+    /// Splits the huge page into 512 base pages of the same pageblock.
     pub fn split(&mut self) {
         debug_assert!(self.huge);
         self.huge = false;
@@ -156,23 +156,23 @@ impl SharedBlock {
     }
 }
 
-/// Pages of one stretch of address space and who maps it.
+/// Pages of one range of addresses, and the VMAs that can map them.
 #[derive(Clone, Debug)]
 pub struct SharedObject {
-    /// What it is.
+    /// Kind of the object.
     pub backing: Backing,
-    /// Its mappings, in the order in which they came.
+    /// Mappings of the object, in the order of their creation.
     pub mappers: Vec<Mapper>,
     blocks: Vec<Option<Box<SharedBlock>>>,
 }
 
 impl SharedObject {
-    /// A block, if any of its pages has been touched.
+    /// A block; `None` if none of its pages has been touched.
     #[inline]
     pub fn block(&self, chunk: usize) -> Option<&SharedBlock> {
         self.blocks[chunk].as_deref()
     }
-    /// A block, made on first use.
+    /// A block, created on first use.
     #[inline]
     pub fn block_mut(&mut self, chunk: usize) -> &mut SharedBlock {
         self.blocks[chunk].get_or_insert_with(|| Box::new(SharedBlock::empty()))
@@ -194,7 +194,7 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// An object of so many chunks without pages or mappers; returns its number.
+    /// Creates an object of `chunks` chunks without pages or mappers; returns its number.
     pub fn create(&mut self, backing: Backing, chunks: usize) -> u32 {
         self.objects.push(SharedObject { backing, mappers: Vec::new(), blocks: vec![None; chunks] });
         self.objects.len() as u32 - 1
@@ -204,7 +204,7 @@ impl SharedMemory {
     pub fn object(&self, id: u32) -> &SharedObject {
         &self.objects[id as usize]
     }
-    /// An object, to change.
+    /// An object, for changes.
     #[inline]
     pub fn object_mut(&mut self, id: u32) -> &mut SharedObject {
         &mut self.objects[id as usize]
@@ -218,7 +218,7 @@ impl SharedMemory {
     pub fn block_of(&mut self, at: PageRef) -> &mut SharedBlock {
         self.objects[at.object as usize].block_mut(at.chunk as usize)
     }
-    /// Node of a page that processes have in common since a fork; `None` if it is another kind.
+    /// Node of an anonymous page that processes share since a fork; `None` for other kinds.
     pub fn anon_node(&self, at: PageRef) -> Option<usize> {
         let object = &self.objects[at.object as usize];
         let b = object.block(at.chunk as usize).filter(|_| object.backing == Backing::Anon)?;
@@ -230,8 +230,8 @@ impl SharedMemory {
         let block = self.objects[at.object as usize].block(at.chunk as usize);
         block.is_some_and(|b| b.locked.get(at.page as usize))
     }
-    /// One mapping less shows a page; one that nobody shows any more goes through `freed`: anonymous ones are free, those
-    /// of files are left to the page cache.
+    /// One VMA no longer maps a page. If no VMA does, an anonymous page is freed and a page of a file is left
+    /// in the page cache; both are reported to `freed`.
     pub fn unmap(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
         let o = &mut self.objects[at.object as usize];
         let backing = o.backing;
@@ -242,7 +242,7 @@ impl SharedMemory {
             return;
         }
         if backing == Backing::File {
-            return self.leave(at, freed);
+            return self.leave_in_page_cache(at, freed);
         }
         let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
         freed(Unmapped::Page { node, frame, class: backing.class(b.huge) });
@@ -250,8 +250,8 @@ impl SharedMemory {
         b.resident.clear(page);
         b.last[page] = NEVER;
     }
-    /// A page of a file that no mapping shows is left to the page cache.
-    pub fn leave(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
+    /// Leaves a page of a file in the page cache if no VMA maps it.
+    pub fn leave_in_page_cache(&mut self, at: PageRef, freed: &mut impl FnMut(Unmapped)) {
         let (b, page) = (self.block_of(at), usize::from(at.page));
         if b.mapcount[page] > 0 || !b.resident.get(page) {
             return;
@@ -262,7 +262,7 @@ impl SharedMemory {
         b.resident.clear(page);
         b.last[page] = NEVER;
     }
-    /// A mapping has gone. What only it kept is freed: shared memory with its last mapping; a file keeps its pages.
+    /// Removes a mapper. Shared memory is freed with its last mapper; a file keeps its pages.
     pub fn drop_mapper(&mut self, id: u32, mapper: Mapper, freed: &mut impl FnMut(Unmapped)) {
         let o = &mut self.objects[id as usize];
         o.mappers.retain(|m| *m != mapper);

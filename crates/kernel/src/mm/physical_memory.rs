@@ -1,7 +1,7 @@
-//! Physical memory of the machine: zones, fallback orders, accounts, page cache, swap, daemons.
+//! Physical memory of the machine: zones, fallback orders, accounts, page cache, swap, kernel daemons.
 //!
-//! The page allocator (`alloc`), reclaim and compaction are written as methods of [`PhysicalMemory`] in their own folders;
-//! this file builds it, frees pages, and answers questions. Pages are known by their pageblock ([`Frame`]).
+//! The page allocator (`alloc`), reclaim and compaction are methods of [`PhysicalMemory`] in their own folders. This
+//! file builds it, frees pages, and answers queries. A page is named by its pageblock ([`Frame`]).
 
 use super::account::{NodeAccount, PageClass};
 use super::config::MmConfig;
@@ -24,13 +24,13 @@ use numalab_base::node_mask::NodeMask;
 use numalab_base::rng::Rng;
 use numalab_model::machine::Machine;
 
-/// Purpose of the random stream of a node's memory.
+/// Label of the random stream of a node's memory.
 const RNG_PURPOSE: u64 = 0x6d65_6d00;
 
 /// Memory of all nodes.
 #[derive(Clone, Debug)]
 pub struct PhysicalMemory {
-    /// Allocation statistics, summed over the nodes.
+    /// Allocation statistics, summed over all nodes.
     pub counters: AllocCounters,
     /// Events of huge pages, compaction, reclaim and swap.
     pub events: MmCounters,
@@ -41,13 +41,13 @@ pub struct PhysicalMemory {
     pub(super) cfg: MmConfig,
     pub(super) rules: SlowRules,
     pub(super) zones: Vec<Zone>,
-    /// Free pages and marks of each zone, as NUMA balancing reads them; the zones of a node lie together.
+    /// Free pages and watermarks of each zone, as NUMA balancing reads them. The zones of a node are adjacent.
     pub(super) facts: Vec<ZoneFacts>,
-    /// First zone of each node, and one more.
+    /// First zone of each node, plus one entry for the end.
     first_zone: Vec<usize>,
-    /// Nodes with memory in the order in which each node falls back on them.
+    /// Nodes with memory in the fallback order of each node.
     pub(super) fallback: Vec<Vec<u16>>,
-    /// The same as zones, the highest of each node first.
+    /// Zones in the fallback order of each node, the highest zone of a node first.
     pub(super) zonelists: Vec<Vec<u16>>,
     pub(super) distance: Vec<Vec<u8>>,
     /// Present pages of each node.
@@ -55,17 +55,17 @@ pub struct PhysicalMemory {
     pub(super) reclaim_distance: u8,
     memory_nodes: NodeMask,
     pub(super) cpu_nodes: NodeMask,
-    /// Where each node's cold pages are demoted to.
+    /// Demotion target of each node.
     pub(super) demotion: Vec<Option<usize>>,
     pub(super) accounts: Vec<NodeAccount>,
     pub(super) files: Vec<FileLists>,
     pub(super) kswapd: Vec<Kswapd>,
     pub(super) kcompactd: Vec<Kcompactd>,
-    /// Pages of huge pages that were given back while the rest is mapped, by node.
+    /// Unmapped pages of partly mapped huge pages, by node.
     pub(super) deferred_split_pages: Vec<u64>,
-    /// Pages evicted and activated so far on each node (`nonresident_age`).
+    /// Pages evicted and activated so far, by node (`nonresident_age`).
     pub(super) nonresident_age: Vec<u64>,
-    /// A node reclaim is under way on this node.
+    /// Whether a node reclaim is under way, by node.
     pub(super) reclaiming: Vec<bool>,
     pub(super) rng: Vec<Rng>,
     pub(super) async_odds: Odds,
@@ -73,11 +73,11 @@ pub struct PhysicalMemory {
 }
 
 impl PhysicalMemory {
-    /// All memory free, default settings: watermarks with huge pages enabled, one zone per node, no swap.
+    /// All memory free, with default settings: watermarks as with huge pages enabled, one zone per node, no swap.
     pub fn new(machine: &Machine) -> Self {
         Self::with_config(machine, &MmConfig::default(), 0)
     }
-    /// All memory free, with these settings; `seed` feeds what hardware and timing make random.
+    /// All memory free, with these settings. `seed` feeds what depends on hardware and timing.
     pub fn with_config(machine: &Machine, cfg: &MmConfig, seed: u64) -> Self {
         let n = machine.nodes.len();
         let present: Vec<u64> = machine.nodes.iter().map(|node| node.memory_bytes / PAGE_BYTES).collect();
@@ -117,7 +117,7 @@ impl PhysicalMemory {
             present,
         }
     }
-    /// Settings in force.
+    /// The settings.
     pub fn config(&self) -> &MmConfig {
         &self.cfg
     }
@@ -130,7 +130,7 @@ impl PhysicalMemory {
     pub fn memory_nodes(&self) -> NodeMask {
         self.memory_nodes
     }
-    /// Bytes that the state of pageblocks takes in the simulator.
+    /// Memory that the state of pageblocks takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
         self.zones.iter().map(|z| z.pageblocks.state_bytes()).sum()
     }
@@ -142,11 +142,11 @@ impl PhysicalMemory {
     pub fn used(&self, node: usize) -> u64 {
         self.present[node] - self.free(node)
     }
-    /// Free aligned 512-page blocks of a node (F9).
+    /// Free aligned blocks of 512 pages of a node (F9).
     pub fn empty_blocks(&self, node: usize) -> u64 {
         self.zones_of(node).map(|z| self.zones[z].pageblocks.empty_blocks()).sum()
     }
-    /// What a node's memory is used for.
+    /// Use of a node's memory.
     pub fn account(&self, node: usize) -> &NodeAccount {
         &self.accounts[node]
     }
@@ -154,12 +154,12 @@ impl PhysicalMemory {
     pub fn node_counters(&self, node: usize) -> &AllocCounters {
         &self.node_counters[node]
     }
-    /// Pages of huge pages that were given back while the rest is mapped: memory pressure frees them.
+    /// Pages of a node that belong to partly mapped huge pages and are not mapped. Memory pressure frees them.
     pub fn deferred_split_pages(&self, node: usize) -> u64 {
         self.deferred_split_pages[node]
     }
-    /// Watermarks of a node, sums over its zones, without boost; read by the vectors of thp-and-allocation.md section 16
-    /// (allocation looks at single zones).
+    /// Watermarks of a node without boost: sums over its zones. Vectors of thp-and-allocation.md section 16 give them;
+    /// allocation looks at single zones.
     pub fn watermarks(&self, node: usize) -> Watermarks {
         self.zones_of(node).map(|z| self.zones[z].marks).fold(Watermarks::default(), |a, b| Watermarks {
             min: a.min + b.min,
@@ -168,19 +168,19 @@ impl PhysicalMemory {
             promo: a.promo + b.promo,
         })
     }
-    /// Where reclaim of a node moves pages to, if demotion is on and there is a slower tier.
+    /// Node to which reclaim of `node` demotes pages; `None` if demotion is off or there is no slower tier.
     pub fn demotion_target(&self, node: usize) -> Option<usize> {
         self.cfg.vm.demotion.then(|| self.demotion[node]).flatten()
     }
-    /// Whether anonymous pages of a node can go somewhere.
+    /// Whether reclaim can swap out or demote anonymous pages of a node.
     pub fn can_reclaim_anon(&self, node: usize) -> bool {
         self.swap.free_slots() > 0 || self.demotion_target(node).is_some()
     }
-    /// Nodes with memory in the order in which `node` falls back on them.
+    /// Nodes with memory in the fallback order of `node`.
     pub fn fallback(&self, node: usize) -> &[u16] {
         &self.fallback[node]
     }
-    /// Firmware distance.
+    /// Distance between two nodes (SLIT).
     pub fn distance(&self, from: usize, to: usize) -> u8 {
         self.distance[from][to]
     }
@@ -189,7 +189,7 @@ impl PhysicalMemory {
     pub(super) fn zones_of(&self, node: usize) -> std::ops::Range<usize> {
         self.first_zone[node]..self.first_zone[node + 1]
     }
-    /// The zone a frame of a node is in; for an unknown one the node's highest zone that has such a page.
+    /// The zone of a frame of a node. For an unknown frame it is the highest zone of the node with such a page.
     #[inline]
     fn zone_of_frame(&self, node: usize, frame: Frame, class: PageClass) -> usize {
         let zones = self.zones_of(node);
@@ -209,7 +209,7 @@ impl PhysicalMemory {
         zones.clone().find(known).or_else(|| zones.clone().rev().find(used)).unwrap_or(zones.start)
     }
 
-    /// Frees a page (512 base pages for [`PageClass::AnonHuge`]) of a node.
+    /// Frees a page of a node (512 base pages for [`PageClass::AnonHuge`]).
     #[inline]
     pub fn free_page(&mut self, node: usize, frame: Frame, class: PageClass) {
         let zone = self.zone_of_frame(node, frame, class);
@@ -226,14 +226,15 @@ impl PhysicalMemory {
             debug_assert!(accounted, "no {class:?} pages on node {node}");
         }
     }
-    /// Turns a huge page into 512 anonymous base pages that lie where it lay. False if the frame is none.
+    /// Splits a huge page into 512 anonymous base pages of the same pageblock. Returns false if the frame is not a
+    /// huge page.
     pub fn split_frame(&mut self, node: usize, frame: Frame) -> bool {
         let zone = self.zone_of_frame(node, frame, PageClass::AnonHuge);
         self.zones[zone].pageblocks.split_huge(frame)
             && self.accounts[node].change(PageClass::AnonHuge, PageClass::Anon, CHUNK_PAGES)
     }
-    /// Ages a node for a scenario: see [`Pageblocks::fragment`]. Movable pages put into use count as shared memory,
-    /// unmovable ones as the kernel's.
+    /// Fragments the free memory of a node for a scenario (see [`Pageblocks::fragment`]). Movable pages put into use
+    /// count as shared memory, unmovable ones as other memory of the kernel.
     pub fn fragment(&mut self, node: usize, free_permille: u64, unmovable_permille: u64) {
         for z in self.zones_of(node) {
             let aged = self.zones[z].pageblocks.fragment(free_permille, unmovable_permille, &mut self.rng[node]);
@@ -246,7 +247,7 @@ impl PhysicalMemory {
     /// Checks accounts, pageblocks and free counts of every node.
     ///
     /// # Errors
-    /// A sentence naming the first disagreement.
+    /// A sentence that names the first disagreement.
     pub fn check(&self) -> Result<(), String> {
         for node in 0..self.nodes() {
             for z in self.zones_of(node) {
@@ -284,7 +285,7 @@ impl migrate::ZoneInfo for PhysicalMemory {
     }
 }
 
-/// Zones of all nodes with their marks, what NUMA balancing reads of them, and the first zone of each node.
+/// Zones of all nodes with their watermarks, their data for NUMA balancing, and the first zone of each node.
 fn build_zones(present: &[u64], cfg: &MmConfig) -> (Vec<Zone>, Vec<ZoneFacts>, Vec<usize>) {
     let lowmem: u64 = present.iter().sum();
     let min_free_kb = min_free_kb(present, lowmem, cfg);
@@ -317,8 +318,8 @@ fn build_zones(present: &[u64], cfg: &MmConfig) -> (Vec<Zone>, Vec<ZoneFacts>, V
     (zones, facts, first)
 }
 
-/// `min_free_kbytes` after boot and, with huge pages enabled, after their daemon has started. The real machine has a
-/// DMA and a DMA32 zone besides one Normal zone per node, and the daemon counts them all.
+/// `min_free_kbytes` after boot and, with huge pages enabled, after khugepaged has started. The real machine has a DMA
+/// and a DMA32 zone besides one Normal zone per node, and khugepaged counts them all.
 fn min_free_kb(present: &[u64], lowmem: u64, cfg: &MmConfig) -> u64 {
     if cfg.vm.min_free_kbytes > 0 {
         return cfg.vm.min_free_kbytes;

@@ -1,11 +1,12 @@
-//! Changes that reach every mapping of a shared anonymous page: swapping it out, splitting it, moving it
-//! (`try_to_unmap`, `split_huge_page`, `migrate_pages`; thp-and-allocation.md sections 4.4, 11 and 12).
+//! Operations on all mappings of a shared anonymous page: swapping it out, splitting it, migrating it (`try_to_unmap`,
+//! `split_huge_page`, `migrate_pages`; thp-and-allocation.md sections 4.4, 11 and 12).
 //!
-//! Problem: a page that processes have in common since a fork is freed only when none of them shows it any more.
-//! Approach: the page's object lists its mappers; each entry that shows the page is changed, the page once. On the swap
-//! device it takes one slot, which every entry names; the object counts them. The first process that reads it back brings
-//! the page into memory again for all; the others find it there (the swap cache) until nobody names the slot any more.
-//! Invariant: a slot's count is the number of entries that name it; the slot is free when that is zero.
+//! Problem: a page that processes share since a fork is freed only when none of them maps it any more.
+//! Approach: the object of the page lists its mappers. The page is changed once, and each entry that maps it is
+//! changed. On the swap device it takes one slot, which every entry names; the object counts these entries. The first
+//! process that reads it back brings the page into memory for all. The others find it there (the swap cache) until no
+//! entry names the slot any more.
+//! Invariant: the count of a slot is the number of entries that name it, and the slot is free when the count is zero.
 
 use super::account::PageClass;
 use super::address_space::AddressSpace;
@@ -18,62 +19,62 @@ use crate::mm::pageblock::frame::Frame;
 use crate::mm::vma::chunk::{ChunkKind, EMPTY};
 use crate::mm::vma::mapping::Vma;
 
-/// The address spaces that mappers are in.
+/// The address spaces of all processes.
 pub trait AddressSpaceTable {
-    /// That of a process.
+    /// The address space of a process.
     fn space_mut(&mut self, process: u32) -> &mut AddressSpace;
 }
 
-/// How an attempt to swap a shared page out ended.
+/// Result of an attempt to swap out a shared page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwapOut {
-    /// It is gone.
+    /// The page is swapped out.
     Done {
         /// Base pages freed.
         pages: u64,
-        /// Of these, pages that had to be written: not those whose slot still holds them.
+        /// Base pages of these that had to be written; a page whose slot still holds it is not written again.
         written: u64,
         /// Entries changed.
         entries: u64,
     },
-    /// It is locked by a migration or not on the LRU yet, or is no anonymous page.
+    /// The page is locked by a migration, is in an LRU batch, or is not anonymous.
     Busy,
     /// The swap device is full.
     Full,
-    /// There are no 512 slots together for a huge page.
+    /// There are no 512 adjacent slots for a huge page.
     NoCluster,
 }
 
-/// What the entry of a swapped page leads to.
+/// State of a swapped page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwapEntry {
-    /// Only this mapping names the slot: the page will be its own.
+    /// Only this mapping names the slot, so the page will be exclusive.
     Own,
-    /// Others name it too, and the page is not in memory.
+    /// Other mappings name the slot too, and the page is not in memory.
     Shared(PageRef),
     /// The page is in memory already.
     Cached(PageRef),
 }
 
-/// Calls `f` for every mapping that shows a page; returns how many do.
+/// Calls `f` for every VMA that maps a page; returns their number.
 fn rmap_walk<S: AddressSpaceTable>(
     at: PageRef,
     store: &SharedMemory,
     spaces: &mut S,
     mut f: impl FnMut(&mut Vma),
 ) -> u64 {
-    let mut shown = 0;
+    let mut entries = 0;
     for m in &store.object(at.object).mappers {
         let v = spaces.space_mut(m.process).vma_mut(m.vma as usize);
-        if v.shows(at) {
+        if v.maps(at) {
             f(v);
-            shown += 1;
+            entries += 1;
         }
     }
-    shown
+    entries
 }
 
-/// Swaps a shared anonymous page out: of every mapping, to one slot (a huge page to 512 that lie together).
+/// Swaps out a shared anonymous page of all its mappings, to one slot. A huge page goes to 512 adjacent slots.
 pub fn swap_out<S: AddressSpaceTable>(
     at: PageRef,
     store: &mut SharedMemory,
@@ -108,7 +109,7 @@ pub fn swap_out<S: AddressSpaceTable>(
     SwapOut::Done { pages: 1, written: u64::from(known.is_none()), entries }
 }
 
-/// Splits a shared huge page into base pages, in every mapping.
+/// Splits a shared huge page into base pages, in all its mappings.
 pub fn split<S: AddressSpaceTable>(at: PageRef, store: &mut SharedMemory, spaces: &mut S, memory: &mut PhysicalMemory) {
     let b = store.block_of(at);
     let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
@@ -117,8 +118,8 @@ pub fn split<S: AddressSpaceTable>(at: PageRef, store: &mut SharedMemory, spaces
     rmap_walk(at, store, spaces, |v| v.split_shared_huge(at.chunk as usize));
 }
 
-/// Moves a shared page to a frame of another node, in every mapping, and frees where it was. The entries are made anew,
-/// so they are marked no longer.
+/// Moves a shared page to a frame of another node, in all its mappings, and frees the old frame. The new entries are
+/// not marked.
 pub fn migrate<S: AddressSpaceTable>(
     at: PageRef,
     (node, frame): (usize, Frame),
@@ -141,7 +142,8 @@ pub fn migrate<S: AddressSpaceTable>(
 }
 
 impl Vma {
-    /// Which of the mapping's objects owns the slot that an entry names; `None` if no slot or the mapping's own.
+    /// Index of the mapping's object that counts the slot an entry names; `None` if there is no slot or only this
+    /// mapping names it.
     pub fn slot_layer(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<usize> {
         let slot = self.frame_map.slot(chunk, page)?;
         let named = |o: &u32| store.object(*o).block(chunk).and_then(|b| b.slot(page)).map(|(s, _)| s) == Some(slot);
@@ -152,7 +154,7 @@ impl Vma {
         let any = !self.objects.is_empty() && self.frame_map.swapped_in_chunk(chunk) > 0;
         any && (0..CHUNK_PAGES as usize).any(|page| self.slot_layer(chunk, page, store).is_some())
     }
-    /// Pages of a chunk whose slot is the mapping's own.
+    /// Pages of a chunk whose slot only this mapping names, with the slots.
     pub(super) fn own_slots(&self, chunk: usize, store: &SharedMemory) -> Vec<(usize, u32)> {
         if self.frame_map.swapped_in_chunk(chunk) == 0 {
             return Vec::new();
@@ -161,7 +163,7 @@ impl Vma {
         let slot = |page: usize| self.frame_map.slot(chunk, page).map(|slot| (page, slot));
         (0..CHUNK_PAGES as usize).filter(own).filter_map(slot).collect()
     }
-    /// What the entry of a swapped page leads to, `None` if the page is not swapped.
+    /// State of a swapped page; `None` if the page is not swapped.
     pub fn swap_entry(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<SwapEntry> {
         self.frame_map.slot(chunk, page)?;
         let Some(layer) = self.slot_layer(chunk, page, store) else { return Some(SwapEntry::Own) };
@@ -173,7 +175,7 @@ impl Vma {
             _ => SwapEntry::Shared(at),
         })
     }
-    /// An entry no longer names its slot; calls `freed` with the slot if none does.
+    /// The entry stops naming its slot. If no other entry names it, the slot is reported to `freed`.
     pub fn release_slot(
         &mut self,
         chunk: usize,
@@ -191,7 +193,7 @@ impl Vma {
             freed(Unmapped::Slot(slot));
         }
     }
-    /// A swapped page is in memory as a shared one: the entry shows it, write-protected.
+    /// Maps a swapped page that is in memory as a shared page, write-protected.
     pub fn swap_in_shared(&mut self, at: PageRef, store: &mut SharedMemory, freed: &mut impl FnMut(Unmapped)) {
         let (chunk, page) = (at.chunk as usize, usize::from(at.page));
         self.release_slot(chunk, page, store, freed);
@@ -200,7 +202,7 @@ impl Vma {
         b.mapcount[page] += 1;
         self.map_layer(layer, chunk, page, usize::from(b.node[page]), true);
     }
-    /// An entry that showed a shared base page on `node` names a slot instead.
+    /// Replaces the entry of a shared base page on `node` by a slot.
     fn swap_out_shared(&mut self, chunk: usize, page: usize, node: usize, slot: u32) {
         self.unmark(chunk, page);
         let index = self.chunks[chunk].index;
@@ -222,7 +224,7 @@ impl Vma {
         self.pages_on_node[node] -= 1;
         self.frame_map.set_slot(chunk, page, slot);
     }
-    /// The same for a huge entry and the 512 slots from `first` on.
+    /// Replaces the huge entry of a shared huge page by 512 slots from `first` on.
     fn swap_out_shared_huge(&mut self, chunk: usize, first: u32) {
         debug_assert!(self.chunks[chunk].kind == ChunkKind::Huge && self.chunks[chunk].shared > 0);
         self.clear_huge(chunk);
@@ -231,14 +233,14 @@ impl Vma {
 }
 
 impl SharedMemory {
-    /// Notes that a page has been read back from its slot into a frame, shown by nobody yet.
+    /// Notes that a page has been read from its slot into a frame; no entry maps it yet.
     pub fn read_back(&mut self, at: PageRef, (node, frame): (usize, Frame)) {
         let page = usize::from(at.page);
         let b = self.block_of(at);
         b.resident.set(page);
         (b.node[page], b.last[page], b.frame[page], b.mapcount[page]) = (node as u8, NEVER, frame, 0);
     }
-    /// Slots that shared pages take, and entries that name them.
+    /// Number of slots that shared pages use, and number of entries that name them.
     pub fn slots(&self) -> (u64, u64) {
         let blocks = self.iter().flat_map(|(_, o)| o.blocks());
         blocks

@@ -1,39 +1,39 @@
-//! What a mapping no longer holds, on its way back to physical memory.
+//! What a mapping gives back when it unmaps pages.
 
 use super::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
 
-/// What a mapping gave up.
+/// Something that a mapping no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmapped {
-    /// A page that nobody has any more.
+    /// A page that no other VMA maps.
     Page {
-        /// Its node.
+        /// Node of the page.
         node: usize,
-        /// Its pageblock.
+        /// Pageblock of the page.
         frame: Frame,
-        /// Its use.
+        /// Use of the page.
         class: PageClass,
     },
-    /// A page of a file that no process maps any more: it stays in the page cache.
+    /// A page of a file that no process maps any more. It stays in the page cache.
     Cached {
-        /// Its node.
+        /// Node of the page.
         node: usize,
-        /// Its pageblock.
+        /// Pageblock of the page.
         frame: Frame,
     },
     /// A slot of the swap device.
     Slot(u32),
-    /// A part of a huge page whose rest is still mapped: it stays allocated until memory is short.
+    /// A part of a huge page whose rest is still mapped. It stays allocated until memory is short.
     ThpPart {
-        /// Its node.
+        /// Node of the huge page.
         node: usize,
     },
-    /// The last part of a huge page, which goes whole.
+    /// The last mapped part of a huge page, so that the whole page is free.
     LastThpPart {
-        /// Its node.
+        /// Node of the huge page.
         node: usize,
-        /// Its pageblock.
+        /// Pageblock of the huge page.
         frame: Frame,
     },
 }

@@ -1,4 +1,4 @@
-//! Caches and SMT: vectors 14 and 15 of machines.md section 8.4, the STREAM reading of section 8.1.
+//! Caches and SMT: vectors 14 and 15 of machines.md section 8.4, and the STREAM rates of section 8.1.
 
 use crate::machines;
 use numalab_kernel::hw::cache::{cyclic_hit, random_hit, CacheTimes, LlcLoads};
@@ -26,7 +26,7 @@ fn vector_15_cyclic_sweeps_fall_off_the_cliff() {
     assert_eq!(loads.cyclic_hit(1), 1.0);
     loads.leave(0, a, 1, true);
     assert_eq!(loads.cyclic_hit(0), 1.0);
-    // On the slope: 1.05 of the capacity is half way down.
+    // On the slope, 1.05 of the capacity is half way down.
     near(cyclic_hit(1050, 1000), 0.5, 1e-9);
     assert_eq!(cyclic_hit(900, 1000), 1.0);
     assert_eq!(cyclic_hit(1200, 1000), 0.0);
@@ -74,7 +74,7 @@ fn shared_sets_count_once_per_llc() {
         loads.leave(2, shared, 10, true);
     }
     assert_eq!(loads.sum_bytes(2), 0);
-    // One leave too many is ignored.
+    // A leave without an enter is ignored.
     loads.leave(2, shared, 10, true);
     assert_eq!(loads.sum_bytes(2), 0);
 }
@@ -87,11 +87,11 @@ fn random_accesses_hit_by_capacity_held() {
     loads.enter(0, big, 100, true);
     near(loads.random_hit(0, big), 32.0 / 256.0, 1e-9);
     assert_eq!(loads.random_hit(0, fast), 0.0);
-    // Capacity in proportion to access rate: 1 to 3.
+    // The sets hold capacity in proportion to their access rates, 1 to 3.
     loads.enter(0, fast, 300, true);
     near(loads.random_hit(0, big), 8.0 / 256.0, 1e-9);
     near(loads.random_hit(0, fast), 24.0 / 64.0, 1e-9);
-    // A small set cannot use its part; the rest is left to the other.
+    // A small set cannot use its part, so the other set gets the rest.
     let small = loads.add_set(2 * MIB, 0.0);
     loads.leave(0, fast, 300, true);
     loads.enter(0, small, 900, true);
@@ -135,7 +135,8 @@ fn streaming_siblings() {
         c.solve(&[flow], &[]);
         c.node_gbps(0)
     };
-    // Below saturation a pair moves 1.1 of one thread; at saturation as much as one thread per core.
+    // Below saturation a pair moves 1.1 times as much as one thread; at saturation it moves as much as one thread per
+    // core.
     near(total(paired(2.0)) / total(Flow::stream(&m, 0, 0, 1.0)), 1.1, 1e-3);
     near(total(paired(128.0)) / total(Flow::stream(&m, 0, 0, 64.0)), 1.0, 1e-6);
     assert_eq!(stream_share(Sibling::Idle), 1.0);
@@ -148,7 +149,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Any order of arrivals and departures ends where it began; shares stay in 0..=1.
+    /// Any order of arrivals and departures ends in the initial state, and shares stay in 0..=1.
     #[test]
     fn loads_are_conserved(steps in prop::collection::vec((0usize..4, 0usize..6, 1u32..1000), 0..60)) {
         let m = machines::naples();
@@ -170,7 +171,7 @@ proptest! {
         }
     }
 
-    /// More pressure never helps.
+    /// More pressure on the cache never raises a hit share.
     #[test]
     fn more_pressure_never_raises_the_hit_share(a in 0u64..1 << 40, b in 0u64..1 << 40) {
         prop_assert!(cyclic_hit(a.max(b), 1 << 25) <= cyclic_hit(a.min(b), 1 << 25));

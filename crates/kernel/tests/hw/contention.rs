@@ -1,4 +1,4 @@
-//! Vectors of machines.md section 8.4, the load-latency table, and theory.
+//! Vectors of machines.md section 8.4, the table of load and latency, and theory.
 
 use crate::curve::queue_ns;
 use crate::machines;
@@ -19,7 +19,7 @@ fn near(got: f64, want: f64, relative: f64) {
     assert!((got - want).abs() <= relative * want.abs(), "got {got}, want {want}");
 }
 
-/// Zeroing: every line written was read first.
+/// Zeroing reads every line before it writes it.
 fn zeroing(flow: Flow) -> Flow {
     Flow { write: 0.5, ..flow }
 }
@@ -98,7 +98,7 @@ fn vector_9_remote_streams_on_naples_end_at_the_link() {
     let m = machines::naples();
     let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 4, 8.0)]);
     near(8.0 * rates[0].gbps, 15.4, 0.003);
-    // The twin link of die 0 comes after the 12 links between dies.
+    // The link between the two dies 0 follows the 12 links inside the sockets.
     near(c.link_utilisation(12, true), 0.96, 1e-6);
     assert_eq!(c.link_gbps(12, false), 0.0);
     assert!(c.node_utilisation(4) < 0.5);
@@ -110,7 +110,7 @@ fn vector_13_load_latency_of_three_machines() {
     near(96.0 + queue_ns(96.0, DRAM_Q, 0.8, 1.0), 144.0, 1e-9);
     near(214.0 + queue_ns(214.0, CXL_Q, 0.8, CXL_KNEE), 1498.0, 1e-9);
     near(214.0 + queue_ns(214.0, CXL_Q, 0.48, CXL_KNEE), 294.0, 0.001);
-    // The same through the solver: threads with two lines in flight that add up to u = 0.48 by construction.
+    // The solver gives the same: threads with two lines in flight make u = 0.48 by construction.
     let m = machines::cxl();
     let threads = 0.48 * 24.0 / (2.0 * 64.0 / 294.25);
     let flow = Flow { random: false, lines: 2.0, ..Flow::chase(&m, 0, 2, threads) };
@@ -122,26 +122,26 @@ fn vector_13_load_latency_of_three_machines() {
 #[test]
 fn cxl_queue_is_full_before_the_device_is() {
     let m = machines::cxl();
-    // One thread could have 48 lines over 1498 ns = 2.05 GB/s; ten ask for 20.5 of 24: above the knee
-    // (0.768) and below saturation, so the queue is at its cap and nothing is shared out.
+    // One thread could have 48 lines over 1498 ns = 2.05 GB/s, and ten demand 20.5 of 24. This is above the knee
+    // (0.768) and below saturation, so the queue has its largest length and no limit applies.
     let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 2, 10.0)]);
     near(rates[0].gbps, 48.0 * 64.0 / 1498.0, 1e-6);
     near(c.node_utilisation(2), 10.0 * 48.0 * 64.0 / 1498.0 / 24.0, 1e-6);
     let (c, _) = solve(&m, &[Flow::stream(&m, 0, 2, 40.0)]);
     near(c.node_gbps(2), 0.96 * 24.0, 1e-6);
-    // From the other socket at most half of it arrives.
+    // From the other socket at most half of it can arrive.
     let (c, _) = solve(&m, &[Flow::stream(&m, 1, 2, 40.0)]);
     near(c.node_gbps(2), 0.96 * 12.0, 1e-6);
 }
 
 #[test]
 fn hot_node_local_requesters_win() {
-    // 256 threads of both sockets on the memory of node 0.
+    // 256 threads of both sockets access the memory of node 0.
     let m = machines::milan();
     let flows = [Flow::stream(&m, 0, 0, 128.0), Flow::stream(&m, 1, 0, 128.0)];
     let (c, rates) = solve(&m, &flows);
     near(c.node_gbps(0), 0.96 * 171.5, 1e-6);
-    // Shares in proportion to 1/L0: 200 to 110; the link (0.96 * 85 = 81.6) does not bind at 58.4.
+    // The shares are in proportion to 1/L0, 200 to 110. The link (0.96 * 85 = 81.6) does not limit 58.4.
     near(rates[0].gbps / rates[1].gbps, 200.0 / 110.0, 1e-6);
     near(128.0 * rates[1].gbps, 0.96 * 171.5 * 110.0 / 310.0, 1e-6);
     assert!(rates[1].latency_ns > rates[0].latency_ns);
@@ -166,8 +166,8 @@ fn two_balanced_nodes_give_twice_one() {
     near((two.node_gbps(0) + two.node_gbps(1)) / one.node_gbps(0), 2.0, 1e-6);
 }
 
-/// designs-2012.md section 0.2: vanilla leaves the memory on one node and gets 4.4-4.9 GiB/s of zeroing
-/// (1.1-1.2 nodes' worth), converged runs get 13-16.4 out of four nodes, and half the threads get as much.
+/// designs-2012.md section 0.2: vanilla leaves the memory on one node and zeroes 4.4-4.9 GiB/s, which is 1.1 to 1.2
+/// nodes. Converged runs zero 13-16.4 GiB/s on four nodes, and half the threads reach as much.
 #[test]
 fn westmere_bandwidth_arithmetic_of_2012() {
     const GIB_PER_GB: f64 = 1e9 / (1u64 << 30) as f64;
@@ -183,9 +183,9 @@ fn westmere_bandwidth_arithmetic_of_2012() {
         let rate = zeroed(&converged);
         near(rate, 16.4, 0.01);
     }
-    // A thread alone must be able to zero 0.68 GiB/s at least.
+    // A single thread must zero at least 0.68 GiB/s.
     assert!(zeroed(&[zeroing(Flow::stream(&m, 0, 0, 1.0))]) > 0.68);
-    // Under saturation a remote thread's share is below a local one's.
+    // At saturation the share of a remote thread is below that of a local one.
     let hot: Vec<Flow> = (0..4).map(|src| zeroing(Flow::stream(&m, src, 0, 12.0))).collect();
     let (_, rates) = solve(&m, &hot);
     near(rates[1].gbps / rates[0].gbps, 136.0 / 197.0, 1e-6);
@@ -208,10 +208,10 @@ fn two_hop_traffic_loads_two_links() {
     let (c, _) = solve(&m, &[Flow::stream(&m, 0, 2, 36.0), Flow::stream(&m, 1, 2, 36.0)]);
     let full: Vec<f64> =
         (0..12).flat_map(|l| [c.link_gbps(l, true), c.link_gbps(l, false)]).filter(|gbps| *gbps > 0.0).collect();
-    // 1 -> 2 is full and carries both; 0 -> 1 carries the two-hop flow alone.
+    // Link 1 -> 2 is full and carries both flows; 0 -> 1 carries only the two-hop flow.
     assert_eq!(full.len(), 2);
     near(full.iter().copied().fold(0.0, f64::max), 14.4, 1e-6);
-    // One hop (220 ns) against two (310 ns).
+    // The idle latencies are those of one hop (220 ns) and two hops (310 ns).
     near(c.rates()[1].gbps / c.rates()[0].gbps, 310.0 / 220.0, 1e-6);
 }
 
@@ -246,7 +246,7 @@ fn time_outside_memory_slows_a_chase() {
     near(64.0 / rates[0].gbps, rates[0].latency_ns + 9.0, 1e-9);
 }
 
-/// A chain alone never finds its own read in a queue, however slow the memory is and over however many nodes it goes.
+/// A single chain never waits for its own read, however slow the memory is and over however many nodes it goes.
 #[test]
 fn a_lone_chain_has_the_idle_latency() {
     for m in [machines::milan(), machines::naples(), machines::x5_8(), machines::westmere()] {
@@ -256,7 +256,7 @@ fn a_lone_chain_has_the_idle_latency() {
                 near(rates[0].latency_ns, m.latency_ns[0][dst as usize], 1e-9);
             }
         }
-        // Half of its reads here, half there: it is in one place at a time.
+        // Half of its reads are local and half remote, but it makes one read at a time.
         let there = m.node_count() as u32 - 1;
         let half = |dst| Flow { kind_threads: 1.0, ..Flow::chase(&m, 0, dst, 0.5) };
         let (c, rates) = solve(&m, &[half(0), half(there)]);
@@ -271,7 +271,8 @@ fn a_lone_chain_has_the_idle_latency() {
     near(rates[0].latency_ns, 96.0, 1e-9);
 }
 
-/// N chains meet (N-1)/N of their load: between nothing and the published curve, and ever closer to that.
+/// N chains meet (N-1)/N of their load. Their latency is between the idle one and the published curve, and approaches
+/// the curve.
 #[test]
 fn chains_meet_each_other() {
     let m = machines::naples();
@@ -283,18 +284,18 @@ fn chains_meet_each_other() {
         near(rates[0].latency_ns, want, 1e-4);
         assert!(rates[0].latency_ns >= last && u <= UTILISATION_CAP, "{n} chains: monotone and within the bandwidth");
         last = rates[0].latency_ns;
-        // The same lines in flight from threads that the published curve counts whole.
+        // Threads with as many lines in flight, for which the published curve counts the whole load.
         let (_, whole) = solve(&m, &[Flow { lines: 2.0, ..Flow::chase(&m, 0, 0, n / 2.0) }]);
         let gap = whole[0].latency_ns / rates[0].latency_ns - 1.0;
         assert!(gap > 0.0 && gap < 0.5 / n, "{n} chains: {gap}");
     }
-    // Far beyond what the node delivers the chains share it, as ever.
+    // Far beyond what the node delivers, the chains share its bandwidth.
     let (c, rates) = solve(&m, &[Flow::chase(&m, 0, 0, 500.0)]);
     near(c.node_utilisation(0), 0.96, 1e-6);
     near(rates[0].gbps, 0.96 * 0.6 * 35.0 / 500.0, 1e-6);
 }
 
-/// What others do delays a chain by the published curve, and never less the more they do.
+/// Other threads delay a chain by the published curve, and the more they load the memory the longer.
 #[test]
 fn a_chain_meets_the_others_whole() {
     let m = machines::milan();
@@ -308,7 +309,7 @@ fn a_chain_meets_the_others_whole() {
         assert!(rates[0].latency_ns >= last * (1.0 - 1e-6), "{threads}: {} after {last}", rates[0].latency_ns);
         last = rates[0].latency_ns;
     }
-    // From one line in flight to two the rule goes over into the published curve without a step.
+    // Between one line in flight and two the rule changes into the published curve without a step.
     let line = |lines| solve(&m, &[Flow { lines, ..Flow::chase(&m, 0, 0, 40.0) }]).1[0].latency_ns;
     for lines in [1.0, 1.5, 2.0, 2.5] {
         near(line(lines + 1e-6), line(lines), 1e-5);
@@ -327,14 +328,15 @@ fn copies_are_background_load() {
     assert!(after.latency_ns > before.latency_ns);
     near(c.node_gbps(0), 60.0, 1e-9);
     near(c.node_utilisation(0), 60.0 / 171.5, 1e-9);
-    // Written at the destination, where a byte weighs 4/3; read over the link by the destination's CPU.
+    // The copy is written at the destination, where a byte weighs 4/3, and read over the link by the CPU of the
+    // destination.
     near(c.node_utilisation(1), (60.0 / 0.75 + 2.0 * after.gbps) / 171.5, 1e-6);
     near(c.link_gbps(0, false), 60.0, 1e-9);
     assert_eq!(c.link_gbps(0, true), 0.0);
-    // More than the machine can copy leaves threads a fifth.
+    // Copies beyond the rate of the machine leave threads a fifth of it.
     c.solve(&[Flow::stream(&m, 1, 1, 64.0)], &[PageCopy { from_node: 1, to_node: 1, gbps: 1e4, clears: false }]);
     near(64.0 * c.rates()[0].gbps, 0.2 * 0.96 * 171.5, 1e-6);
-    // Demotion: the expander has no CPU, so the link is not crossed and the reader is the DRAM node's.
+    // Demotion: the expander has no CPU, so the CPU of the DRAM node reads and no link is crossed.
     let m = machines::cxl();
     let mut c = Contention::new(&m);
     c.solve(&[], &[PageCopy { from_node: 0, to_node: 2, gbps: 5.0, clears: false }]);
@@ -349,7 +351,7 @@ fn pages_that_are_cleared_are_written_only() {
     c.solve(&[], &[PageCopy { from_node: 1, to_node: 1, gbps: 30.0, clears: true }]);
     near(c.node_gbps(1), 30.0, 1e-9);
     near(c.node_utilisation(1), 30.0 / 0.75 / 171.5, 1e-9);
-    // From the other socket they cross the link as lines written.
+    // From the other socket the pages cross the link as lines written.
     c.solve(&[], &[PageCopy { from_node: 0, to_node: 1, gbps: 30.0, clears: true }]);
     near(c.node_gbps(1), 30.0, 1e-9);
     assert_eq!(c.node_gbps(0), 0.0);
@@ -360,14 +362,14 @@ fn pages_that_are_cleared_are_written_only() {
 fn lines_that_random_writers_write_back_are_traffic() {
     let m = machines::milan();
     let reads = Flow::chase(&m, 0, 0, 64.0);
-    let writes = Flow { write: 0.5, back: 1.0, ..reads };
+    let writes = Flow { write: 0.5, writebacks: 1.0, ..reads };
     let (c, rates) = solve(&m, &[reads]);
     near(c.node_gbps(0), 64.0 * rates[0].gbps, 1e-9);
     let (c, rates) = solve(&m, &[writes]);
     near(c.node_gbps(0), 2.0 * 64.0 * rates[0].gbps, 1e-9);
-    // On the idle machine nobody waits for them.
+    // On the idle machine no thread waits for the write-backs.
     near(solve(&m, &[Flow { threads: 1e-6, ..writes }]).1[0].latency_ns, 110.0, 1e-3);
-    // A node that is full delivers reads and what they bring with them: half as many lines, of which half are written.
+    // A full node delivers reads with their write-backs: half as many reads, and as many writes.
     let full = |flow: Flow| solve(&m, &[Flow { threads: 4000.0, ..flow }]).0;
     near(full(reads).node_gbps(0), 0.6 * 0.96 * 171.5, 1e-6);
     near(full(writes).node_gbps(0), 0.875 * 0.6 * 0.96 * 171.5, 1e-6);
@@ -381,7 +383,7 @@ fn latency_of_a_pair_follows_its_resources() {
     near(c.latency_factor(0, 0), rates[0].latency_ns / 110.0, 1e-6);
     assert_eq!(c.latency_factor(1, 1), 1.0);
     assert!(c.latency_factor(1, 0) > 1.0);
-    // Saturated: what a claim of one line gets.
+    // At saturation a claim of one line gets this rate.
     let (c, rates) = solve(&m, &[Flow::stream(&m, 0, 0, 64.0)]);
     near(c.latency_ns(0, 0), 64.0 * 64.0 / rates[0].gbps, 1e-6);
 }
@@ -401,7 +403,8 @@ fn odd_inputs_stay_finite() {
     assert_eq!(c.node_utilisation(0), 0.0);
 }
 
-/// Source snooping: a line read from anywhere sends 8 bytes to each other socket, and each answers to the memory's.
+/// With source snooping a line read sends 8 bytes to each other socket, and each of these answers to the socket of the
+/// memory.
 #[test]
 fn snoops_load_the_links() {
     let mut m = machines::westmere();
@@ -409,7 +412,7 @@ fn snoops_load_the_links() {
     let message = 8.0 / 64.0;
     let between = |c: &Contention, a: usize, b: usize| {
         let (link, forward) = m.routes[a][b][0].hops[0];
-        // What CPUs of a send to b, and what comes back.
+        // Traffic of requests from node a to node b, and traffic in the opposite direction.
         (c.link_gbps(link, !forward), c.link_gbps(link, forward))
     };
     let (c, _) = solve(&m, &[Flow::stream(&m, 0, 0, 1.0)]);
@@ -419,7 +422,7 @@ fn snoops_load_the_links() {
         near(back, message * c.node_gbps(0), 1e-9);
     }
     assert_eq!(between(&c, 1, 2), (0.0, 0.0), "answers go to the memory's socket");
-    // From node 0 to memory of node 1: the request, snoops to 2 and 3, their answers to 1, and the data.
+    // From node 0 to the memory of node 1: the request, snoops to 2 and 3, their answers to 1, and the data.
     let (c, _) = solve(&m, &[Flow::stream(&m, 0, 1, 1.0)]);
     let gbps = c.node_gbps(1);
     near(between(&c, 0, 1).0, message * gbps, 1e-9);
@@ -437,8 +440,8 @@ fn snoops_load_the_links() {
     assert!(c.latency_ns(0, 0) > idle + 2.0, "a local line waits for its snoops on loaded links");
 }
 
-/// What a flow without threads would get is worked out apart from the flows that have some, but not differently: with a
-/// thread that is next to nothing it gets the same to the last bit, however the queues move.
+/// The result of a flow without threads is computed apart from the flows with threads. It is the same to the last bit
+/// as with a negligible thread, however the queues change.
 #[test]
 fn no_thread_and_hardly_one_get_the_same_rate() {
     for machine in [machines::naples(), machines::westmere(), machines::spr_8s()] {
@@ -457,7 +460,7 @@ fn no_thread_and_hardly_one_get_the_same_rate() {
     }
 }
 
-/// A solution that started from itself says so, and solving again gives the same.
+/// A solution that equals its start says so, and solving again gives the same.
 #[test]
 fn a_settled_solution_stays() {
     let machine = machines::naples();

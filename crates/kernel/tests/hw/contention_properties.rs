@@ -13,7 +13,7 @@ fn machine(index: usize) -> Machine {
     [machines::milan, machines::westmere, machines::x5_8, machines::naples, machines::cxl][index]()
 }
 
-/// A flow with node numbers to be taken modulo those of the machine.
+/// A flow; its node numbers are to be taken modulo those of the machine.
 fn any_flow() -> impl Strategy<Value = Flow> {
     let threads = prop_oneof![Just(0.0), 0.01..4.0, 1.0..64.0];
     let lines = prop_oneof![Just(1.0), 1.0..64.0];
@@ -29,13 +29,13 @@ fn any_flow() -> impl Strategy<Value = Flow> {
             cap_gbps,
             extra_ns,
             write,
-            back: 0.0,
+            writebacks: 0.0,
             random,
         },
     )
 }
 
-/// Number of a machine and flows on it.
+/// Index of a machine, and flows on it.
 fn any_case() -> impl Strategy<Value = (usize, Vec<Flow>)> {
     (0usize..5, prop::collection::vec(any_flow(), 1..40)).prop_map(|(index, mut flows)| {
         let m = machine(index);
@@ -48,12 +48,12 @@ fn any_case() -> impl Strategy<Value = (usize, Vec<Flow>)> {
     })
 }
 
-/// What a flow's requests do not meet of its own load, GB/s: one thread's if it is a chain.
+/// Own load that the requests of a flow do not meet, GB/s: the load of one thread if it is a chain.
 fn unmet_gbps(f: &Flow, r: &Rate) -> f64 {
     (2.0 - f.lines).clamp(0.0, 1.0) * f.threads / f.threads.max(1.0) * r.gbps
 }
 
-/// The latency the published queue terms give for a flow, with the utilisations the solver reports.
+/// Latency of a flow by the published queueing terms, at the utilisations that the solver reports.
 fn modelled_latency(m: &Machine, c: &Contention, f: &Flow, r: &Rate) -> f64 {
     let (src, dst) = (f.src_node as usize, f.dst_node as usize);
     let node = &m.nodes[dst];
@@ -84,7 +84,7 @@ fn modelled_latency(m: &Machine, c: &Contention, f: &Flow, r: &Rate) -> f64 {
 
 /// Whether the flow's path has a resource at its limit.
 fn passes_saturated(m: &Machine, c: &Contention, f: &Flow) -> bool {
-    // Threads that are not there are held back from 0.999 of saturation on.
+    // Flows without threads are limited from 0.999 of saturation on.
     let full = 0.9989 * UTILISATION_CAP;
     c.node_utilisation(f.dst_node as usize) >= full
         || m.routes[f.src_node as usize][f.dst_node as usize].iter().flat_map(|r| &r.hops).any(|&(l, forward)| {
@@ -136,7 +136,7 @@ proptest! {
         check_model(&m, &c, &flows, &rates);
     }
 
-    /// Starting from another solution ends at the same one, in few sweeps.
+    /// The solution from another start is the same, and takes few sweeps.
     #[test]
     fn history_does_not_matter((index, flows) in any_case(), scale in 0.0..3.0) {
         let m = machine(index);
@@ -152,8 +152,8 @@ proptest! {
         prop_assert!(fresh.sweeps() < 100 && warm.sweeps() < 100, "{} {}", fresh.sweeps(), warm.sweeps());
     }
 
-    /// A small change of the input moves little traffic. (A thread that asks for next to nothing may see
-    /// its own latency move more where its node just saturates: it is the first to wait.)
+    /// A small change of the input changes the traffic little. The latency of a thread with a negligible demand may
+    /// change more where its node just saturates, because it is the first to wait.
     #[test]
     fn small_changes_stay_small((index, flows) in any_case(), which in 0usize..40, factor in 0.99..1.01) {
         let m = machine(index);
@@ -170,9 +170,9 @@ proptest! {
         prop_assert!(moved <= 0.03 * before.iter().sum::<f64>() + 1e-9, "{moved} of {before:?}");
     }
 
-    /// Threads of one kind on two nodes that only read: more of them never lower the sum, and nobody's latency
-    /// falls. With writes the sum may fall a little and a latency too: a flow slowed at one memory makes room on a
-    /// link for another, and sharing by claims is fair, not greatest.
+    /// More read-only threads of one kind on two nodes never lower the total rate or a latency. With writes both may
+    /// fall a little: a flow that is slowed at one memory leaves room on a link for another, and sharing by claims is
+    /// fair, but not optimal.
     #[test]
     fn more_threads_never_lower_the_total(
         threads in prop::collection::vec(0.0..64.0f64, 4),

@@ -16,11 +16,11 @@ fn near(got: f64, want: f64, relative: f64) {
 fn vector_6_shootdown_on_eight_sockets() {
     let m = machines::x5_8();
     let cost = CostModel::new(&m);
-    // The 35 other threads of socket 0.
+    // The other 35 threads of socket 0 run the address space.
     let siblings = cost.targets_by_node(0, &[35, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(siblings, Targets { socket: 35, hop1: 0, hop2: 0 });
     near(cost.shootdown(siblings, 1).initiator_ns, 9_950.0, 1e-9);
-    // One thread on each of the 144 cores.
+    // One thread on each of the 144 cores runs the address space.
     let spread = cost.targets_by_node(0, &[17, 18, 18, 18, 18, 18, 18, 18]);
     assert_eq!(spread, Targets { socket: 17, hop1: 54, hop2: 72 });
     // 1.2 + 4.25 + 21.6 + 57.6 = 84.65, printed as 84.7.
@@ -36,7 +36,7 @@ fn vector_7_default_flush_on_milan() {
     let one = cost.shootdown(targets, 1);
     near(one.initiator_ns, 26_400.0, 1e-9);
     near(one.target_ns * f64::from(one.targets), 165_000.0, 0.001);
-    // The checks beside the table of section 5: 64 targets 14 us, 256 targets 52 us.
+    // The checks beside the table of section 5: 64 targets take 14 us, 256 targets 52 us.
     let of = |socket, hop1| cost.shootdown(Targets { socket, hop1, hop2: 0 }, 1).initiator_ns;
     near(of(64, 0), 14_000.0, 0.02);
     near(of(127, 129), 52_000.0, 0.01);
@@ -64,7 +64,7 @@ fn vector_8_native_migration_against_the_split_path() {
     // Table of section 4: local 187 us, cross-socket 362 us without flush.
     near(cost.migrate_2m_ns(0, 0, 1.0), 187_000.0, 0.002);
     near(cost.migrate_2m_ns(0, 1, 1.0), 362_000.0, 0.002);
-    // 40 000 + 700 us of the older class.
+    // The older class takes 40 000 + 700 us.
     near(CostModel::new(&machines::westmere()).migrate_2m_ns(0, 1, 1.0), 740_000.0, 0.002);
     near(cost.migrate_4k_ns(0, 1, 1.0), 5_200.0, 1e-9);
     assert!(m.costs.migrate_4k_batched_ns < m.costs.migrate_4k_ns);
@@ -87,10 +87,10 @@ fn remote_pool_surcharge() {
     // 2 (200 - 110) ns and 4096 bytes at 85 GB/s.
     near(cost.minor_fault_ns(0, 1, 1.0), 800.0 + 180.0 + 4096.0 / 85.0, 1e-9);
     near(cost.minor_fault_ns(1, 0, 2.0), 800.0 + 2.0 * (180.0 + 4096.0 / 85.0), 1e-9);
-    // Two routes of a half each: the narrowest link carries half.
+    // There are two routes with half of the traffic each, so the narrowest link carries half.
     let cost = CostModel::new(&machines::x5_8());
     near(cost.minor_fault_ns(0, 3, 1.0), 800.0 + 700.0 + 2.0 * 190.0 + 4096.0 / 30.0, 1e-9);
-    // An expander on the own socket: no link, only latency.
+    // An expander on the own socket has no link, so only the latency counts.
     let cost = CostModel::new(&machines::cxl());
     near(cost.minor_fault_ns(0, 2, 1.0), 800.0 + 2.0 * 100.0, 1e-9);
 }
@@ -100,7 +100,7 @@ fn copies_by_pair_of_nodes() {
     let cost = CostModel::new(&machines::naples());
     near(cost.copy_4k_ns(2, 2, 1.0), 350.0, 1e-9);
     near(cost.copy_4k_ns(2, 7, 1.0), 700.0, 1e-9);
-    // Between dies: stretched by 143/96.
+    // Between dies the copy takes 143/96 times as long.
     near(cost.copy_4k_ns(0, 1, 1.0), 350.0 * 143.0 / 96.0, 1e-9);
     near(cost.copy_4k_ns(0, 1, 1.5), 1.5 * cost.copy_4k_ns(0, 1, 1.0), 1e-9);
     near(cost.copy_2m_ns(0, 0, 1.0), 2_097_152.0 / 12.0, 0.001);
@@ -116,11 +116,11 @@ fn copies_slow_down_with_the_memory() {
     let cost = CostModel::new(&m);
     let mut c = Contention::new(&m);
     c.solve(&[Flow::stream(&m, 1, 1, 4.0)], &[]);
-    // A CPU of node 0 brings a page from busy memory.
+    // A CPU of node 0 copies a page from a loaded memory.
     let slowdown = c.latency_factor(0, 1);
     assert!(slowdown > 1.05);
     near(cost.copy_4k_ns(1, 0, slowdown), 700.0 * slowdown, 1e-9);
-    // Only the copy is stretched, not the bookkeeping.
+    // The load slows down only the copy.
     near(cost.migrate_4k_ns(1, 0, slowdown), 4500.0 + 700.0 * slowdown, 1e-9);
     near(cost.cow_fault_ns(1, 0, slowdown), 1150.0 + 700.0 * slowdown, 1e-9);
     near(cost.cow_fault_ns(0, 0, 1.0), 1500.0, 1e-9);
@@ -132,7 +132,7 @@ fn scan_cost_from_counts() {
     let work = ScanWork { vmas: 3, skipped_ptes: 1000, marked_ptes: 65_536, marked_pmds: 2, flushes: 4 };
     let want = 2000.0 + 450.0 + 8000.0 + 65_536.0 * 35.0 + 500.0 + 4.0 * 26_400.0;
     near(cost.scan_ns(&work, 26_400.0), want, 1e-9);
-    // A chunk of 256 MiB was observed mostly at 1-4 ms.
+    // A scan of 256 MiB was mostly observed to take 1-4 ms.
     assert!((1e6..4e6).contains(&want));
     near(cost.scan_ns(&ScanWork::default(), 26_400.0), 2000.0, 1e-9);
 }
@@ -148,7 +148,7 @@ fn scheduling_and_fork() {
     near(cost.tick_ns(), 1500.0, 1e-9);
     near(cost.balance_ns(128), 12_800.0, 1e-9);
     near(cost.split_ns(), 40_000.0, 1e-9);
-    // The order scenarios rely on (machines.md section 10).
+    // The order of costs that scenarios rely on (machines.md section 10).
     let c = &m.costs;
     assert!(c.pte_skip_ns < c.pte_mark_ns && c.pte_mark_ns < c.hint_fault_ns);
     assert!(c.hint_fault_ns < cost.migrate_4k_ns(0, 0, 1.0));
@@ -171,7 +171,7 @@ fn lone_and_full_flushes() {
 
 #[test]
 fn hops_of_machines_with_several_nodes_per_socket() {
-    // Naples: another die is on the socket; the other socket is one hop for all its dies.
+    // On Naples another die is on the same socket, and the other socket is one hop from all dies.
     let naples = CostModel::new(&machines::naples());
     let by = |node| naples.targets_by_node(node, &[0, 1, 1, 1, 10, 10, 10, 10]);
     assert_eq!(by(0), Targets { socket: 3, hop1: 40, hop2: 0 });
@@ -191,19 +191,20 @@ fn who_needs_a_flush() {
     let v63 = FlushRules { migrate_flush_inaccessible: true, ..now };
     let v62 = FlushRules { migrate_batch_flush: false, ..now };
     let hint = FlushOp::HintMigrateBase;
-    // Before 6.3 and from 6.5 a hint-fault migration is free unless a marking is under way; 6.3 and 6.4 pay each.
+    // Before 6.3 and from 6.5 on a hint-fault migration needs no flush unless a marking is under way; in 6.3 and 6.4
+    // each needs one.
     for rules in [&now, &v62] {
         assert_eq!(shootdowns(hint, rules, false), 0);
         assert_eq!(shootdowns(hint, rules, true), 1);
     }
     assert_eq!(shootdowns(hint, &v63, false), 1);
     assert_eq!(shootdowns(hint, &v63, true), 1);
-    // Plain migration: one per page, or one per batch from 6.3.
+    // A plain migration needs one flush per page, or one per batch from 6.3 on.
     let plain = FlushOp::MigrateBase { pages: 100 };
     assert_eq!(shootdowns(plain, &v62, false), 100);
     assert_eq!(shootdowns(plain, &now, false), 1);
     assert_eq!(shootdowns(FlushOp::MigrateBase { pages: 0 }, &now, false), 0);
-    // Marking: one per changed range, none for a range without change; one per PMD.
+    // Marking needs one flush per changed range, none for an unchanged range, and one per PMD.
     assert_eq!(shootdowns(FlushOp::MarkRange { changed: 65_536 }, &now, false), 1);
     assert_eq!(shootdowns(FlushOp::MarkRange { changed: 0 }, &now, false), 0);
     for op in [FlushOp::MarkHuge, FlushOp::MigrateHuge, FlushOp::CollapseHuge, FlushOp::SplitHuge] {

@@ -3,7 +3,7 @@
 use numalab_kernel::hw::contention::Flow;
 use numalab_model::machine::Machine;
 
-/// All nodes to all nodes, unevenly, as an unsettled workload does.
+/// Uneven flows from all nodes to all nodes, as in a workload that has not yet converged.
 pub fn all_to_all(m: &Machine, threads_per_node: f64) -> Vec<Flow> {
     let n = m.cpu_nodes().count() as u32;
     let pair = |i: u32, j: u32| {

@@ -1,9 +1,9 @@
-//! Machines of the reference, built by hand from machines.md section 2 (the tests of this crate do not
-//! depend on the preset files, so that both check each other).
+//! Machines of the reference, written by hand from machines.md section 2. The tests of this crate do not use the
+//! catalog files, so that each checks the other.
 
 use numalab_model::machine::{Cache, Clock, Cpu, KernelCosts, Link, Machine, MemoryKind, Node, Route, Stream, Tlb};
 
-/// What `build` needs; everything else is derived or common.
+/// Data for `build`; all other data is derived or common.
 pub struct Sheet {
     pub name: &'static str,
     pub sockets: usize,
@@ -81,7 +81,7 @@ fn route(share: f64, hops: &[(usize, bool)]) -> Route {
     Route { share, hops: hops.to_vec() }
 }
 
-/// One link per pair of nodes (i < j is forwards).
+/// Adds one link per pair of nodes; i to j with i < j is forwards.
 fn pairwise_links(m: &mut Machine, gbps: (f64, f64), hop_ns: f64) {
     for (i, j) in pairs(m.nodes.len()) {
         m.routes[i][j] = vec![route(1.0, &[(m.links.len(), true)])];
@@ -90,7 +90,7 @@ fn pairwise_links(m: &mut Machine, gbps: (f64, f64), hop_ns: f64) {
     }
 }
 
-/// Unordered pairs `i < j` of `n` things.
+/// Unordered pairs `i < j` of `n` indices.
 fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j)))
 }
@@ -140,7 +140,7 @@ pub fn modern_costs() -> KernelCosts {
     }
 }
 
-/// Costs of the 2012-15 class that the vectors use; the rest as the modern class.
+/// Costs of the 2012-15 class that the vectors use; other costs are those of the modern class.
 pub fn old_costs() -> KernelCosts {
     KernelCosts {
         pte_skip_ns: 15.0,
@@ -226,7 +226,8 @@ pub fn westmere() -> Machine {
     m
 }
 
-/// M3 `x5-8`: ring neighbours and opposites are linked, the rest is two hops over their common neighbours.
+/// M3 `x5-8`: links between neighbours and opposites of a ring; other pairs have two hops over their common
+/// neighbours.
 pub fn x5_8() -> Machine {
     let sheet = Sheet {
         name: "x5-8",
@@ -271,7 +272,7 @@ pub fn x5_8() -> Machine {
     m
 }
 
-/// M4 `naples-2s`: links between all dies of a socket and between twins; others take both.
+/// M4 `naples-2s`: links between all dies of a socket, and between dies of the same number; other pairs have two hops.
 pub fn naples() -> Machine {
     let sheet = Sheet {
         name: "naples-2s",
@@ -395,7 +396,7 @@ pub fn cxl() -> Machine {
         vec![214.0, 394.0, 214.0, 394.0],
         vec![394.0, 214.0, 394.0, 214.0],
     ];
-    // 0: socket link; 1, 2: what an expander gives to the other socket.
+    // Link 0 is between the sockets; 1 and 2 limit what an expander delivers to the other socket.
     m.links = vec![link((128.0, 97.0), 77.0), link((16.0, 12.0), 103.0), link((16.0, 12.0), 103.0)];
     m.routes = vec![vec![Vec::new(); 4]; 4];
     for (i, forward) in [(0, true), (1, false)] {
@@ -406,8 +407,8 @@ pub fn cxl() -> Machine {
     m
 }
 
-/// M7b `spr-8s-snc4`: a port per node, links between sockets of odd difference, two hops over the four
-/// common neighbours otherwise. The largest machine of the catalog.
+/// M7b `spr-8s-snc4`: one port per node, links between sockets with an odd difference, else two hops over the four
+/// common neighbours. It is the largest machine of the catalog.
 pub fn spr_8s() -> Machine {
     let sheet = Sheet {
         name: "spr-8s-snc4",
@@ -453,7 +454,7 @@ pub fn spr_8s() -> Machine {
                 (0..8).filter_map(|k| Some(vec![number[a][k]?, number[k][b]?])).collect()
             };
             let share = 1.0 / middle.len() as f64;
-            // The request leaves by the port of its node and enters by that of the memory's.
+            // A request leaves by the port of its node and enters by the port of the memory's node.
             let whole = |hops: &Vec<_>| [vec![(i, true)], hops.clone(), vec![(j, false)]].concat();
             m.routes[i][j] = middle.iter().map(|hops| route(share, &whole(hops))).collect();
         }

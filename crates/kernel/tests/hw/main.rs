@@ -1,4 +1,4 @@
-//! Tests of the hardware model: the numbered vectors of the machine reference, theory, properties.
+//! Tests of the hardware model: the numbered vectors of machines.md, theory, properties.
 
 mod cache;
 mod contention;

@@ -12,14 +12,14 @@ fn near(got: f64, want: f64, relative: f64) {
     assert!((got - want).abs() <= relative * want.abs(), "got {got}, want {want}");
 }
 
-/// Time of a random seek far above reach, page tables beside the data.
+/// Time of a random access far above the TLB reach, with page tables on the node of the data.
 fn seek(m: &Machine, guest: bool, to: usize, size: PageSize) -> f64 {
     let tlb = TlbModel::new(m, guest);
     let walk = tlb.walk(size, 8 * GIB, 8 * MIB);
     tlb.random_access_ns(m.latency_ns[0][to], walk, m.latency_ns[0][to])
 }
 
-/// Ratios to local huge pages in the order given: (node, size).
+/// Ratios to local huge pages, in the order of `rungs`: (node, size).
 fn ladder(m: &Machine, guest: bool, rungs: &[(usize, PageSize)]) -> Vec<f64> {
     let best = seek(m, guest, 0, PageSize::Huge);
     rungs.iter().map(|&(to, size)| seek(m, guest, to, size) / best).collect()
@@ -38,14 +38,14 @@ fn naples_ladder() {
     let rungs =
         [(0, PageSize::Base), (1, PageSize::Huge), (1, PageSize::Base), (4, PageSize::Huge), (4, PageSize::Base)];
     let got = ladder(&m, false, &rungs);
-    // Predicted column of the document, then the mail's figures within its tolerance of 2.5 %.
+    // First the predicted column of the document, then the figures of the mail within its tolerance of 2.5 %.
     for (got, want) in got.iter().zip([1.42, 1.448, 2.056, 2.305, 3.273]) {
         near(*got, want, 0.001);
     }
     for (got, want) in got.iter().zip([1.43, 1.45, 2.06, 2.31, 3.24]) {
         near(*got, want, 0.025);
     }
-    // D0 4k is better than D1 THP here.
+    // Here D0 4k is faster than D1 THP.
     assert!(got[0] < got[1] && got[1] < got[2] && got[2] < got[3] && got[3] < got[4]);
 }
 
@@ -65,7 +65,7 @@ fn guest_ladder_of_both_memory_speeds() {
         for (got, want) in got.iter().zip([1.58, 2.01, 3.22]) {
             near(*got, want, 0.025);
         }
-        // In the guest D1 THP beats D0 4k.
+        // In the guest D1 THP is faster than D0 4k.
         assert!(got[0] < got[1]);
     }
 }
@@ -103,17 +103,17 @@ fn leaf_misses_rise_between_reach_and_512_shares() {
     let tlb = TlbModel::new(&machines::milan(), false);
     let at = |footprint| tlb.walk(PageSize::Base, footprint, 2 * MIB);
     assert_eq!(at(8 * MIB), Walk::default());
-    // Just above reach: the constant part alone.
+    // Just above the reach only the constant part counts.
     near(at(8 * MIB + 1).fixed_ns, 3.8, 1e-9);
     assert!(at(8 * MIB + 1).leaf_miss < 1e-6);
-    // 8 MiB to 1 GiB are seven doublings: 64 MiB is three of them, 90.5 MiB halfway.
+    // From 8 MiB to 1 GiB there are seven doublings: 64 MiB is after three of them, and 90.5 MiB is halfway.
     near(at(64 * MIB).leaf_miss, 0.42 * 3.0 / 7.0, 1e-12);
     near(at(94_906_266).leaf_miss, 0.21, 1e-6);
     near(at(GIB).leaf_miss, 0.42, 1e-12);
     near(at(100 * GIB).leaf_miss, 0.42, 1e-12);
-    // A share so small that its tables never fit: full at once.
+    // With so small a share the tables never fit, so all leaf entries miss at once.
     near(tlb.walk(PageSize::Base, 9 * MIB, 4096).leaf_miss, 0.42, 1e-12);
-    // Tables on another node than the data.
+    // The tables are on another node than the data.
     near(tlb.random_access_ns(110.0, at(GIB), 200.0), 110.0 + 9.0 + 3.8 + 0.42 * 200.0, 1e-9);
     near(tlb.overhead_ns(), 9.0, 1e-12);
 }
@@ -125,6 +125,6 @@ fn huge_pages_walk_for_nothing_up_to_64_gib() {
     let beyond = tlb.walk(PageSize::Huge, 2048 * GIB, 2 * MIB);
     assert!(beyond.leaf_miss > 0.0 && beyond.leaf_miss <= 0.42);
     assert_eq!(beyond.fixed_ns, 0.0);
-    // Even with a tiny share the tables of 64 GiB count as cached.
+    // Even with a very small share the tables of 64 GiB count as cached.
     assert_eq!(tlb.walk(PageSize::Huge, 64 * GIB, 1), Walk::default());
 }

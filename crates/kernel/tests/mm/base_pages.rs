@@ -1,6 +1,6 @@
 //! Table 16.2: a fault for a base page under the default policy.
 
-use crate::world::{alloc_near, base_on_0, naples, put, small_naples, State};
+use crate::setup::{alloc_near, base_on_0, naples, put, small_naples, State};
 use numalab_kernel::mm::alloc::{AllocError, Constraint};
 use numalab_kernel::mm::{PageClass, PhysicalMemory};
 
@@ -44,7 +44,7 @@ fn row_4_all_below_low_takes_locally_down_to_min_and_wakes_every_kswapd() {
     assert_eq!((kswapds(&m), m.events.allocstall), (8, 0));
 }
 
-/// All nodes at their min mark, full of this class.
+/// A machine whose nodes are all at their min watermark and full of pages of this class.
 fn exhausted(class: PageClass) -> PhysicalMemory {
     let mut m = small_naples(&[]);
     for node in 0..8 {

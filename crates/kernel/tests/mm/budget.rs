@@ -1,10 +1,10 @@
-//! Budgets: what the state of a large machine takes, and what a page costs to get.
+//! Budgets: memory for the state of a large machine, and time to allocate a page.
 
 use crate::machines;
-use crate::world::config;
+use crate::setup::config;
 use numalab_kernel::mm::{AddressSpace, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES};
 
-/// 16 TiB on 32 nodes, all of it in huge pages of one process.
+/// One process has 16 TiB on 32 nodes, all in huge pages.
 #[test]
 fn a_16_tib_machine_of_huge_pages_fits_in_4_gb() {
     let (nodes, per_node) = (32u64, 512u64 << 30);
@@ -28,18 +28,18 @@ fn a_16_tib_machine_of_huge_pages_fits_in_4_gb() {
     let id = space.insert(vma);
     let bytes = space.vma(id).state_bytes() + memory.state_bytes();
     assert!(bytes < 4_000_000_000, "{bytes} bytes");
-    // And with room to spare: a run has more to keep than this.
+    // This leaves room for the other state of a run.
     assert!(bytes / all < 160, "{} bytes per huge page", bytes / all);
 }
 
-/// CPU time of this thread, ns, which other programs do not lengthen; `None` where the system does not tell.
+/// CPU time of this thread, ns, without the time of other programs; `None` if the system does not provide it.
 fn cpu_ns() -> Option<u64> {
     std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// What a first fault does to memory and page tables, and an exit after it, for a gigabyte. The speed benchmark handles
-/// some ten million page events a second, so a page may take a few hundred ns here; 1 us fails on what became ten times
-/// slower, not on a slow machine.
+/// Changes memory and page tables as first faults of a gigabyte and an exit do. The speed benchmark handles about ten
+/// million page events a second, so a page may take a few hundred ns. The limit of 1 us finds what is ten times
+/// slower, but does not fail on a slow machine.
 #[test]
 fn a_page_comes_and_goes_within_its_budget() {
     if cfg!(debug_assertions) {
@@ -65,9 +65,9 @@ fn a_page_comes_and_goes_within_its_budget() {
                 space.vma_mut(id).populate(chunk, page, 0, frame);
             }
         }
-        space.release(0, &mut memory, &mut SharedMemory::default());
+        space.exit_mmap(0, &mut memory, &mut SharedMemory::default());
         let events = if huge { 512 } else { 512 * 512 };
-        // What came is gone wherever this runs; only what it took needs the clock.
+        // The result is checked on every system; only the time needs the clock.
         let took = start.zip(cpu_ns());
         assert_eq!(memory.used(0), 0);
         match took {

@@ -1,6 +1,6 @@
-//! Compaction as the allocator uses it: deferral, odds over a node, the counter-scenario of section 14.
+//! Compaction in the allocator: deferral, odds on a node, the counter-scenario of section 14.
 
-use crate::world::{naples, put, small_naples, Faulting, State};
+use crate::setup::{naples, put, small_naples, Faulting, State};
 use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::mm::{Gfp, PageClass, PhysicalMemory, Work};
 
@@ -13,15 +13,16 @@ fn vector_29_failures_defer_the_zone() {
         assert_eq!(Faulting::new(Locality::ThisNode, Gfp::TRANSHUGE).run(m), Ok((false, 0)));
         m.events.compact_stall - before
     };
-    // Each fault compacts asynchronously (which defers nothing), and synchronously, whose failure doubles the back-off.
+    // Each fault compacts asynchronously, which defers nothing, and then synchronously; a failure of the latter
+    // doubles the back-off.
     assert_eq!(fault(&mut m), 2);
-    // shift 1: one attempt passed over, then one that runs and fails synchronously -> shift 2.
+    // Shift 1: one attempt is skipped; the next one runs and fails synchronously, which makes shift 2.
     assert_eq!(fault(&mut m), 1);
-    // shift 2: attempts 1 and 2 of 3 passed over.
+    // Shift 2: attempts 1 and 2 of 3 are skipped.
     assert_eq!(fault(&mut m), 0);
 }
 
-/// Share of local huge pages of 1 GiB of faults on a node that is 60 % full, 10 % of its blocks polluted.
+/// Share of local huge pages in 1 GiB of faults on a node that is 60 % full and has 10 % polluted blocks.
 fn local_share(rule: Locality) -> (f64, PhysicalMemory) {
     let mut m = naples(&[
         &format!("thp.locality={}", rule.word()),
@@ -51,7 +52,7 @@ fn counter_scenario_of_section_14() {
 
 #[test]
 fn vector_28_success_of_one_candidate_on_a_node() {
-    // One candidate per attempt: a budget of one block, on a node with 60 % occupancy and no polluted block.
+    // Each attempt has one candidate: a limit of one block, on a node with 60 % occupancy and no polluted block.
     let mut m = naples(&["compact.async_blocks=1", "compact.async_unmovable=1000", "thp.locality=thp_two_step"]);
     m.fragment(0, 400, 0);
     let tries = 600;
@@ -80,7 +81,7 @@ fn compaction_costs_what_it_looks_at_and_moves() {
     assert_eq!(work.compaction_ns(&costs), ns);
 }
 
-/// Compactions that one hopeless fault without retries runs.
+/// Number of compactions in one hopeless fault without retries.
 fn stalls_of_a_fault(era: &str) -> u64 {
     let mut m = small_naples(&[&format!("compact.era={era}"), "thp.locality=thp_zonelist"]);
     put(&mut m, 0, State::X);

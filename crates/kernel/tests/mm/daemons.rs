@@ -1,6 +1,6 @@
 //! kswapd, kcompactd, proactive compaction (sections 4.1 and 10.3).
 
-use crate::world::{naples, put, run_kswapd, small_naples, State};
+use crate::setup::{naples, put, run_kswapd, small_naples, State};
 use numalab_kernel::mm::reclaim::{KswapdStep, NoAnonReclaim};
 use numalab_kernel::mm::{PageClass, Work};
 

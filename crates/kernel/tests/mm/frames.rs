@@ -1,8 +1,8 @@
-//! Frames are conserved: whatever faults, forks, copies, splits, collapses, migrations, swapping and exits come in whatever
-//! order, every page in use belongs to exactly one owner, and nothing is left when everybody has gone.
+//! Frames are conserved. After any sequence of faults, forks, copies, splits, collapses, migrations, swapping and
+//! exits, every page in use belongs to exactly one owner. Nothing is left when all processes have exited.
 
 use crate::machines;
-use crate::world::config;
+use crate::setup::config;
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::alloc::AllocSite;
 use numalab_kernel::mm::policy::PolicyNodes;
@@ -20,9 +20,9 @@ const PROCESSES: usize = 4;
 const ANON_CHUNKS: u64 = 3;
 const NODES: usize = 2;
 
-/// Two nodes of 48 MiB: full within a sequence, so that allocations fail too.
+/// Two nodes of 48 MiB. They become full within a sequence, so that allocations fail too.
 fn machine() -> Machine {
-    let mut m = crate::world::small(machines::naples());
+    let mut m = crate::setup::small(machines::naples());
     m.nodes.truncate(NODES);
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 48 << 20);
     m.distance = vec![vec![10, 20], vec![20, 10]];
@@ -44,11 +44,11 @@ struct Lab {
     alive: Vec<bool>,
     rng: Rng,
     log: Vec<&'static str>,
-    /// What operations came to, by name.
+    /// Number of results of operations, by name.
     done: std::collections::BTreeMap<&'static str, u64>,
 }
 
-/// What has to come up often enough to have been tested.
+/// Results that must occur often enough to count as tested.
 const EFFECTS: [&str; 28] = [
     "activation",
     "deactivation",
@@ -110,7 +110,7 @@ impl Lab {
     fn below(&mut self, n: usize) -> usize {
         self.rng.below(n as u64) as usize
     }
-    /// A new process: anonymous memory, and a data segment of a file of its own.
+    /// Maps memory for a new process: anonymous memory, and a data segment of its own file.
     fn map(&mut self, process: usize) {
         let end = ANON_CHUNKS * CHUNK_BYTES;
         self.spaces[process].insert(Vma::new(0, end, VmaKind::PrivateAnon, true, NODES));
@@ -136,7 +136,7 @@ impl Lab {
         let process = *living.get(self.below(living.len().max(1)))?;
         let vma = usize::from(self.below(4) == 0);
         let chunk = if vma == 0 { self.below(ANON_CHUNKS as usize) } else { 0 };
-        // Few pages, so that operations meet.
+        // Few pages are used, so that operations meet.
         Some(Spot { process, vma, chunk, page: self.below(6) })
     }
     fn vma(&mut self, s: Spot) -> &mut Vma {
@@ -181,7 +181,7 @@ impl Lab {
         self.did("zeros");
         self.vma(s).map_zero_page(s.chunk, s.page);
     }
-    /// A page table for a chunk that has none; false if there is no page.
+    /// Adds a page table to a chunk that has none; returns false if there is no page for it.
     fn table(&mut self, s: Spot) -> bool {
         if self.vma(s).frame_map.has_table(s.chunk) {
             return true;
@@ -210,7 +210,7 @@ impl Lab {
                 self.vma(s).populate(s.chunk, s.page, got.node, got.frame);
             }
             let memory = &mut self.memory;
-            return self.store.leave(at, &mut |gone| memory.free_unmapped(gone));
+            return self.store.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
         }
         let b = self.store.block_of(at);
         b.mapcount[s.page] += 1;
@@ -218,7 +218,7 @@ impl Lab {
         self.did("file page shared");
         self.vma(s).map_shared(s.chunk, s.page, node, true);
     }
-    /// Copy on write, reuse by the last owner, and the split of a shared huge page.
+    /// Copy-on-write, reuse by the last owner, or the split of a shared huge page.
     fn write_shared(&mut self, s: Spot, mut at: PageRef) {
         let backing = self.store.object(at.object).backing;
         let b = self.store.block_of(at);
@@ -246,7 +246,7 @@ impl Lab {
         let Some(child) = (0..PROCESSES).find(|p| !self.alive[*p]) else { return };
         let mut parent = std::mem::take(&mut self.spaces[s.process]);
         let mut space = AddressSpace::default();
-        space.inherit(&[0, 1], &mut parent, (s.process as u32, child as u32), (&mut self.memory, &mut self.store));
+        space.dup_mmap(&[0, 1], &mut parent, (s.process as u32, child as u32), (&mut self.memory, &mut self.store));
         self.spaces[s.process] = parent;
         self.spaces[child] = space;
         self.alive[child] = true;
@@ -279,7 +279,7 @@ impl Lab {
         let (node, frame) = self.vma(s).split_huge(s.chunk);
         assert!(self.memory.split_frame(node, frame), "{frame:?} is a huge page");
     }
-    /// A huge page mapped in part is split before something else happens to it.
+    /// Splits a partly mapped huge page, as other operations need it.
     fn split_deferred_thp(&mut self, s: Spot) {
         let kept: u64 = (0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum();
         let v = self.spaces[s.process].vma_mut(s.vma);
@@ -288,7 +288,7 @@ impl Lab {
             assert_eq!((0..NODES).map(|n| self.memory.deferred_split_pages(n)).sum::<u64>(), kept - freed);
         }
     }
-    /// Memory is short: all of them are split.
+    /// Splits all partly mapped huge pages, as when memory is short.
     fn pressure(&mut self, _: Spot) {
         for process in 0..PROCESSES {
             for vma in 0..self.spaces[process].len() {
@@ -402,7 +402,7 @@ impl Lab {
             (_, None) => {}
         }
     }
-    /// Reclaim looks at a page: it goes to the other list, and its entry loses its accessed bit.
+    /// Scans a page as reclaim does: it moves to the other list, and its entry loses its accessed bit.
     fn look(&mut self, s: Spot) {
         let memory = &mut self.memory;
         let v = self.spaces[s.process].vma_mut(s.vma);
@@ -441,7 +441,7 @@ impl Lab {
         v.zap_range(from, to.min(v.end), &mut self.store, |gone| memory.free_unmapped(gone));
     }
     fn exit(&mut self, process: usize) {
-        self.spaces[process].release(process as u32, &mut self.memory, &mut self.store);
+        self.spaces[process].exit_mmap(process as u32, &mut self.memory, &mut self.store);
         self.alive[process] = false;
         self.did("exit");
     }
@@ -466,20 +466,20 @@ impl Lab {
         op(self, s);
     }
 
-    /// Mapcounts and swap counts are the numbers of entries.
+    /// Checks that mapcounts and swap counts are the numbers of entries.
     fn check_entries(&self) -> Result<(), String> {
         for (object, o) in self.store.iter() {
             let of = |m: &Mapper| self.spaces[m.process as usize].vma(m.vma as usize);
             for (chunk, b) in o.blocks() {
                 for page in 0..if b.huge { 1 } else { 512 } {
                     let at = PageRef { object, chunk: chunk as u32, page: page as u16 };
-                    let shown = o.mappers.iter().filter(|m| of(m).shows(at)).count();
+                    let entries_found = o.mappers.iter().filter(|m| of(m).maps(at)).count();
                     let mapped = if b.resident.get(page) { b.mapcount[page] as usize } else { 0 };
                     let (slot, entries) = b.slot(page).unwrap_or((u32::MAX, 0));
                     let named = o.mappers.iter().filter(|m| of(m).frame_map.slot(chunk, page) == Some(slot)).count();
-                    if (shown, named) != (mapped, entries as usize) {
+                    if (entries_found, named) != (mapped, entries as usize) {
                         return Err(format!(
-                            "{at:?}: shown {shown}, mapcount {mapped}; named {named}, count {entries}"
+                            "{at:?}: entries_found {entries_found}, mapcount {mapped}; named {named}, count {entries}"
                         ));
                     }
                 }

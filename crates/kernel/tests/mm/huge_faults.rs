@@ -1,12 +1,12 @@
-//! Table 16.1: one huge-page fault in an advised range under the default policy, and the vectors about it.
+//! Table 16.1: one huge-page fault in an advised range under the default policy, and the vectors for it.
 
-use crate::world::{naples, put, small_naples, small_page, thp, Fault, Faulting, HugePages, State};
+use crate::setup::{naples, put, small_naples, small_page, thp, Fault, Faulting, HugePages, State};
 use numalab_kernel::mm::reclaim::NoAnonReclaim;
 use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::mm::{Gfp, PageClass, PhysicalMemory, Work};
 use State::{Stuck, C, E, S, X};
 
-/// A machine whose local node and all other nodes are in these states.
+/// A machine whose local node and other nodes are in these states.
 fn nodes(rule: Locality, local: State, others: State) -> PhysicalMemory {
     let mut m = small_naples(&[&format!("thp.locality={}", rule.word())]);
     put(&mut m, 0, local);
@@ -16,11 +16,11 @@ fn nodes(rule: Locality, local: State, others: State) -> PhysicalMemory {
     m
 }
 
-/// Result of the fault and the machine after it.
+/// Result of the fault, and the memory after it.
 fn fault(rule: Locality, local: State, others: State) -> ((bool, usize), PhysicalMemory) {
     let mut m = nodes(rule, local, others);
     let faulting = match rule {
-        // Its column is for defrag = never.
+        // The column of this rule is for defrag = never.
         Locality::PrctlSpan => Faulting { span: true, ..Faulting::new(rule, Gfp::TRANSHUGE_LIGHT) },
         _ => Faulting::new(rule, Gfp::TRANSHUGE),
     };
@@ -163,7 +163,8 @@ fn noretry_faults_of_4_1_to_4_7_reclaim_once_unless_deferred() {
 fn huge_faults_never_wake_kswapd_unless_defrag_defers() {
     let mut m = nodes(Locality::TwoStep, S, S);
     let _ = Faulting::new(Locality::TwoStep, Gfp::TRANSHUGE_LIGHT).run(&mut m);
-    // The base page that follows is above low nowhere, so it does wake them; look at the huge request alone.
+    // The base page that follows finds no node above its low watermark and wakes kswapd, so the huge request is tested
+    // alone.
     let mut m = nodes(Locality::TwoStep, C, X);
     let deferred = Gfp::TRANSHUGE_LIGHT | Gfp::KSWAPD_RECLAIM;
     assert_eq!(Faulting::new(Locality::TwoStep, deferred).run(&mut m), Ok(small_page(0)));

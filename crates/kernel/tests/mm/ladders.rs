@@ -1,7 +1,7 @@
-//! Section 8.1 and 15: ladders written down, and the order that latency asks for.
+//! Sections 8.1 and 15: the ladders of the rules, and the ladder by latency.
 
 use crate::machines;
-use crate::world::{config, naples, put, small_page, thp, Faulting, State};
+use crate::setup::{config, naples, put, small_page, thp, Faulting, State};
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality};
 use numalab_kernel::mm::Gfp;

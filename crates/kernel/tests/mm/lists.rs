@@ -1,6 +1,6 @@
-//! The LRU lists: what counts as used, what comes back too soon, and the counts of both.
+//! The LRU lists: which pages count as used, which are read back too soon, and the counters of both.
 
-use crate::world::{base_on_0, run_kswapd, small_naples};
+use crate::setup::{base_on_0, run_kswapd, small_naples};
 use numalab_kernel::mm::reclaim::NoAnonReclaim;
 use numalab_kernel::mm::{AllocatedPage, Frame, PageClass, PhysicalMemory, Work};
 
@@ -20,7 +20,7 @@ fn pages_change_lists_and_are_freed_from_the_right_one() {
     m.free_page(0, b.frame, PageClass::Anon);
     assert_eq!((m.account(0).lru.anon(), m.used(0)), (0, 0));
     m.check().unwrap();
-    // Before 5.9 they start active.
+    // Before 5.9 new pages start active.
     let mut old = small_naples(&["vm.anon_workingset=false"]);
     base_on_0(&mut old).unwrap();
     assert_eq!((old.account(0).lru.inactive_anon, old.account(0).lru.active_anon), (0, 1));
@@ -39,7 +39,7 @@ fn a_page_takes_its_flags_to_another_node() {
     m.check().unwrap();
 }
 
-/// A page is evicted, `others` after it, and it comes back while `active` pages are on the active list.
+/// Evicts a page and then `others` more, and reads it back while `active` pages are on the active list.
 fn refault(active: u64, others: u32, worked: bool) -> (PhysicalMemory, Frame) {
     let mut m = small_naples(&["swap.size_mb=16"]);
     for _ in 0..active {
@@ -59,7 +59,7 @@ fn refault(active: u64, others: u32, worked: bool) -> (PhysicalMemory, Frame) {
 
 #[test]
 fn a_page_that_comes_back_too_soon_is_activated() {
-    // Its own eviction counts: with n others it was away for n + 1.
+    // The eviction of the page itself counts: with n others its distance is n + 1.
     for (active, others, activated) in [(10, 9, true), (10, 10, false), (0, 0, false), (500, 20, true)] {
         let (m, frame) = refault(active, others, false);
         assert_eq!(frame.has(Frame::ACTIVE), activated, "{active} active, {others} others");

@@ -1,4 +1,4 @@
-//! Pages on their way to the LRU.
+//! New pages that are not yet on the LRU.
 
 use numalab_kernel::mm::{LruBatches, OwnPage, SharedMemory};
 
@@ -22,7 +22,7 @@ fn a_batch_is_held_until_it_is_full() {
     // Other CPUs have batches of their own.
     batches.add_own(0, page(0, 500), &mut store);
     assert_eq!(of(&batches, 0).len(), LRU_BATCH / 2 + 1);
-    // The fifteenth page sends all of its CPU to the LRU.
+    // The fifteenth page moves the batch of its CPU to the LRU.
     batches.add_own(1, page(0, 14), &mut store);
     assert_eq!(of(&batches, 0), [(3, 500)]);
     assert!(batches.holds_own(page(0, 500)) && !batches.holds_own(page(0, 501)) && !batches.holds_own(page(0, 14)));

@@ -1,8 +1,8 @@
-//! Decision tables, numbered vectors and scenarios of thp-and-allocation.md, executed on the whole memory side.
+//! Decision tables, numbered vectors and scenarios of thp-and-allocation.md, tested on all of memory management.
 //!
-//! Vectors that concern one function are tested beside it; a test here names the vector or table row it holds.
+//! Vectors of one function are tested beside it. A test here names the vector or table row that it checks.
 
-// Helpers of tests may unwrap as tests do; the lint's exception covers only functions marked #[test].
+// Helpers of tests may unwrap as tests do; the exception of the lint covers only functions marked #[test].
 #![allow(clippy::unwrap_used)]
 
 #[path = "../hw/machines.rs"]
@@ -20,7 +20,7 @@ mod lists;
 mod lru_batch;
 mod node_reclaim;
 mod policies;
+mod setup;
 mod sharing;
 mod tiers;
-mod world;
 mod zones;

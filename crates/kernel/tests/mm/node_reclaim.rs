@@ -1,6 +1,6 @@
 //! `zone_reclaim_mode` (section 4.3) and vectors 10 and 11.
 
-use crate::world::{alloc_near, base_on_0, naples, put, small_naples, Faulting, State};
+use crate::setup::{alloc_near, base_on_0, naples, put, small_naples, Faulting, State};
 use numalab_kernel::mm::alloc::Request;
 use numalab_kernel::mm::policy::PolicyNodes;
 use numalab_kernel::mm::reclaim::{NoAnonReclaim, NodeReclaim};
@@ -46,7 +46,7 @@ fn vector_11_huge_pages() {
     assert_eq!(m.events.pgscan_direct, 0);
     assert_eq!(reclaim(&mut m, Gfp::TRANSHUGE, true, 0), NodeReclaim::Success);
     assert!(m.events.pgsteal_direct >= 512, "target 512 pages");
-    // Success needs 512 freed: a 16th of 2700 pages takes this node below its floor of 2621 after 168.
+    // Success needs 512 freed pages. A 16th of 2700 pages takes this node below its floor of 2621 after 168.
     let mut few = small_naples(&["vm.zone_reclaim_mode=1"]);
     few.cache_fill(0, 2700, PageClass::FileClean);
     assert_eq!(reclaim(&mut few, Gfp::TRANSHUGE, true, 0), NodeReclaim::Some);
@@ -70,7 +70,7 @@ fn dirty_and_mapped_pages_need_their_bits() {
     assert_eq!(freed(1, PageClass::FileDirty), NodeReclaim::Full);
     assert_eq!(freed(2, PageClass::FileDirty), NodeReclaim::Success);
     assert_eq!(freed(3, PageClass::FileMapped), NodeReclaim::Full);
-    // Bit 4 counts mapped pages, but nobody here gives up a mapping.
+    // Bit 4 counts mapped pages, but this test unmaps none.
     assert_eq!(freed(4, PageClass::FileMapped), NodeReclaim::Some);
 }
 
@@ -97,7 +97,7 @@ fn mode_1_gives_huge_faults_the_same_rule() {
     let (huge, node) = Faulting::new(Locality::TwoStep, Gfp::TRANSHUGE).run(&mut m).unwrap();
     assert_eq!(node, if huge { 1 } else { 0 }, "cache was reclaimed, but no block became free");
     assert!(m.events.pgsteal_direct >= 512);
-    // With the cache in whole blocks, reclaiming it makes huge pages.
+    // The page cache is in whole blocks, so reclaiming it makes huge pages.
     let mut m = naples(&["vm.zone_reclaim_mode=1"]);
     m.cache_fill(0, 1 << 19, PageClass::FileClean);
     while m.free(0) > 8000 {
@@ -109,12 +109,12 @@ fn mode_1_gives_huge_faults_the_same_rule() {
 
 #[test]
 fn the_other_socket_counts_only_within_the_reclaim_distance() {
-    // A CPU-less node across the sockets may be reclaimed by anyone, if it is near enough.
+    // CPUs of any node may reclaim a CPU-less node on another socket, if it is near enough.
     let run = |limit: u8| {
         let mut machine = crate::machines::naples();
         machine.nodes[4].cpus.clear();
         machine.node_reclaim_distance = limit;
-        let cfg = crate::world::config(&["vm.zone_reclaim_mode=1"]);
+        let cfg = crate::setup::config(&["vm.zone_reclaim_mode=1"]);
         let mut m = PhysicalMemory::with_config(&machine, &cfg, 0);
         put(&mut m, 4, State::S);
         let bind = alloc_near(&mut m, 0, 1 << 4, 1);

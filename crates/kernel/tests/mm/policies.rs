@@ -1,6 +1,6 @@
 //! Table 16.3 and vectors 17 to 20: ladders by memory policy.
 
-use crate::world::{base_fault, naples, put, small_naples, small_page, thp, Faulting, State};
+use crate::setup::{base_fault, naples, put, small_naples, small_page, thp, Faulting, State};
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::alloc::{AllocError, Constraint};
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
@@ -12,14 +12,14 @@ fn policy(mode: PolicyMode, nodes: &[usize]) -> MemPolicy {
     MemPolicy::new(mode, NodeMask::of(nodes.iter().copied()), all_nodes()).unwrap()
 }
 
-/// Nodes in this state, the others untouched.
+/// A machine with `nodes` in this state and the other nodes untouched.
 fn machine(rule: Locality, state: State, nodes: &[usize]) -> PhysicalMemory {
     let mut m = small_naples(&[&format!("thp.locality={}", rule.word())]);
     nodes.iter().for_each(|n| put(&mut m, *n, state));
     m
 }
 
-/// Where a fault from node 0 lands with `bad` nodes unable to give a huge page (compaction fails there).
+/// Result of a fault from node 0 when the nodes in `bad` cannot give a huge page, because compaction fails there.
 fn lands(rule: Locality, p: &MemPolicy, bad: &[usize]) -> (bool, usize) {
     let mut m = machine(rule, State::X, bad);
     Faulting::new(rule, Gfp::TRANSHUGE).policy(p).run(&mut m).unwrap()
@@ -39,7 +39,7 @@ fn default_and_local() {
 fn preferred_and_vector_19() {
     let p = policy(PolicyMode::Preferred, &[3]);
     assert_eq!(RULES.map(|r| lands(r, &p, &[])), [thp(3); 3]);
-    // FALLBACK(3) goes on with 0.
+    // The fallback order of node 3 continues with node 0.
     assert_eq!(RULES.map(|r| lands(r, &p, &[3])), [thp(0), small_page(3), thp(0)]);
     assert_eq!(RULES.map(|r| lands(r, &p, &[3, 0, 1])), [thp(2), small_page(3), thp(2)]);
 }
@@ -49,7 +49,7 @@ fn preferred_many_and_vector_20() {
     let p = policy(PolicyMode::PreferredMany, &[1, 2]);
     assert_eq!(RULES.map(|r| lands(r, &p, &[])), [thp(1); 3]);
     assert_eq!(RULES.map(|r| lands(r, &p, &[1])), [thp(2); 3]);
-    // Pass 2 begins at the CPU's node; pass 1 did not compact.
+    // The second pass starts at the node of the CPU; the first pass did not compact.
     assert_eq!(RULES.map(|r| lands(r, &p, &[1, 2])), [thp(0); 3]);
     let mut m = machine(Locality::TwoStep, State::C, &[1, 2]);
     let result = Faulting::new(Locality::TwoStep, Gfp::TRANSHUGE).policy(&p).run(&mut m);
@@ -75,7 +75,7 @@ fn bind_without_the_local_node_and_vector_17() {
         assert_eq!(Faulting::new(rule, Gfp::TRANSHUGE).policy(&p).run(&mut m), Ok(thp(1)), "{rule:?}");
         assert_eq!(m.node_counters(1).numa_hit, 1, "inside the mask is a hit");
     }
-    // Exhausted: the base page does not go to node 0.
+    // With exhausted memory the base page does not go to node 0.
     let mut m = small_naples(&[]);
     m.cache_fill(1, u64::MAX, PageClass::FileMapped);
     let policy_nodes = p.policy_nodes(0, 0);
@@ -162,7 +162,7 @@ fn a_policy_for_huge_pages_of_their_own() {
     };
     let plain = HugeRules::default();
     let strict = HugeRules { strict: true, noretry: false };
-    // Bound huge pages fall back to base pages under the ordinary policy: no OOM.
+    // Bound huge pages fall back to base pages under the ordinary policy, without the OOM killer.
     assert_eq!(run(&bind, plain, Gfp::TRANSHUGE, State::Stuck).0, small_page(1));
     assert_eq!(run(&many, plain, Gfp::TRANSHUGE_LIGHT, State::C).0, thp(1), "remote huge pages allowed");
     assert_eq!(run(&local, strict, Gfp::TRANSHUGE, State::X), (small_page(0), 1), "thp_thisnode");

@@ -1,6 +1,6 @@
 //! Vectors 25 and 26: migrating and forking huge pages.
 
-use crate::world::{naples, small_naples};
+use crate::setup::{naples, small_naples};
 use numalab_kernel::mm::{
     AddressSpace, Backing, CopiedEntries, Mapper, PageClass, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES,
 };
@@ -34,7 +34,7 @@ fn forked(m: &mut PhysicalMemory, chunks: u64) -> (AddressSpace, AddressSpace, S
         vma.populate_huge(chunk, 0, m.alloc_on(0, 0, 512).unwrap());
     }
     parent.insert(vma);
-    let copied = child.inherit(&[0], &mut parent, (0, 1), (m, &mut store));
+    let copied = child.dup_mmap(&[0], &mut parent, (0, 1), (m, &mut store));
     (parent, child, store, copied)
 }
 
@@ -59,9 +59,9 @@ fn vector_26_fork_of_a_gib_of_huge_pages() {
         store.unmap(at, &mut |gone| m.free_unmapped(gone));
     }
     assert_eq!(m.used(0), 512 * 512 + 512, "512 base pages more");
-    child.release(1, &mut m, &mut store);
+    child.exit_mmap(1, &mut m, &mut store);
     assert_eq!(m.used(0), 512 * 512);
-    parent.release(0, &mut m, &mut store);
+    parent.exit_mmap(0, &mut m, &mut store);
     assert_eq!(m.used(0), 0);
     m.check().unwrap();
 }
@@ -78,7 +78,7 @@ fn vector_26_before_5_8_the_copy_is_a_huge_page() {
         store.unmap(at, &mut |gone| m.free_unmapped(gone));
     }
     assert_eq!((m.used(0), m.used(1), child.vma(0).pages_on_node()[1]), (1024, 1024, 1024));
-    assert!(!child.vma(0).shows(numalab_kernel::mm::PageRef { object: 0, chunk: 0, page: 0 }));
+    assert!(!child.vma(0).maps(numalab_kernel::mm::PageRef { object: 0, chunk: 0, page: 0 }));
     child.vma(0).check().unwrap();
     assert_eq!(m.account(0).pages(PageClass::AnonHuge), 1024);
     drop(parent);

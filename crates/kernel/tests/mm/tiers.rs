@@ -1,14 +1,14 @@
 //! Demotion (section 4.6): DRAM nodes and CPU-less expanders.
 
 use crate::machines;
-use crate::world::{config, run_kswapd};
+use crate::setup::{config, run_kswapd};
 use numalab_kernel::mm::reclaim::{demotion_targets, NoAnonReclaim};
 use numalab_kernel::mm::{PageClass, PhysicalMemory, Work};
 use numalab_model::machine::Machine;
 
-/// Two DRAM nodes and an expander on the socket of each.
+/// A machine with two DRAM nodes and an expander on each socket.
 fn cxl() -> Machine {
-    let mut m = crate::world::small(machines::naples());
+    let mut m = crate::setup::small(machines::naples());
     m.nodes.truncate(4);
     for n in &mut m.nodes[2..] {
         n.cpus.clear();

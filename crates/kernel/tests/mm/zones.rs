@@ -1,7 +1,7 @@
-//! Sections 1 and 2: the marks of whole machines, node-major zonelists, counters.
+//! Sections 1 and 2: the watermarks of whole machines, zonelists, counters.
 
 use crate::machines;
-use crate::world::{alloc_near, base_on_0, config, naples, put, State};
+use crate::setup::{alloc_near, base_on_0, config, naples, put, State};
 use numalab_kernel::mm::{Frame, MmConfig, PageClass, PhysicalMemory};
 
 #[test]
@@ -32,7 +32,7 @@ fn a_dma32_zone_is_used_after_normal_and_before_other_nodes() {
     for _ in 0..normal - normal_low + 1000 {
         assert_eq!(base_on_0(&mut m), Ok(0));
     }
-    // DMA32 keeps 244 MiB plus its low mark from requests that could have used Normal.
+    // DMA32 keeps 244 MiB plus its low watermark from requests that could have used Normal.
     let mut more = 0;
     while base_on_0(&mut m) == Ok(0) {
         more += 1;

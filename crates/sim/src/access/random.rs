@@ -132,7 +132,7 @@ fn random_fault(
             return None;
         }
         let vma = sim.processes[process].space.vma(id);
-        sim.pending_counts.resolved(span, &before.less(&vma.pending_of_chunk(chunk)));
+        sim.pending_counts.resolved(span, &before.saturating_sub(&vma.pending_of_chunk(chunk)));
         if !vma.is_pending(chunk, page, write) {
             return None;
         }

@@ -106,7 +106,7 @@ impl Engine<'_> {
             }
             self.sim.mm.lru_batches.drain(cpu, &mut self.sim.mm.shared);
             let p = &mut self.sim.processes[process];
-            p.space.release(process as u32, &mut self.sim.mm.physical, &mut self.sim.mm.shared);
+            p.space.exit_mmap(process as u32, &mut self.sim.mm.physical, &mut self.sim.mm.shared);
         } else if p.live_threads == 1 {
             if let Some(joiner) = p.joiner.take() {
                 let sleep = self.sim.tasks[joiner as usize].sleep;

@@ -86,7 +86,7 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
         v.populate(s.chunk, s.page, node, got.frame);
         add_to_lru_batch(sim, s);
         let memory = &mut sim.mm.physical;
-        sim.mm.shared.leave(at, &mut |gone| memory.free_unmapped(gone));
+        sim.mm.shared.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
     }
     log_first_touch(sim, node, 1);
     let copy_ns = sim.hw.costs.cow_fault_ns(old, node, copy_slowdown(sim, s.cpu, old, node));

@@ -282,7 +282,7 @@ impl ReclaimContext<'_> {
         if frame.has(Frame::ACTIVE) != pass.active {
             return After::Next;
         }
-        let shows = |m: &&Mapper| self.processes[m.process as usize].space.vma(m.vma as usize).shows(at);
+        let shows = |m: &&Mapper| self.processes[m.process as usize].space.vma(m.vma as usize).maps(at);
         let first = object.mappers.iter().find(shows).map(|m| (m.process as usize, m.vma as usize));
         if first != Some((met.process, met.vma)) {
             return After::Next;
@@ -291,7 +291,7 @@ impl ReclaimContext<'_> {
         let mut young = 0;
         for m in &object.mappers {
             let vma = self.processes[m.process as usize].space.vma_mut(m.vma as usize);
-            if vma.shows(at) {
+            if vma.maps(at) {
                 vma.update_young(at.chunk as usize, rng);
                 young += u32::from(vma.test_clear_young(at.chunk as usize, usize::from(at.page)));
                 pass.work.rmap_steps += 1;
@@ -408,7 +408,7 @@ mod tests {
         vma.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
         processes[0].space.insert(vma);
         let (parent, child) = processes.split_at_mut(1);
-        child[0].space.inherit(&[0], &mut parent[0].space, (0, 1), (&mut memory, &mut shared));
+        child[0].space.dup_mmap(&[0], &mut parent[0].space, (0, 1), (&mut memory, &mut shared));
         let at = processes[0].space.vma(0).page_ref(0, 3).unwrap();
         shared.block_of(at).last[3] = LAST;
         let mut own = Vma::new(CHUNK_BYTES, 3 * CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);

@@ -92,7 +92,7 @@ fn account_hint_fault(
     let ns = sim.machine.costs.hint_fault_ns as u64;
     log_hint_fault(sim, before, s, (node, facts.pages), (sim.now_ns, ns), result);
     let v = sim.processes[s.process].space.vma_mut(s.vma);
-    if out.write_dropped && !facts.huge && v.shows(at) {
+    if out.write_dropped && !facts.huge && v.maps(at) {
         v.set_read_only(s.chunk, s.page);
         if s.write {
             return shared_write_fault(sim, s, at).0;
@@ -133,7 +133,7 @@ fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
     for mapper in &sim.mm.shared.object(m.at.object).mappers {
         let p = &mut sim.processes[mapper.process as usize];
         let v = p.space.vma_mut(mapper.vma as usize);
-        if !v.shows(m.at) {
+        if !v.maps(m.at) {
             m.entries.push(Entry { replaced_ns: u64::MAX, marked: false });
             continue;
         }
@@ -171,7 +171,7 @@ fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
             continue;
         }
         let process = t.process as usize;
-        let shows = sim.processes[process].space.vma(s.vma as usize).shows(m.at);
+        let shows = sim.processes[process].space.vma(s.vma as usize).maps(m.at);
         if shows && meets_ns >= migration_entry(sim, m, process, s.vma).map_or(0, |e| e.replaced_ns) {
             cut_sweep(sim, cpu, task, &s, page_at - s.at, meets_ns);
         }
@@ -275,7 +275,7 @@ fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
     }
     for mapper in &object.mappers {
         let v = sim.processes[mapper.process as usize].space.vma_mut(mapper.vma as usize);
-        if !v.shows(m.at) {
+        if !v.maps(m.at) {
             continue;
         }
         v.unmark(m.site.chunk, m.site.page);

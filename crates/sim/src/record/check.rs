@@ -26,7 +26,7 @@ fn check_mapcounts(sim: &Simulation<'_>) -> Result<(), String> {
                 let at = PageRef { object: id, chunk: chunk as u32, page: page as u16 };
                 let shown = object.mappers.iter().filter(|m| {
                     let p = &sim.processes[m.process as usize];
-                    p.started && !p.ended && p.space.vma(m.vma as usize).shows(at)
+                    p.started && !p.ended && p.space.vma(m.vma as usize).maps(at)
                 });
                 let (shown, mapcount) = (shown.count(), b.mapcount[page]);
                 if shown != mapcount as usize {

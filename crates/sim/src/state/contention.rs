@@ -26,7 +26,7 @@ pub struct AccessKind {
     /// Share of the traffic that is write-back.
     pub write: f64,
     /// Lines written back beside each line that the thread waits for ([`Flow::back`]).
-    pub back: f64,
+    pub writebacks: f64,
     /// Random lines (bank conflicts).
     pub random: bool,
 }
@@ -43,7 +43,7 @@ impl AccessKind {
             cap_gbps: self.cap_gbps,
             extra_ns: 0.0,
             write: self.write,
-            back: self.back,
+            writebacks: self.writebacks,
             random: self.random,
         }
     }
@@ -200,12 +200,12 @@ impl AccessRates {
         if let (true, Some(fill)) = (a.bypass, machine.cache.fill) {
             // Lines that are written and not read, and as many more of them under way than of a stream as it is faster.
             let lines = machine.stream.lines_sequential * fill.gbps / machine.stream.cap_gbps * share;
-            return AccessKind { lines, cap_gbps: fill.gbps * share, write: 1.0, back: 0.0, random: false };
+            return AccessKind { lines, cap_gbps: fill.gbps * share, write: 1.0, writebacks: 0.0, random: false };
         }
         let written = if machine.cache.writes_back { a.write } else { 0.0 };
         let write = written / (1.0 + written);
-        let back = if random { written } else { 0.0 };
-        AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, back, random }
+        let writebacks = if random { written } else { 0.0 };
+        AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, writebacks, random }
     }
     /// Kinds of an access; those of another workload's are taken for the first.
     pub fn kinds_of(&self, machine: &Machine, a: &Access) -> KindSet {
@@ -327,7 +327,8 @@ impl AccessRates {
             self.slow.fill(0.0);
             self.each(|r, at, flow, place| {
                 let gbps = r.contention.rates()[flow].gbps;
-                r.slow[place] += r.threads[at] * (1.0 + r.kinds[at / (r.places * r.nodes)].back) * gbps / r.port_gbps;
+                r.slow[place] +=
+                    r.threads[at] * (1.0 + r.kinds[at / (r.places * r.nodes)].writebacks) * gbps / r.port_gbps;
             });
             self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
             self.settled &= self.slow == self.slow_before;

@@ -74,7 +74,7 @@ impl PendingCounts {
     /// A fault has dealt with these.
     pub fn resolved(&mut self, span: u32, pages: &PendingPages) {
         let view = &mut self.views[span as usize];
-        view.pending = view.pending.less(pages);
+        view.pending = view.pending.saturating_sub(pages);
     }
     /// Draws one of the pending pages of `from..to`, all alike, as (chunk, page); `None` if none is left, after
     /// which the count is 0.

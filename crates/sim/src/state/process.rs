@@ -140,7 +140,7 @@ impl ProcessState {
     ) -> CopiedEntries {
         let regions = if all { parent.region_vma.len() } else { parent.inherited };
         let ids = &parent.region_vma[..regions];
-        let copied = self.space.inherit(ids, &mut parent.space, (parent_id, id), (memory, store));
+        let copied = self.space.dup_mmap(ids, &mut parent.space, (parent_id, id), (memory, store));
         self.vma_policy = ids.iter().map(|&v| parent.vma_policy[v as usize].clone()).collect();
         self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
         self.vma_numa.resize(regions, None);

@@ -11,7 +11,7 @@
 
 use crate::state::contention::{AccessRates, KindSet};
 use numalab_kernel::hw::cache::LlcLoads;
-use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, Mix};
+use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};
 use numalab_model::access::{CacheFit, Traffic, Walk};
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Bound, ForkPoint, Op, Process, RegionKind, Span, Workload};
@@ -375,7 +375,7 @@ impl Builder<'_> {
     }
     /// What skewed accesses of a body find in an L2 that only this body uses.
     fn fill_l2(&self, parts: &mut BTreeMap<Part, Touched>) {
-        let mut mix = Mix::default();
+        let mut mix = AccessMix::default();
         for (part, touched) in parts.iter() {
             let alpha = f64::from_bits(part.alpha);
             mix.declare(alpha);

@@ -12,27 +12,28 @@ pub struct Flow {
     pub src_node: u32,
     /// Node the memory is on (dense).
     pub dst_node: u32,
-    /// Last-level cache whose memory port they share (dense), or [`NO_LLC`].
+    /// Last-level cache whose memory port the threads share (dense), or [`NO_LLC`].
     pub llc: u32,
-    /// Average number of threads doing this at the same time in the epoch; at least 0, need not be whole.
+    /// Average number of threads that do this at the same time in the epoch; at least 0, may be a fraction.
     pub threads: f64,
-    /// Threads of this kind on the source node wherever their memory is, among which a thread's accesses to this memory
-    /// are shared out alike; where it is less than `threads`, those count. Its own load is `1 / crowd` of the flow's, all
-    /// of it if that is below one thread.
+    /// Threads of this kind on the source node, whatever memory they access. If this is below `threads`, `threads`
+    /// counts. The load of one thread is `1 / kind_threads` of the flow's load, or all of it with less than one
+    /// thread.
     pub kind_threads: f64,
     /// Lines in flight of one thread (64 for a Zen stream, 1 for a pointer chase); above 0.
     pub lines: f64,
-    /// What one thread can use at most, GB/s; above 0, may be infinite.
+    /// Largest rate of one thread, GB/s; above 0, may be infinite.
     pub cap_gbps: f64,
-    /// Time per line outside the memory system that does not overlap with it (computation of a dependent
-    /// access, TLB walk), ns; 0 for a stream.
+    /// Time per line outside the memory system that does not overlap with it, ns: computation of a dependent access,
+    /// TLB walk. 0 for a stream.
     pub extra_ns: f64,
-    /// Share of the traffic that is writes, 0..=1 (0.5 for zeroing: each line written was read first).
+    /// Share of the traffic that is writes, 0..=1. Zeroing has 0.5: each line written is read first.
     pub write: f64,
-    /// Lines written back beside each line in flight; at least 0. For a stream 0: they are among its lines. A thread that
-    /// waits for the lines it reads at random does not wait for those it has written, which are traffic all the same.
-    pub back: f64,
-    /// Whether lines are random rather than sequential.
+    /// Lines written back for each line in flight; at least 0. For a stream this is 0, because its writes are among
+    /// its lines. A thread with random accesses waits for the lines it reads, but not for the lines it has written;
+    /// these are traffic all the same.
+    pub writebacks: f64,
+    /// Whether the lines are random; otherwise they are sequential.
     pub random: bool,
 }
 
@@ -50,7 +51,7 @@ impl Flow {
             cap_gbps: s.cap_gbps,
             extra_ns: 0.0,
             write: 0.0,
-            back: 0.0,
+            writebacks: 0.0,
             random: false,
         }
     }
@@ -61,33 +62,33 @@ impl Flow {
         Self { lines, random: true, ..Self::stream(machine, src_node, dst_node, threads) }
     }
 
-    /// Read-only flow of dependent random lines: one in flight.
+    /// Read-only flow of dependent random lines: one line in flight per thread.
     pub fn chase(machine: &Machine, src_node: u32, dst_node: u32, threads: f64) -> Self {
         Self { lines: 1.0, ..Self::random(machine, src_node, dst_node, threads) }
     }
 }
 
-/// Pages that the kernel copies or clears: load that is there whatever the memory answers.
+/// Pages that the kernel copies or clears. Their rate does not depend on the load of the memory.
 ///
-/// The copying CPU is taken to be on the destination node (a hint fault moves a page to where it runs),
-/// or on the source node if the destination has no CPU (demotion).
+/// The copying CPU is on the destination node, because a hint fault moves a page to its CPU. If the destination has no
+/// CPU (demotion), it is on the source node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageCopy {
-    /// Node read from (dense), or that of the CPU that clears.
+    /// Node that is read (dense); for cleared pages, the node of the CPU that clears.
     pub from_node: u32,
-    /// Node written to (dense); may be the same.
+    /// Node that is written (dense); may be the same.
     pub to_node: u32,
-    /// Bytes written per ns of the epoch, i.e. GB/s; at least 0.
+    /// Bytes written per ns of the epoch, that is GB/s; at least 0.
     pub gbps: f64,
-    /// Nothing is read: pages are cleared.
+    /// Whether the pages are cleared, so that nothing is read.
     pub clears: bool,
 }
 
-/// What one thread of a flow gets.
+/// Latency and rate of one thread of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rate {
-    /// Effective memory latency of a line, ns, queueing and saturation included, `extra_ns` excluded.
+    /// Memory latency of a line with queueing and saturation, without `extra_ns`, ns.
     pub latency_ns: f64,
-    /// Bytes per ns of one thread.
+    /// Bytes per ns of one thread, that is GB/s.
     pub gbps: f64,
 }

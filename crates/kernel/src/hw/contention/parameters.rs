@@ -2,7 +2,7 @@
 
 /// Highest utilisation of a resource.
 pub const UTILISATION_CAP: f64 = 0.96;
-/// Longest queue, `u/(1-u)` at the cap.
+/// Longest queue: `u/(1-u)` at [`UTILISATION_CAP`].
 pub(super) const QUEUE_CAP: f64 = UTILISATION_CAP / (1.0 - UTILISATION_CAP);
 /// Queueing coefficient q of DRAM.
 pub const DRAM_Q: f64 = 0.125;
@@ -10,16 +10,16 @@ pub const DRAM_Q: f64 = 0.125;
 pub const LINK_Q: f64 = 0.15;
 /// Queueing coefficient q of a CXL expander.
 pub const CXL_Q: f64 = 0.25;
-/// Part of a CXL expander's bandwidth at which its queue behaves as DRAM's does at all of it.
+/// Part of a CXL expander's bandwidth at which its queue is as long as that of DRAM at full bandwidth.
 pub const CXL_KNEE: f64 = 0.8;
 /// Part of the bandwidth lost when all traffic is writes.
 pub const WRITE_PENALTY: f64 = 0.25;
-/// Part of a DRAM's bandwidth that random lines reach.
+/// Part of the DRAM bandwidth that random lines reach.
 pub const RANDOM_FACTOR: f64 = 0.6;
-/// Background copies are counted up to this part of what a resource can deliver, so that threads never stop (model).
+/// Largest part of a resource that background copies can load, so that threads never stop (model).
 pub const BACKGROUND_CAP: f64 = 0.8;
 /// Line size, bytes.
 pub const LINE_BYTES: f64 = 64.0;
-/// A snoop or its answer on a link, bytes: one flit, which carries 8 (Intel Xeon Processor 7500 Series Uncore
-/// Programming Guide, 2010: a data response is 9 flits for 64 bytes, home and snoop messages are 1).
+/// Size of a snoop message or its answer on a link, bytes: one flit, which carries 8 (Intel Xeon Processor 7500 Series
+/// Uncore Programming Guide, 2010: a data response has 9 flits for 64 bytes, home and snoop messages have 1).
 pub const MESSAGE_BYTES: f64 = 8.0;

@@ -1,14 +1,13 @@
-//! The resources of a machine and which of them a request passes, resolved once per machine.
+//! The resources of a machine, and which of them a request uses. Computed once per machine.
 //!
-//! Numbering: DRAM of node n is resource n; link l is `nodes + 2 l` forwards and `nodes + 2 l + 1`
-//! backwards; the port of LLC c comes after all links. A path lists each resource once, with the share
-//! of the traffic that uses it (routes in parallel carry part of it each).
+//! Numbering: the DRAM of node n is resource n. Link l is `nodes + 2 l` forwards and `nodes + 2 l + 1` backwards. The
+//! port of LLC c follows all links. A path lists each resource once, with the share of the traffic that uses it,
+//! because parallel routes carry a part each.
 
 use super::parameters::{CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
-use numalab_model::machine::Machine;
-use numalab_model::machine::MemoryKind;
+use numalab_model::machine::{Machine, MemoryKind};
 
-/// Something with a bandwidth.
+/// A resource with a bandwidth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resource {
     /// Sustained bandwidth, GB/s; infinite where the machine models no limit.
@@ -17,18 +16,18 @@ pub(super) struct Resource {
     pub queue_ns: f64,
     /// Part of the bandwidth at which the queueing curve ends.
     pub knee: f64,
-    /// Whether it is DRAM, where random lines weigh more.
+    /// Whether it is DRAM, where writes and random lines weigh more.
     pub dram: bool,
 }
 
-/// Which lines of a flow pass a step.
+/// Which lines of a flow use a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passes {
     /// Lines read and lines written back.
     All,
-    /// Lines read: they travel from the memory to the CPU.
+    /// Lines read; they travel from the memory to the CPU.
     Reads,
-    /// Lines written back: they travel the other way.
+    /// Lines written back; they travel from the CPU to the memory.
     Writes,
 }
 
@@ -41,7 +40,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The step as a flow with this write share meets it.
+    /// The step for a flow with this write share.
     pub fn of(self, write: f64) -> Self {
         let part = match self.passes {
             Passes::All => 1.0,
@@ -58,20 +57,20 @@ pub(super) struct Paths {
     nodes: usize,
     links: usize,
     pub resources: Vec<Resource>,
-    /// Steps of all pairs, pair after pair.
+    /// Steps of all pairs, one pair after the other.
     steps: Vec<Step>,
-    /// Where the steps of pair `src * nodes + dst` begin; one more entry at the end.
+    /// Index of the first step of pair `src * nodes + dst`, plus one entry for the end.
     starts: Vec<u32>,
-    /// Idle latency by pair, ns.
+    /// Idle latency of each pair, ns.
     idle_ns: Vec<f64>,
-    /// Whether the node has CPUs.
+    /// Whether each node has CPUs.
     pub has_cpus: Vec<bool>,
-    /// Whether cache ports are resources.
+    /// Whether the memory ports of caches are resources.
     ports: bool,
 }
 
 impl Paths {
-    /// Resources of a machine and the way between every two nodes.
+    /// Resources of a machine, and the path between every two nodes.
     pub fn new(machine: &Machine) -> Self {
         let nodes = machine.node_count();
         let mut paths = Self {
@@ -105,8 +104,8 @@ impl Paths {
         paths
     }
 
-    /// Adds what a line read asks of the other sockets' caches to the path that begins at `begin`: a message to each of
-    /// them, and the answers of those that are not where the memory is.
+    /// Adds the snoop messages of a line read to the path that begins at `begin`: one message to each other socket,
+    /// and an answer of each that is not the socket of the memory.
     fn add_snoops(&mut self, machine: &Machine, begin: usize, src: usize, dst: usize) {
         let share = MESSAGE_BYTES / LINE_BYTES;
         let socket = |n: usize| machine.nodes[n].socket;
@@ -115,7 +114,7 @@ impl Paths {
             if socket(peer) == socket(src) || first != Some(peer) {
                 continue;
             }
-            // A CPU's route to memory is crossed by its messages one way and by what comes back the other way.
+            // Messages cross the route to the peer's memory in one direction, and the answers in the other.
             let asked = machine.routes[src][peer].iter().map(|r| (r, false));
             let answered = machine.routes[dst][peer].iter().map(|r| (r, true)).filter(|_| socket(peer) != socket(dst));
             for (route, back) in asked.chain(answered) {
@@ -138,7 +137,7 @@ impl Paths {
         src * self.nodes + dst
     }
 
-    /// Number of steps of all pairs together, a cache port each included.
+    /// Number of steps of all pairs, with one cache port for each pair.
     pub fn all_steps(&self) -> usize {
         self.steps.len() + self.pairs()
     }
@@ -159,19 +158,19 @@ impl Paths {
         (self.ports && resource < self.resources.len()).then_some(resource)
     }
 
-    /// Latency from the CPUs of `src` to the memory of `dst` with nothing else going on, ns.
+    /// Latency from the CPUs of `src` to the memory of `dst` on the idle machine, ns.
     pub fn idle_ns(&self, src: usize, dst: usize) -> f64 {
         self.idle_ns[self.pair(src, dst)]
     }
 
-    /// Resources of the pair, each once, DRAM first; without the cache port.
+    /// Resources of the pair, each once, DRAM first, without the cache port.
     pub fn steps(&self, src: usize, dst: usize) -> &[Step] {
         let pair = self.pair(src, dst);
         &self.steps[self.starts[pair] as usize..self.starts[pair + 1] as usize]
     }
 }
 
-/// Adds a step to the path that begins at `begin`, merging it with one over the same resource.
+/// Adds a step to the path that begins at `begin`, or adds its share to the step that uses the same resource.
 fn add_step(steps: &mut Vec<Step>, begin: usize, step: Step) {
     match steps[begin..].iter_mut().find(|s| s.resource == step.resource && s.passes == step.passes) {
         Some(same) => same.share += step.share,
@@ -183,7 +182,7 @@ fn resources(machine: &Machine) -> Vec<Resource> {
     let limit = |gbps: f64| if gbps > 0.0 { gbps } else { f64::INFINITY };
     let mut all = Vec::new();
     for (n, node) in machine.nodes.iter().enumerate() {
-        // An expander has no CPU of its own; its base is what the nearest CPU sees.
+        // A memory-only node has no local latency; its base is the latency from the nearest CPU.
         let base_ns = if node.cpus.is_empty() {
             machine.cpu_nodes().map(|c| machine.latency_ns[c][n]).fold(f64::INFINITY, f64::min)
         } else {
@@ -202,7 +201,7 @@ fn resources(machine: &Machine) -> Vec<Resource> {
         all.extend([one_way, one_way]);
     }
     if let Some(gbps) = machine.cache.llc_port_gbps {
-        // A port only caps: its queue is part of the idle latencies' measurement (model).
+        // A port only limits the rate; its queue is part of the measured idle latencies (model).
         let port = Resource { gbps: limit(gbps), queue_ns: 0.0, knee: 1.0, dram: false };
         all.extend(std::iter::repeat_n(port, machine.llcs.len()));
     }

@@ -1,15 +1,15 @@
-//! Which resources each flow uses, and what flows without threads come to.
+//! Which resources each flow uses, and the results of flows without threads.
 //!
-//! Nearly all pairs of nodes of a large machine have no thread between them. Such a flow loads nothing; only its latency
-//! and limit are asked for, once the queues are found. They follow from what the queues did on the way: the same
-//! additions in the same order as for a flow that is there all the time, so that a flow has the same latency to the last
-//! bit whether or not it had threads before.
+//! On a large machine most pairs of nodes have no thread between them. Such a flow adds no load; only its latency and
+//! limit are wanted, after the queues are found. They are computed from the history of the queues with the same
+//! additions in the same order as for a flow with threads. So the latency of a flow is the same to the last bit
+//! whether or not it had threads before.
 
 use super::flow::Flow;
 use super::paths::{Passes, Paths, Step};
 use std::ops::Range;
 
-/// A resource on the way of a flow.
+/// A resource on the route of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hop {
     pub resource: u32,
@@ -21,33 +21,33 @@ pub(super) struct Hop {
 /// Resources that each flow uses.
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
-    /// Flow after flow, in the order of its path.
+    /// Hops of all flows, one flow after the other, in the order of the path.
     hops: Vec<Hop>,
-    /// The same hops of each flow in the order of resources: in it a sweep goes over them.
+    /// The same hops, those of each flow in the order of resources, which is the order of a sweep.
     swept: Vec<(u32, f64)>,
     starts: Vec<u32>,
-    /// (src, dst, llc, write share) of the flows they were made for: flows that agree in it take the same way.
+    /// (src, dst, llc, write share) of the flows. Flows with the same key have the same route.
     keys: Vec<(u32, u32, u32, f64)>,
-    /// A flow that takes the same way as each: itself, or one before it.
-    alike: Vec<u32>,
-    /// The last flow between each pair of nodes that was unlike the one before it.
+    /// For each flow, a flow with the same route: an earlier one, or the flow itself.
+    same_route: Vec<u32>,
+    /// For each pair of nodes, the last flow whose key differs from that of the flow before it.
     first: Vec<u32>,
 }
 
 impl Routes {
-    /// None yet, with room for so many.
+    /// No routes, with room for so many flows and hops.
     pub fn new(flows: usize, hops: usize) -> Self {
         Self {
             hops: Vec::with_capacity(hops),
             swept: Vec::with_capacity(hops),
             starts: Vec::with_capacity(flows + 1),
             keys: Vec::with_capacity(flows),
-            alike: Vec::with_capacity(flows),
+            same_route: Vec::with_capacity(flows),
             first: Vec::with_capacity(flows),
         }
     }
 
-    /// Whether they are those of `flows`.
+    /// Whether these are the routes of `flows`.
     pub fn are_of(&self, flows: &[Flow]) -> bool {
         self.keys.len() == flows.len() && self.keys.iter().zip(flows).all(|(k, f)| *k == key(f))
     }
@@ -59,7 +59,7 @@ impl Routes {
         self.hops.clear();
         self.starts.clear();
         self.starts.push(0);
-        self.alike.clear();
+        self.same_route.clear();
         self.first.clear();
         self.first.resize(paths.pairs(), u32::MAX);
         for (i, flow) in flows.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Routes {
             if *first == u32::MAX || self.keys[*first as usize] != self.keys[i] {
                 *first = i as u32;
             }
-            self.alike.push(*first);
+            self.same_route.push(*first);
         }
         self.swept.clear();
         self.swept.extend(self.hops.iter().map(|h| (h.resource, h.share)));
@@ -88,7 +88,7 @@ impl Routes {
         self.hops.len()
     }
 
-    /// Where the hops of flow `i` are in the table.
+    /// Indices of the hops of flow `i`.
     pub fn range(&self, i: usize) -> Range<usize> {
         self.starts[i] as usize..self.starts[i + 1] as usize
     }
@@ -98,18 +98,18 @@ impl Routes {
         &self.hops[self.range(i)]
     }
 
-    /// Smallest of the limits on the way of flow `i`, at most 1.
+    /// Smallest of the limits on the route of flow `i`, at most 1.
     pub fn limit(&self, i: usize, limits: &[f64]) -> f64 {
         self.of(i).iter().map(|hop| limits[hop.resource as usize]).fold(1.0, |a: f64, b| a.min(b))
     }
 }
 
-/// What decides which way a flow takes.
+/// What determines the route of a flow.
 fn key(f: &Flow) -> (u32, u32, u32, f64) {
     (f.src_node, f.dst_node, f.llc, f.write)
 }
 
-/// Steps of a flow's path, its cache port included.
+/// Steps of a flow's path, with its cache port.
 fn steps<'a>(paths: &'a Paths, flow: &Flow) -> impl Iterator<Item = Step> + 'a {
     let write = flow.write.clamp(0.0, 1.0);
     let port = paths.port(flow.llc).map(|r| Step { resource: r as u32, share: 1.0, passes: Passes::All });
@@ -117,52 +117,52 @@ fn steps<'a>(paths: &'a Paths, flow: &Flow) -> impl Iterator<Item = Step> + 'a {
     path.map(move |s| s.of(write)).filter(|s| s.share > 0.0)
 }
 
-/// What the queues did in a solution.
+/// How the queues changed during a solution.
 #[derive(Clone, Debug)]
-pub(super) struct Trail {
+pub(super) struct QueueHistory {
     resources: usize,
-    /// Queues at the beginning.
+    /// Queue lengths at the start.
     start: Vec<f64>,
-    /// By how much each of them grew, ns: sweep after sweep.
+    /// Growth of each queue in each sweep, ns.
     added_ns: Vec<f64>,
-    /// Idle latency, latency and limit of a way that has been followed; by its first flow.
+    /// Idle latency, latency and limit of each route that has been computed, by its first flow.
     lines: Vec<(f64, f64, f64)>,
 }
 
-impl Trail {
-    /// Room for so many flows, and sweeps over so many resources.
+impl QueueHistory {
+    /// Room for so many flows, and for so many sweeps over so many resources.
     pub fn new(flows: usize, resources: usize, sweeps: usize) -> Self {
         let added_ns = Vec::with_capacity(resources * sweeps);
         Self { resources, start: vec![0.0; resources], added_ns, lines: Vec::with_capacity(flows) }
     }
 
-    /// A solution starts from these queues.
+    /// Starts a solution with these queues.
     pub fn begin(&mut self, queues: &[f64]) {
         self.start.copy_from_slice(queues);
         self.added_ns.clear();
     }
 
-    /// Another sweep begins.
+    /// Starts another sweep.
     pub fn next_sweep(&mut self) {
         self.added_ns.resize(self.added_ns.len() + self.resources, 0.0);
     }
 
-    /// In this sweep the queue of `r` grew by `added_ns`.
+    /// Notes that the queue of `r` grew by `added_ns` in this sweep.
     pub fn note(&mut self, r: usize, added_ns: f64) {
         let sweep = self.added_ns.len() - self.resources;
         self.added_ns[sweep + r] = added_ns;
     }
 
-    /// The sweeps are over: so many flows may be followed.
-    pub fn forget_lines(&mut self, flows: usize) {
+    /// Ends the sweeps and makes room for the routes of so many flows.
+    pub fn forget_routes(&mut self, flows: usize) {
         self.lines.clear();
         self.lines.resize(flows, (f64::NAN, 0.0, 0.0));
     }
 
-    /// Latency of a line that took `base_ns` on the idle machine, ns, and limit at the end of the sweeps, for a request
-    /// of flow `i` that meets all load.
-    pub fn follow(&mut self, routes: &Routes, limits: &[f64], i: usize, base_ns: f64) -> (f64, f64) {
-        let first = routes.alike[i] as usize;
+    /// Latency (ns) and limit at the end of the sweeps for a request of flow `i` that meets all load; `base_ns` is its
+    /// latency on the idle machine.
+    pub fn replay(&mut self, routes: &Routes, limits: &[f64], i: usize, base_ns: f64) -> (f64, f64) {
+        let first = routes.same_route[i] as usize;
         let (base, line_ns, limit) = self.lines[first];
         if base == base_ns {
             return (line_ns, limit);

@@ -1,48 +1,48 @@
-//! Finding the fixed point: resource after resource, each solved exactly with the others held.
+//! The fixed point of queues and rates: each resource in turn is solved exactly while the others are held.
 //!
-//! The unknowns are one queue length `y = u/(1-u)` and one saturation limit per resource. Holding all
-//! others, the load a resource is asked for falls as its own `y` grows, so its equation has one root,
-//! found by Newton steps kept inside a bracket. Without saturation the whole system is the optimum of a
-//! convex problem, for which such a descent converges; with it, the limits are those of weighted
-//! max-min sharing, which the same sweeps reach bottleneck by bottleneck. Starting from the last
-//! solution, a few sweeps do.
+//! The unknowns are one queue length `y = u/(1-u)` and one saturation limit per resource. With all others held, the
+//! demand on a resource falls as its own `y` grows. So its equation has one root, which Newton steps inside a bracket
+//! find. Without saturation the system is the optimum of a convex problem, for which this descent converges. With
+//! saturation the limits are those of weighted max-min sharing, which the same sweeps reach bottleneck by bottleneck.
+//! From the last solution a few sweeps suffice.
 
 use super::flow::{Flow, PageCopy, Rate};
 use super::parameters::{BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY};
 use super::paths::Paths;
-use super::routes::{Routes, Trail};
+use super::routes::{QueueHistory, Routes};
 
-/// Relative change of latencies and limits at which a solution counts as found.
+/// Relative change of latencies and limits below which a solution is accepted.
 const TOLERANCE: f64 = 1e-5;
-/// Newton step that is taken without looking at where it led: what is left is about its square, and the
-/// next sweep sees it.
+/// Newton step that is accepted without evaluating its result. The remaining error is about its square, and the next
+/// sweep corrects it.
 const STEP_TOLERANCE: f64 = 1e-3;
-/// Over this last part of what a resource can deliver, its limit comes down from 1 to what its flows
-/// get. Nobody who loads it is cut before it is full; this decides what a thread that is not there yet
-/// would get, and makes two equal links in a row both count as saturated, whichever is looked at first.
+/// Last part of what a resource can deliver over which its limit falls from 1 to what its flows get. A flow that loads
+/// the resource is not cut before it is full. The range decides what a further thread would get, and it makes two
+/// equal links in series both count as saturated, in whichever order they are solved.
 const NEARLY_FULL: f64 = 1e-3;
 /// Queue length from which a resource may be nearly full.
 const NEARLY_FULL_QUEUE: f64 = 0.95 * QUEUE_CAP;
-/// Sweeps after which the best so far is taken; property tests stay far below.
+/// Largest number of sweeps; then the best solution so far is taken. Property tests stay far below it.
 const MAX_SWEEPS: u32 = 200;
-/// Newton and bisection steps for one resource; bisection alone would need 28.
+/// Largest number of Newton and bisection steps for one resource; bisection alone would need 28.
 const MAX_STEPS: u32 = 60;
 
-/// A flow as the solver needs it: one cache line.
+/// State of a flow with threads; one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Bytes in flight of one thread.
     inflight: f64,
-    /// Time per line with the present queues, `extra_ns` included, ns.
+    /// Time per line with the present queues and `extra_ns`, ns.
     line_ns: f64,
-    /// Own cap and the limits of saturated resources, GB/s.
+    /// Smallest of the flow's own cap and the limits of saturated resources, GB/s.
     limit_gbps: f64,
-    /// `inflight` over the idle time per line: its claim on a saturated resource, and the most it could ever use.
+    /// `inflight` over the idle time per line, GB/s: the claim of a thread on a saturated resource, and the most that
+    /// it can ever use.
     claim_gbps: f64,
     cap_gbps: f64,
-    /// Part of the flow's load that its requests do not meet: that of their own thread if it is a chain.
+    /// Part of the flow's load that its requests do not meet: the load of their own thread, for a chain.
     unmet: f64,
-    /// Threads times the weight of a byte in DRAM, and on a link, lines written back included.
+    /// Load per GB/s of one thread, in DRAM and on links: threads times the weight of a byte, with lines written back.
     dram_load: f64,
     link_load: f64,
 }
@@ -57,15 +57,15 @@ impl State {
         }
     }
 
-    /// What one thread does not meet of its own traffic, GB/s per thread of the flow.
+    /// Own traffic that a thread does not meet, GB/s per thread of the flow.
     fn unmet_gbps(&self) -> f64 {
         self.unmet * self.limit_gbps.min(self.inflight / self.line_ns)
     }
 }
 
-/// Queue length that a request meets where the whole load makes `y`, `u/(1-u)` with `unmet` less of the utilisation; and
-/// the derivative by `y`.
-fn met(y: f64, unmet: f64) -> (f64, f64) {
+/// Queue length that a request meets, and its derivative by `y`. The whole load makes the queue `y`; the request meets
+/// `unmet` less of the utilisation.
+fn queue_met(y: f64, unmet: f64) -> (f64, f64) {
     if unmet == 0.0 {
         return (y, 1.0);
     }
@@ -79,22 +79,22 @@ fn met(y: f64, unmet: f64) -> (f64, f64) {
     }
 }
 
-/// What flows ask of one resource.
+/// Demand of the flows on one resource.
 struct Asked {
     /// Weighted load.
     load: f64,
-    /// Load if everyone got all of its claim.
+    /// Weighted load if every flow got its whole claim.
     claims: f64,
-    /// Largest part of its claim a flow asks for.
+    /// Largest part of its claim that a flow demands.
     largest_part: f64,
 }
 
-/// Use of a resource by a flow that has threads.
+/// Use of a resource by a flow with threads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Active {
-    /// Its entry in [`Solver::states`].
+    /// Index in [`Solver::states`].
     state: u32,
-    /// Where its hop is in the table of routes.
+    /// Index of the hop in the table of routes.
     at: u32,
     share: f64,
     /// Utilisation that the flow's own requests do not meet.
@@ -108,40 +108,40 @@ struct Active {
 pub(super) struct Solver {
     /// Queue length of each resource, 0..=[`QUEUE_CAP`].
     queue: Vec<f64>,
-    /// Saturation limit of each resource: part of its claim a flow gets; 1 where not saturated.
+    /// Saturation limit of each resource: the part of its claim that a flow gets; 1 if it is not saturated.
     limit: Vec<f64>,
-    /// Load by copies: what is counted against the resource.
+    /// Load of each resource by copies, limited to the part that counts.
     background: Vec<f64>,
-    /// Weighted load of the solution, copies included.
+    /// Weighted load of each resource in the solution, with copies.
     load: Vec<f64>,
-    /// Unweighted traffic of the solution, GB/s.
+    /// Unweighted traffic of each resource in the solution, GB/s.
     pub traffic: Vec<f64>,
-    /// Flows that have threads: most pairs of nodes of a large machine have none.
+    /// Indices of the flows with threads. On a large machine most pairs of nodes have none.
     busy: Vec<u32>,
-    /// Their states, in the same order.
+    /// States of these flows, in the same order.
     states: Vec<State>,
-    /// Whether some flow does not meet all of its load, and whether one ever did not.
+    /// Whether some flow does not meet all of its load, now and at any time before.
     chains: bool,
     any_chains: bool,
-    /// Uses of all resources by those flows, resource after resource.
+    /// Uses of all resources by these flows, one resource after the other.
     active: Vec<Active>,
     active_starts: Vec<u32>,
     cursor: Vec<u32>,
     routes: Routes,
     /// Utilisation that a flow's own requests do not meet, by hop.
     unmet: Vec<f64>,
-    /// How the queues went in this solution.
-    trail: Trail,
-    /// Whether it changed anything that the next one starts from.
+    /// How the queues changed in this solution.
+    history: QueueHistory,
+    /// Whether this solution changed anything that the next one starts from.
     moved: bool,
-    /// Demand by use of the resource being shared out.
+    /// Demand of each use of the resource that is being shared out.
     demand: Vec<f64>,
     pub rates: Vec<Rate>,
     pub sweeps: u32,
 }
 
 impl Solver {
-    /// Idle, with room for a sequential and a random flow between every pair of nodes.
+    /// All resources idle, with room for a sequential and a random flow between every pair of nodes.
     pub fn new(paths: &Paths) -> Self {
         let resources = paths.resources.len();
         let flows = 2 * paths.pairs();
@@ -161,7 +161,7 @@ impl Solver {
             cursor: vec![0; resources],
             routes: Routes::new(flows, hops),
             unmet: Vec::with_capacity(hops),
-            trail: Trail::new(flows, resources, MAX_SWEEPS as usize),
+            history: QueueHistory::new(flows, resources, MAX_SWEEPS as usize),
             moved: true,
             demand: Vec::with_capacity(flows),
             rates: Vec::with_capacity(flows),
@@ -169,7 +169,7 @@ impl Solver {
         }
     }
 
-    /// Finds the rates at which every resource's load and queue agree, starting from those of the last call
+    /// Finds the rates at which the load and queue of every resource agree, starting from the last solution
     /// (machines.md section 6).
     pub fn solve(&mut self, paths: &Paths, flows: &[Flow], copies: &[PageCopy]) {
         self.set_background(paths, copies);
@@ -182,10 +182,10 @@ impl Solver {
         self.set_active(paths);
         self.sweeps = 0;
         self.moved = false;
-        self.trail.begin(&self.queue);
+        self.history.begin(&self.queue);
         while self.sweeps < MAX_SWEEPS {
             self.sweeps += 1;
-            self.trail.next_sweep();
+            self.history.next_sweep();
             let mut change: f64 = 0.0;
             for r in 0..paths.resources.len() {
                 change = change.max(self.relax(paths, r));
@@ -197,12 +197,12 @@ impl Solver {
         self.finish(paths, flows);
     }
 
-    /// Whether the last solution is where it started from: the same flows and copies would find it again, bit for bit.
+    /// Whether the last solution equals its start, so that the same flows and copies give it again to the last bit.
     pub fn is_settled(&self) -> bool {
         !self.moved
     }
 
-    /// Load of a resource over its bandwidth, 0 to `UTILISATION_CAP`.
+    /// Load of a resource over its bandwidth, 0 to [`UTILISATION_CAP`].
     pub fn utilisation(&self, paths: &Paths, r: usize) -> f64 {
         self.load[r] / paths.resources[r].gbps
     }
@@ -231,7 +231,7 @@ impl Solver {
                 self.add_background(paths.dram(from), gbps, byte_weight(0.0));
             }
             self.add_background(paths.dram(to), gbps, byte_weight(1.0));
-            // The page crosses the links as lines read, unless its CPU is where it comes from.
+            // The page crosses the links as lines read, unless the CPU is on the node it comes from.
             let write = f64::from(u8::from(memory == to));
             for step in paths.steps(cpu, memory)[1..].iter().map(|s| s.of(write)) {
                 self.add_background(step.resource as usize, gbps * step.share, 1.0);
@@ -247,14 +247,14 @@ impl Solver {
         self.traffic[r] += gbps;
     }
 
-    /// Picks out the flows with threads, and what they start from.
+    /// Selects the flows with threads and sets their states at the start.
     fn set_states(&mut self, paths: &Paths, flows: &[Flow]) {
         self.busy.clear();
         self.states.clear();
         self.chains = false;
         for (i, flow) in flows.iter().enumerate() {
             let threads = flow.threads.max(0.0);
-            let link_load = threads * (1.0 + flow.back);
+            let link_load = threads * (1.0 + flow.writebacks);
             if link_load == 0.0 {
                 if self.any_chains {
                     self.unmet[self.routes.range(i)].fill(0.0);
@@ -268,7 +268,7 @@ impl Solver {
             let mut limit: f64 = 1.0;
             for (hop, unmet) in self.routes.of(i).iter().zip(&self.unmet[self.routes.range(i)]) {
                 let r = hop.resource as usize;
-                line_ns += hop.queue_ns * met(self.queue[r], *unmet).0;
+                line_ns += hop.queue_ns * queue_met(self.queue[r], *unmet).0;
                 limit = limit.min(self.limit[r]);
             }
             let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
@@ -330,7 +330,7 @@ impl Solver {
             return 0.0;
         }
         let (old_queue, old_limit) = (self.queue[r], self.limit[r]);
-        let own_change = if self.chains { self.leave_out_own(paths, r) } else { 0.0 };
+        let own_change = if self.chains { self.update_unmet(paths, r) } else { 0.0 };
         if old_limit < 1.0 {
             self.lift_limit(r);
         }
@@ -340,15 +340,15 @@ impl Solver {
             self.share_out(paths, r, old_limit);
         }
         self.moved |= queue != old_queue || self.limit[r] != old_limit;
-        // As part of the latency a request meets; queues that cost nothing need no further sweep.
+        // The change as part of the latency of a request. Queues without a cost need no further sweep.
         let queue_change =
             if resource.queue_ns > 0.0 { DRAM_Q * (queue - old_queue).abs() / (1.0 + DRAM_Q * queue) } else { 0.0 };
         queue_change.max(own_change).max((self.limit[r] - old_limit).abs() / self.limit[r])
     }
 
-    /// Notes what the flows do not meet of their own load on `r` at their present rates; returns the largest relative
-    /// change of a latency.
-    fn leave_out_own(&mut self, paths: &Paths, r: usize) -> f64 {
+    /// Updates the own load on `r` that flows do not meet, at their present rates. Returns the largest relative change
+    /// of a latency.
+    fn update_unmet(&mut self, paths: &Paths, r: usize) -> f64 {
         let resource = &paths.resources[r];
         if resource.queue_ns == 0.0 {
             return 0.0;
@@ -362,7 +362,7 @@ impl Solver {
             if unmet == u.unmet || u.weight == 0.0 {
                 continue;
             }
-            let added_ns = u.share * resource.queue_ns * (met(y, unmet).0 - met(y, u.unmet).0);
+            let added_ns = u.share * resource.queue_ns * (queue_met(y, unmet).0 - queue_met(y, u.unmet).0);
             state.line_ns += added_ns;
             change = change.max(added_ns.abs() / state.line_ns);
             u.unmet = unmet;
@@ -372,14 +372,14 @@ impl Solver {
         change
     }
 
-    /// Takes the limit of `r` away from its flows, leaving those of the other resources.
+    /// Removes the limit of `r` from its flows and keeps those of the other resources.
     fn lift_limit(&mut self, r: usize) {
         let own = self.limit[r];
         self.limit[r] = 1.0;
         for u in &self.active[self.active_of(r)] {
             let state = &mut self.states[u.state as usize];
             if state.limit_gbps < own * state.claim_gbps {
-                // Something else holds this flow back.
+                // Another limit holds this flow back.
                 continue;
             }
             let limit = self.routes.limit(self.busy[u.state as usize] as usize, &self.limit);
@@ -387,8 +387,8 @@ impl Solver {
         }
     }
 
-    /// Queue length at which what `r` is asked for equals what that queue stands for; the cap if it is
-    /// asked for more even then.
+    /// Queue length at which the demand on `r` equals the load that this queue stands for; [`QUEUE_CAP`] if the demand
+    /// is larger even then.
     fn find_queue(&self, paths: &Paths, r: usize) -> f64 {
         let resource = &paths.resources[r];
         let reach = resource.knee * resource.gbps;
@@ -426,14 +426,14 @@ impl Solver {
         y
     }
 
-    /// Load threads put on `r` if its queue were `y`, and the derivative by `y`.
+    /// Load of the threads on `r` if its queue were `y`, and the derivative by `y`.
     fn asked(&self, paths: &Paths, r: usize, y: f64) -> (f64, f64) {
         let resource = &paths.resources[r];
         let (mut load, mut slope) = (0.0, 0.0);
         for u in &self.active[self.active_of(r)] {
             let (state, weight) = (&self.states[u.state as usize], u.weight);
-            let (queue, by_y) = met(y, u.unmet);
-            let added_ns = resource.queue_ns * (queue - met(self.queue[r], u.unmet).0);
+            let (queue, by_y) = queue_met(y, u.unmet);
+            let added_ns = resource.queue_ns * (queue - queue_met(self.queue[r], u.unmet).0);
             let line_ns = state.line_ns + u.share * added_ns;
             let per_ns = 1.0 / line_ns;
             let gbps = state.inflight * per_ns;
@@ -453,16 +453,16 @@ impl Solver {
         if queue_ns == 0.0 || queue == was {
             return;
         }
-        self.trail.note(r, queue_ns * (queue - was));
+        self.history.note(r, queue_ns * (queue - was));
         let range = self.active_of(r);
         for u in &self.active[range] {
-            let added_ns = queue_ns * (met(queue, u.unmet).0 - met(was, u.unmet).0);
+            let added_ns = queue_ns * (queue_met(queue, u.unmet).0 - queue_met(was, u.unmet).0);
             self.states[u.state as usize].line_ns += u.share * added_ns;
         }
     }
 
-    /// Sets the limit of a resource with a long queue: if it is asked for more than it can deliver, the
-    /// part of their claims that uses it up. `guess` is its last limit.
+    /// Sets the limit of a resource with a long queue. If the demand exceeds what it can deliver, the limit is the
+    /// part of the claims that uses it up. `guess` is its last limit.
     fn share_out(&mut self, paths: &Paths, r: usize, guess: f64) {
         let can_deliver = UTILISATION_CAP * paths.resources[r].gbps - self.background[r];
         let asked = self.demands(r);
@@ -473,7 +473,7 @@ impl Solver {
         if room > 0.0 {
             self.limit[r] = asked.largest_part + (1.0 - asked.largest_part) * room;
         } else {
-            // From just below the largest part somebody is cut, so there is a piece to step along.
+            // Just below the largest part at least one flow is cut, so the slope is not zero.
             let from = guess.min(asked.largest_part * (1.0 - 1e-9));
             self.limit[r] = self.common_part(r, can_deliver, from).min(asked.largest_part);
         }
@@ -484,7 +484,7 @@ impl Solver {
         }
     }
 
-    /// What the flows ask of `r` with the present queues and the limits of others, into `demand`.
+    /// Demand of the flows on `r` with the present queues and the limits of other resources; fills `demand`.
     fn demands(&mut self, r: usize) -> Asked {
         let mut asked = Asked { load: 0.0, claims: 0.0, largest_part: 0.0 };
         self.demand.clear();
@@ -501,9 +501,9 @@ impl Solver {
         asked
     }
 
-    /// The part of its claim each flow gets, or less if it asks for less, so that `r` delivers
-    /// `can_deliver`. The load is concave in the part and straight between the flows' own parts: a step
-    /// along the present piece from anywhere lands at or below the answer, further ones climb to it.
+    /// The part of its claim that each flow gets at most, so that `r` delivers `can_deliver`. The load is a concave,
+    /// piecewise linear function of this part. A step along the present piece ends at or below the answer; further
+    /// steps climb to it.
     fn common_part(&self, r: usize, can_deliver: f64, from: f64) -> f64 {
         let mut part = from;
         for step in 0..MAX_STEPS {
@@ -531,17 +531,17 @@ impl Solver {
         part
     }
 
-    /// Rates, latencies, loads and traffic of the solution.
+    /// Computes rates, latencies, loads and traffic of the solution.
     fn finish(&mut self, paths: &Paths, flows: &[Flow]) {
         self.load.copy_from_slice(&self.background);
         self.rates.clear();
-        self.trail.forget_lines(flows.len());
+        self.history.forget_routes(flows.len());
         let mut busy = self.busy.iter().zip(&self.states).peekable();
         for (i, flow) in flows.iter().enumerate() {
             let Some((_, state)) = busy.next_if(|(b, _)| **b as usize == i) else {
                 let inflight = flow.lines * LINE_BYTES;
                 let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
-                let (line_ns, limit) = self.trail.follow(&self.routes, &self.limit, i, base_ns);
+                let (line_ns, limit) = self.history.replay(&self.routes, &self.limit, i, base_ns);
                 let limit_gbps = flow.cap_gbps.min(limit * (inflight / base_ns));
                 let demand = flow.cap_gbps.min(inflight / line_ns);
                 self.rates.push(rate(flow, line_ns, demand, limit_gbps));
@@ -559,10 +559,10 @@ impl Solver {
     }
 }
 
-/// What a thread of `flow` gets that asks for `demand` and is limited to `limit_gbps`.
+/// Rate of a thread of `flow` that demands `demand` and is limited to `limit_gbps`.
 fn rate(flow: &Flow, line_ns: f64, demand: f64, limit_gbps: f64) -> Rate {
     let gbps = demand.min(limit_gbps);
-    // A limited flow waits longer in proportion to what it does not get.
+    // A limited flow waits longer in proportion to the part that it does not get.
     let latency_ns = line_ns * (demand / gbps) - flow.extra_ns;
     Rate { latency_ns, gbps }
 }

@@ -1,18 +1,14 @@
-//! TLB shoot-downs: who is interrupted, what it costs, and which operation needs one.
+//! Which operations need how many TLB shoot-downs.
 //!
-//! The initiator pays `t0 + a0 n_socket + a1 n_1hop + a2 n_2hop`, each target an interrupt, and more if
-//! its whole TLB is emptied (machines.md section 5). CPUs that do not run the address space now, or run
-//! it lazily, are not targets.
-//!
-//! Whether a flush is needed turns on one thing: could a CPU hold the old translation? An entry marked
-//! PROT_NONE was flushed when it was marked, so unmapping it needs no second flush, unless a marking
-//! of the same address space is still under way and its flush yet to come.
+//! An operation needs a flush if a CPU may still hold the old translation. An entry marked PROT_NONE was flushed when
+//! it was marked, so unmapping it needs no second flush. The exception is a marking of the same address space that is
+//! still under way, because its flush is yet to come.
 
 numalab_base::tunables! {
-    /// How this kernel's page migration flushes.
+    /// TLB flushes of page migration in this kernel.
     pub struct FlushRules: "flush" {
         /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one
-        /// shoot-down: 6.3 (7e12beb8ca2a) until 6.5 (4d4b6d66db63).
+        /// shoot-down: from 6.3 (7e12beb8ca2a) to 6.5 (4d4b6d66db63).
         migrate_flush_inaccessible: bool = false, "", "model";
         /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page.
         migrate_batch_flush: bool = true, "", "model";
@@ -22,46 +18,46 @@ numalab_base::tunables! {
 /// An operation on page-table entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushOp {
-    /// A scan made the PMD of a huge page PROT_NONE (invalidated and flushed at once).
+    /// A scan made the PMD of a huge page PROT_NONE; it is invalidated and flushed at once.
     MarkHuge,
-    /// End of a range in which a scan made `changed` PTEs PROT_NONE.
+    /// A scan made `changed` PTEs of a range PROT_NONE; the range is flushed at its end.
     MarkRange {
-        /// PTEs changed.
+        /// Number of PTEs changed.
         changed: u64,
     },
     /// A hint fault made an entry accessible again.
     HintRestore,
-    /// Migration of a 4 KiB page by its hint fault (the entry is PROT_NONE).
+    /// The hint fault of a 4 KiB page migrates it; the entry is PROT_NONE.
     HintMigrateBase,
     /// Migration of mapped, accessible 4 KiB pages: compaction, mbind, demotion.
     MigrateBase {
-        /// Pages unmapped together.
+        /// Number of pages unmapped together.
         pages: u64,
     },
-    /// Migration of a 2 MiB page, by hint fault or otherwise (its PMD is invalidated first).
+    /// Migration of a 2 MiB page, by hint fault or otherwise; its PMD is invalidated first.
     MigrateHuge,
-    /// Collapse of 512 pages into a huge one.
+    /// Collapse of 512 base pages into a huge page.
     CollapseHuge,
     /// Split of a huge page.
     SplitHuge,
-    /// Copy-on-write fault that replaced a readable entry.
+    /// A copy-on-write fault replaced a readable entry.
     CowReplace,
-    /// Copy-on-write fault of the last owner: the entry only becomes writable.
+    /// A copy-on-write fault of the last owner made its entry writable.
     CowReuse,
-    /// Fork that write-protected `changed` entries of the parent.
+    /// Fork write-protected `changed` entries of the parent.
     ForkProtect {
-        /// Entries changed.
+        /// Number of entries changed.
         changed: u64,
     },
-    /// Unmapping for reclaim, MADV_DONTNEED or munmap of `mapped` present entries, gathered into one flush.
+    /// Reclaim, MADV_DONTNEED or munmap unmapped `mapped` present entries, with one flush for all.
     Unmap {
-        /// Entries that were present.
+        /// Number of entries that were present.
         mapped: u64,
     },
 }
 
-/// Number of shoot-downs the operation needs. `protect_pending`: another change_protection of the same
-/// address space is under way (mm_tlb_flush_pending).
+/// Number of shoot-downs that the operation needs. `protect_pending` is true while another change_protection of the
+/// same address space is under way (mm_tlb_flush_pending).
 pub fn shootdowns(op: FlushOp, rules: &FlushRules, protect_pending: bool) -> u64 {
     match op {
         FlushOp::HintRestore | FlushOp::CowReuse => 0,

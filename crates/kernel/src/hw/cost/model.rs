@@ -2,16 +2,15 @@
 
 use super::socket_hops::SocketHops;
 use crate::hw::tlb::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
-use numalab_model::machine::KernelCosts;
-use numalab_model::machine::Machine;
+use numalab_model::machine::{KernelCosts, Machine};
 
 /// Base pages in a huge page.
 pub const PAGES_PER_HUGE: u64 = HUGE_PAGE_BYTES / BASE_PAGE_BYTES;
-/// Copying 2 MiB takes this part of 512 copies of 4 KiB: the 4 KiB figures are 4096 B at 12 or 6 GB/s
-/// rounded up to whole 50 ns, the 2 MiB ones go at the rate itself (machines.md section 4).
+/// Copying 2 MiB takes this part of 512 copies of 4 KiB. The costs of 4 KiB are 4096 B at 12 or 6 GB/s rounded up to
+/// whole 50 ns; the costs of 2 MiB follow the rate itself (machines.md section 4).
 const HUGE_COPY_PART: f64 = 0.975;
 
-/// What one scan invocation did.
+/// What one scan (`task_numa_work`) did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanWork {
     /// VMAs looked at.
@@ -31,17 +30,17 @@ pub struct ScanWork {
 pub struct CostModel {
     pub(super) costs: KernelCosts,
     nodes: usize,
-    /// Copy of 4 KiB by (from, to), ns, idle machine.
+    /// Copy of 4 KiB on the idle machine, ns; index: from * nodes + to.
     copy_4k_ns: Vec<f64>,
-    /// What a minor fault on a page of another node adds, by (CPU node, page node), ns, idle machine.
+    /// Added to a minor fault on a page of another node, idle machine, ns; index: CPU node * nodes + page node.
     remote_fault_ns: Vec<f64>,
-    /// Zeroing 2 MiB by (CPU node, page node), ns, idle machine.
+    /// Zeroing 2 MiB on the idle machine, ns; index: CPU node * nodes + page node.
     zero_2m_ns: Vec<f64>,
     pub(super) hops: SocketHops,
 }
 
 impl CostModel {
-    /// Tables for `machine`.
+    /// The costs on `machine`.
     pub fn new(machine: &Machine) -> Self {
         let costs = machine.costs;
         let pairs = |f: &dyn Fn(usize, usize) -> f64| {
@@ -65,50 +64,50 @@ impl CostModel {
         a * self.nodes + b
     }
 
-    /// Copy of a 4 KiB page from node `from` to node `to`.
+    /// Copy of a 4 KiB page from node `from` to node `to`, ns.
     pub fn copy_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.copy_4k_ns[self.pair(from, to)] * slowdown
     }
 
-    /// Copy of a 2 MiB page.
+    /// Copy of a 2 MiB page from node `from` to node `to`, ns.
     pub fn copy_2m_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.copy_4k_ns(from, to, slowdown) * (PAGES_PER_HUGE as f64 * HUGE_COPY_PART)
     }
 
-    /// Minor fault of an anonymous 4 KiB page: entry, allocation and zeroing; a page from another node's pool adds two
-    /// remote lines and its transfer.
+    /// Minor fault of an anonymous 4 KiB page, ns: entry, allocation and zeroing. A page of another node adds two
+    /// remote accesses and its transfer.
     pub fn minor_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
         self.costs.minor_fault_ns + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
-    /// Fault of an anonymous 2 MiB page, zeroing included.
+    /// Fault of an anonymous 2 MiB page with zeroing, ns.
     pub fn huge_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
         self.costs.huge_fault_ns + self.zero_2m_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
-    /// Copy-on-write fault of a 4 KiB page copied from node `from` to node `to`, without the flush.
+    /// Copy-on-write fault of a 4 KiB page that is copied from node `from` to node `to`, without the flush, ns.
     pub fn cow_fault_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        // The single figure contains a local copy on the idle machine.
+        // The cost in the machine file contains a local copy on the idle machine.
         self.costs.cow_fault_ns - self.costs.copy_4k_local_ns + self.copy_4k_ns(from, to, slowdown)
     }
 
-    /// Migration of one 4 KiB page, copy included, flush not (see [`shootdowns`](super::shootdowns)).
+    /// Migration of one 4 KiB page with its copy, without the flush (see [`shootdowns`](super::shootdowns)), ns.
     pub fn migrate_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.costs.migrate_4k_ns + self.copy_4k_ns(from, to, slowdown)
     }
 
-    /// Migration of one 2 MiB page as a whole, copy included, flush not.
+    /// Migration of one 2 MiB page as a whole with its copy, without the flush, ns.
     pub fn migrate_2m_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.costs.migrate_2m_ns + self.copy_2m_ns(from, to, slowdown)
     }
 
-    /// Splitting a huge page, flush not included.
+    /// Split of a huge page without the flush, ns.
     pub fn split_ns(&self) -> f64 {
         self.costs.split_ns
     }
 
-    /// One scan invocation (change_prot_numa and around it); `flush_ns` is the initiator time of one of
-    /// its flushes.
+    /// One scan (`task_numa_work` with change_prot_numa), ns; `flush_ns` is the initiator's time of one of its
+    /// flushes.
     pub fn scan_ns(&self, work: &ScanWork, flush_ns: f64) -> f64 {
         let c = &self.costs;
         c.scan_ns
@@ -119,12 +118,12 @@ impl CostModel {
             + work.flushes as f64 * flush_ns
     }
 
-    /// Copying page tables at fork, without the flush.
+    /// Copy of page tables at fork without the flush, ns.
     pub fn fork_ns(&self, ptes: u64, pmds: u64) -> f64 {
         ptes as f64 * self.costs.fork_pte_ns + pmds as f64 * self.costs.fork_pmd_ns
     }
 
-    /// Context switch to a task of the same or another address space.
+    /// Context switch to a task of the same or of another address space, ns.
     pub fn switch_ns(&self, same_process: bool) -> f64 {
         if same_process {
             self.costs.switch_same_ns
@@ -133,35 +132,36 @@ impl CostModel {
         }
     }
 
-    /// From wake-up to running on an idle CPU in a shallow idle state.
+    /// Time from wake-up to running on an idle CPU in a shallow idle state, ns.
     pub fn wake_ns(&self) -> f64 {
         self.costs.wake_ns
     }
 
-    /// What a wake-up takes who wakes: choosing the CPU, queueing, and the interrupt to it; about a context switch (estimate).
+    /// Time that a wake-up takes the waker, ns: choosing the CPU, queueing, and the interrupt. About a context switch
+    /// (estimate).
     pub fn waker_ns(&self) -> f64 {
         self.costs.switch_same_ns
     }
 
-    /// One scheduler tick.
+    /// One scheduler tick, ns.
     pub fn tick_ns(&self) -> f64 {
         self.costs.tick_ns
     }
 
-    /// One load-balance pass over a domain of `cpus` CPUs.
+    /// One load-balance pass over a domain of `cpus` CPUs, ns.
     pub fn balance_ns(&self, cpus: u32) -> f64 {
         self.costs.balance_cpu_ns * f64::from(cpus)
     }
 }
 
-/// Copying 4 KiB on the idle machine: the local figure inside a node, the remote one between sockets;
-/// between nodes of a socket the local one stretched by the latency ratio, at most the remote one (model).
+/// Copy of 4 KiB on the idle machine, ns: the local cost inside a node, the remote cost between sockets. Between nodes
+/// of a socket it is the local cost times the latency ratio, at most the remote cost (model).
 fn idle_copy_ns(machine: &Machine, from: usize, to: usize) -> f64 {
     let (local, remote) = (machine.costs.copy_4k_local_ns, machine.costs.copy_4k_remote_ns);
     if from == to {
         return local;
     }
-    // Memory without CPUs is as far from its own socket as its latency says, whatever the socket.
+    // The distance of memory without CPUs is its latency, also from the CPUs of its own socket.
     let cpu = if machine.nodes[to].cpus.is_empty() { from } else { to };
     if machine.nodes[from].socket != machine.nodes[to].socket || machine.nodes[cpu].cpus.is_empty() {
         return remote;
@@ -170,7 +170,7 @@ fn idle_copy_ns(machine: &Machine, from: usize, to: usize) -> f64 {
     (local * machine.latency_ns[cpu][other] / machine.latency_ns[cpu][cpu]).min(remote)
 }
 
-/// `2 (L_remote - L_local)` and 4096 bytes at the rate of the narrowest link.
+/// `2 (L_remote - L_local)` plus 4096 bytes at the rate of the narrowest link, ns.
 fn idle_remote_fault_ns(machine: &Machine, cpu: usize, page: usize) -> f64 {
     if cpu == page || machine.nodes[cpu].cpus.is_empty() {
         return 0.0;

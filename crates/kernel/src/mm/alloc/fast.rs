@@ -1,21 +1,21 @@
-//! The fast path: one walk over the zonelist above the low marks (thp-and-allocation.md section 3.1).
+//! The fast path: one walk over the zonelist above the low watermarks (thp-and-allocation.md section 3.1).
 //!
-//! With node reclaim off, a node below its low mark is passed over silently and nothing wakes kswapd: a node full of
-//! page cache gives no base page locally until somebody frees some.
+//! With node reclaim off, a node below its low watermark is skipped, and nothing wakes its kswapd. So a node full of
+//! page cache gives no local base page until some of it is freed.
 
 use super::gfp::Gfp;
 use super::request::{AllocError, AllocatedPage, Constraint, Request};
 use crate::mm::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
 use crate::mm::units::CHUNK_PAGES;
 use crate::mm::work::Work;
 use crate::mm::zone::watermark::{watermark_ok, Urgency, ZoneState};
 use numalab_base::node_mask::NodeMask;
 
-/// Which watermark a walk tests.
+/// Which watermark a zone must pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mm) enum Mark {
     Min,
@@ -25,11 +25,11 @@ pub(in crate::mm) enum Mark {
 }
 
 impl PhysicalMemory {
-    /// Allocates a page: fast path, then slow path. `anon` owns the anonymous pages that reclaim may take; what the
-    /// caller waits for is added to `work`.
+    /// Allocates a page by the fast path, then the slow path. Reclaim takes anonymous pages through `anon`. The work
+    /// that the caller waits for is added to `work`.
     ///
     /// # Errors
-    /// [`AllocError::NoPage`] for requests that may fail, [`AllocError::Oom`] when someone has to be killed first.
+    /// [`AllocError::NoPage`] for a request that may fail; [`AllocError::Oom`] if a task has to be killed first.
     #[inline]
     pub fn alloc_page<A: AnonReclaim>(
         &mut self,
@@ -42,7 +42,8 @@ impl PhysicalMemory {
             None => self.alloc_slow(req, anon, work),
         }
     }
-    /// The same under a placement: preferred-many tries its nodes without direct reclaim, then any.
+    /// Allocates an anonymous page under a policy. Preferred-many tries its nodes without direct reclaim, then all
+    /// nodes.
     ///
     /// # Errors
     /// As [`Self::alloc_page`].
@@ -57,7 +58,7 @@ impl PhysicalMemory {
     ) -> Result<AllocatedPage, AllocError> {
         self.alloc_class(gfp, if huge { PageClass::AnonHuge } else { PageClass::Anon }, at, anon, work)
     }
-    /// The same for a page of any class.
+    /// Allocates a page of any class under a policy, as [`Self::alloc_anon`] does.
     ///
     /// # Errors
     /// As [`Self::alloc_page`].
@@ -85,14 +86,14 @@ impl PhysicalMemory {
         self.alloc_page(&request(gfp, &policy_nodes), anon, work)
     }
 
-    /// Only the fast path, without node reclaim: a page above the low mark or nothing.
+    /// Allocates above the low watermark by the fast path, without node reclaim.
     #[inline]
     pub(in crate::mm) fn alloc_above_low(&mut self, req: &Request) -> Option<AllocatedPage> {
         let zone = self.first_zone_above(req, Mark::Low)?;
         Some(self.take_page(req, zone))
     }
 
-    /// First allowed zone of the walk that passes the mark.
+    /// First allowed zone of the zonelist that passes the watermark.
     #[inline]
     pub(in crate::mm) fn first_zone_above(&self, req: &Request, mark: Mark) -> Option<usize> {
         let urgency = if req.gfp.has(Gfp::HIGH) && !req.huge { Urgency::High } else { Urgency::Normal };
@@ -110,7 +111,7 @@ impl PhysicalMemory {
         }
         self.first_zone_reclaiming(req, anon, work)
     }
-    /// The walk with node reclaim: a zone that fails is reclaimed first, if it is near enough.
+    /// First allowed zone above its low watermark. A near zone that fails is reclaimed first (node reclaim).
     fn first_zone_reclaiming<A: AnonReclaim>(&mut self, req: &Request, anon: &mut A, work: &mut Work) -> Option<usize> {
         for i in 0..self.zonelists[req.preferred].len() {
             let zone = usize::from(self.zonelists[req.preferred][i]);
@@ -128,7 +129,7 @@ impl PhysicalMemory {
         }
         None
     }
-    /// The watermark test of a zone for a request without privileges.
+    /// Whether a zone passes the watermark for a request without privileges.
     #[inline]
     pub(in crate::mm) fn zone_ok(&self, zone: usize, huge: bool, mark: Mark) -> bool {
         self.zone_ok_for(zone, huge, mark, Urgency::Normal)
@@ -144,7 +145,7 @@ impl PhysicalMemory {
         };
         watermark_ok(&state, huge, self.mark_of(zone, mark), urgency)
     }
-    /// A watermark of a zone, boost included, pages.
+    /// A watermark of a zone with boost, pages.
     #[inline]
     pub(in crate::mm) fn mark_of(&self, zone: usize, mark: Mark) -> u64 {
         let z = &self.zones[zone];
@@ -157,14 +158,14 @@ impl PhysicalMemory {
             }
     }
 
-    /// Takes the page from a zone that passed, accounts and counts it.
+    /// Takes a page from a zone that passed its watermark, and counts the allocation.
     #[inline]
     pub(in crate::mm) fn take_page(&mut self, req: &Request, zone: usize) -> AllocatedPage {
         let got = self.take_page_uncounted(req, zone);
         self.count_alloc(req, got.node);
         got
     }
-    /// The same without the allocation counters, for what a scenario sets up.
+    /// Takes a page as [`Self::take_page`] does, without counting the allocation; scenarios use it.
     #[inline]
     pub(in crate::mm) fn take_page_uncounted(&mut self, req: &Request, zone: usize) -> AllocatedPage {
         let pageblocks = &mut self.zones[zone].pageblocks;
@@ -175,7 +176,7 @@ impl PhysicalMemory {
         } else {
             self.take_unmovable(zone)
         };
-        // The watermark test has just shown that there is one.
+        // The zone passed its watermark, so it has such a page.
         debug_assert!(frame.is_some(), "zone {zone} passed the test without a free page");
         let node = self.zones[zone].node;
         self.facts[zone].free_pages -= req.pages();
@@ -184,7 +185,7 @@ impl PhysicalMemory {
         self.accounts[node].add(req.class, req.pages(), frame.has(Frame::ACTIVE));
         AllocatedPage { node, frame }
     }
-    /// A page of unmovable data; spoiling a pageblock boosts the zone, if that is on.
+    /// Takes a page of unmovable data. If it pollutes a pageblock, the zone is boosted, if that is enabled.
     fn take_unmovable(&mut self, zone: usize) -> Option<Frame> {
         let (frame, stolen) = self.zones[zone].pageblocks.take_unmovable()?;
         if stolen && self.cfg.vm.boost {
@@ -194,7 +195,8 @@ impl PhysicalMemory {
         }
         Some(frame)
     }
-    /// `zone_statistics`: one event per allocation. Intended is the first node of the walk that is allowed.
+    /// Counts one allocation event (`zone_statistics`). The intended node is the first allowed one in the fallback
+    /// order.
     #[inline]
     fn count_alloc(&mut self, req: &Request, node: usize) {
         let first = if req.allows(req.preferred) && self.present[req.preferred] > 0 {
@@ -226,7 +228,7 @@ impl PhysicalMemory {
         }
     }
 
-    /// A request of a kernel daemon or of migration for exactly one node, without any reclaim.
+    /// A request for one node without reclaim, as migration and kernel daemons make it.
     pub(in crate::mm) fn request_on(&self, here: usize, node: usize, class: PageClass) -> Request {
         let huge = class == PageClass::AnonHuge;
         Request {
@@ -242,12 +244,12 @@ impl PhysicalMemory {
     }
 }
 
-/// Who allocates, and where it may.
+/// Where an allocation comes from and which nodes it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocSite {
-    /// Node of the CPU that asks.
+    /// Node of the CPU that allocates.
     pub here: usize,
-    /// What the policy says.
+    /// Nodes by the memory policy.
     pub policy_nodes: PolicyNodes,
     /// Memory nodes of the task's cpuset.
     pub mems: NodeMask,

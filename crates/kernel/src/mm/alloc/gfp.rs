@@ -4,24 +4,24 @@ use std::ops::BitAnd;
 use std::ops::BitOr;
 use std::ops::Not;
 
-/// What an allocation may do and where, as far as it matters to placement and effort.
+/// What an allocation may do and on which nodes; only the flags that matter to the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gfp(u16);
 
 impl Gfp {
-    /// May compact and reclaim in the caller's context.
+    /// May compact and reclaim directly.
     pub const DIRECT_RECLAIM: Self = Self(1);
-    /// Wakes kswapd when every node is below low.
+    /// Wakes kswapd when every node is below its low watermark.
     pub const KSWAPD_RECLAIM: Self = Self(1 << 1);
-    /// Only the preferred node.
+    /// Uses only the preferred node.
     pub const THISNODE: Self = Self(1 << 2);
     /// Gives up after one attempt at reclaim.
     pub const NORETRY: Self = Self(1 << 3);
-    /// Tries hard for a costly order, but never kills.
+    /// Tries hard for a costly order, but never calls the OOM killer.
     pub const RETRY_MAYFAIL: Self = Self(1 << 4);
-    /// Never touches emergency reserves.
+    /// Never uses the emergency reserves.
     pub const NOMEMALLOC: Self = Self(1 << 5);
-    /// Failure is nothing to report.
+    /// Does not report a failure.
     pub const NOWARN: Self = Self(1 << 6);
     /// The page can be moved later.
     pub const MOVABLE: Self = Self(1 << 7);
@@ -29,16 +29,16 @@ impl Gfp {
     pub const IO: Self = Self(1 << 8);
     /// High priority.
     pub const HIGH: Self = Self(1 << 9);
-    /// Compacts, but does not reclaim (model: the `effort` knob of huge pages).
+    /// Compacts, but does not reclaim (model: the tunable `thp.effort`).
     pub const COMPACT_ONLY: Self = Self(1 << 10);
 
     /// A base page of a user process.
     pub const HIGHUSER_MOVABLE: Self = Self(1 | 1 << 1 | 1 << 7 | 1 << 8);
-    /// A page of the kernel itself: page tables, slab.
+    /// A page of the kernel: page tables, slab.
     pub const KERNEL: Self = Self(1 | 1 << 1 | 1 << 8);
-    /// A huge page without any reclaim.
+    /// A huge page without reclaim.
     pub const TRANSHUGE_LIGHT: Self = Self(1 << 5 | 1 << 6 | 1 << 7 | 1 << 8);
-    /// A huge page with direct reclaim; kswapd stays asleep.
+    /// A huge page with direct reclaim, without waking kswapd.
     pub const TRANSHUGE: Self = Self(1 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8);
     /// Destination of a hint-fault migration of a base page.
     pub const MIGRATE_BASE: Self = Self(1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7);

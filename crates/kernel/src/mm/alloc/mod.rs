@@ -1,10 +1,9 @@
-//! The page allocator proper (thp-and-allocation.md section 3).
+//! The page allocator (thp-and-allocation.md section 3).
 //!
-//! * [`gfp`](Gfp) what a request may do;
-//! * `fast` one walk above the low marks, with node reclaim where it is enabled;
-//! * `slow` the low road: kswapd, the min marks, compaction, reclaim, the OOM killer.
-//! * `request` what is asked for, and the result;
-//! * `slow_rules` what changed in the slow path between kernels;
+//! * [`gfp`](Gfp) what a request may do; `request` the request and its result;
+//! * `fast` one walk over the zonelist above the low watermarks, with node reclaim where it is enabled;
+//! * `slow` the slow path: kswapd, the min watermarks, compaction, reclaim, the OOM killer;
+//! * `slow_rules` rules of the slow path that changed between kernels;
 //! * `by_node` pages of one node, without reclaim.
 
 mod by_node;

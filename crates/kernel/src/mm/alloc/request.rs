@@ -3,35 +3,35 @@
 use super::gfp::Gfp;
 use crate::mm::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeMask;
 
 /// A request for one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it may do.
+    /// What the allocation may do.
     pub gfp: Gfp,
-    /// A huge page (order 9) instead of a base page.
+    /// Whether it is a huge page (order 9); else a base page.
     pub huge: bool,
-    /// Node of the CPU that asks.
+    /// Node of the CPU that allocates.
     pub here: usize,
-    /// Whose fallback order is walked.
+    /// Node whose fallback order is used.
     pub preferred: usize,
     /// Nodes that policy and cpuset allow.
     pub allowed: NodeMask,
-    /// What the page will be used for.
+    /// Use of the page.
     pub class: PageClass,
-    /// Who limits `allowed`, for the OOM killer.
+    /// What limits `allowed`, for the OOM killer.
     pub constraint: Constraint,
-    /// An interleave policy chose `preferred`.
+    /// Whether an interleave policy chose `preferred`.
     pub interleaved: bool,
 }
 
 /// What limits the nodes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constraint {
-    /// Nothing.
+    /// No limit.
     None,
     /// The cpuset.
     Cpuset,
@@ -39,26 +39,27 @@ pub enum Constraint {
     Mempolicy,
 }
 
-/// A page.
+/// An allocated page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocatedPage {
-    /// Its node.
+    /// Node of the page.
     pub node: usize,
-    /// Its pageblock.
+    /// Pageblock of the page.
     pub frame: Frame,
 }
 
-/// Why there is no page.
+/// Why an allocation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocError {
-    /// The request may fail, and did.
+    /// The request may fail, and there is no page for it.
     NoPage,
-    /// Memory is exhausted: a task under this constraint has to be killed, then the request is to be repeated.
+    /// Memory is exhausted. A task under this constraint has to be killed before the request is repeated.
     Oom(Constraint),
 }
 
 impl Request {
-    /// An anonymous page under a placement, for a task whose cpuset allows the memory nodes `mems` out of `all`.
+    /// A request for an anonymous page under a policy. The cpuset of the task allows the memory nodes `mems` out of
+    /// `all`.
     #[inline]
     pub fn anon(gfp: Gfp, huge: bool, here: usize, policy_nodes: &PolicyNodes, mems: NodeMask, all: NodeMask) -> Self {
         let masked = policy_nodes.mask.filter(|_| !policy_nodes.preferred_many);
@@ -78,7 +79,7 @@ impl Request {
             interleaved: policy_nodes.interleaved,
         }
     }
-    /// Pages asked for.
+    /// Number of base pages.
     #[inline]
     pub fn pages(&self) -> u64 {
         if self.huge {

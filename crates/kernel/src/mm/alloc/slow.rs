@@ -1,4 +1,4 @@
-//! The slow path: nothing in the walk is above its low mark (thp-and-allocation.md section 3.2).
+//! The slow path: no zone of the zonelist is above its low watermark (thp-and-allocation.md section 3.2).
 
 use super::fast::Mark;
 use super::gfp::Gfp;
@@ -9,8 +9,8 @@ use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
 use crate::mm::work::Work;
 
-/// Rounds of direct reclaim that free nothing before the OOM killer is called.
-const FRUITLESS_ROUNDS: u32 = 16;
+/// Rounds of direct reclaim without progress after which the OOM killer is called (`MAX_RECLAIM_RETRIES`).
+const MAX_RECLAIM_RETRIES: u32 = 16;
 
 impl PhysicalMemory {
     #[cold]
@@ -36,7 +36,7 @@ impl PhysicalMemory {
         }
     }
 
-    /// Compaction, at most one round of reclaim, compaction.
+    /// A huge page: compaction, at most one round of reclaim, compaction.
     fn alloc_slow_huge<A: AnonReclaim>(
         &mut self,
         req: &Request,
@@ -58,7 +58,7 @@ impl PhysicalMemory {
         let second = if req.gfp.has(Gfp::NORETRY) { Mode::Async } else { Mode::SyncLight };
         self.direct_compact(req, second, work).map_err(|_| AllocError::NoPage)
     }
-    /// Whether the request ends after its first compaction.
+    /// Whether the request fails after its first compaction.
     fn gives_up(&self, req: &Request, status: Status) -> bool {
         let noretry = req.gfp.has(Gfp::NORETRY);
         let hopeless = matches!(status, Status::Skipped | Status::Deferred);
@@ -72,15 +72,15 @@ impl PhysicalMemory {
         bail || thisnode
     }
 
-    /// Reclaim until there is a page, or nothing can be hoped for any more.
+    /// A base page: reclaim until there is a page, or until further reclaim is hopeless.
     fn alloc_slow_base<A: AnonReclaim>(
         &mut self,
         req: &Request,
         anon: &mut A,
         work: &mut Work,
     ) -> Result<AllocatedPage, AllocError> {
-        let mut fruitless = 0;
-        while fruitless < FRUITLESS_ROUNDS && self.should_reclaim_retry(req) {
+        let mut no_progress_loops = 0;
+        while no_progress_loops < MAX_RECLAIM_RETRIES && self.should_reclaim_retry(req) {
             let freed = self.direct_reclaim(req, anon, work);
             if let Some(zone) = self.first_zone_above(req, Mark::Min) {
                 return Ok(self.take_page(req, zone));
@@ -88,7 +88,7 @@ impl PhysicalMemory {
             if req.gfp.has(Gfp::NORETRY) {
                 return Err(AllocError::NoPage);
             }
-            fruitless = if freed > 0 { 0 } else { fruitless + 1 };
+            no_progress_loops = if freed > 0 { 0 } else { no_progress_loops + 1 };
         }
         if req.gfp.has(Gfp::THISNODE) || req.gfp.has(Gfp::RETRY_MAYFAIL) || req.gfp.has(Gfp::NORETRY) {
             return Err(AllocError::NoPage);
@@ -96,7 +96,7 @@ impl PhysicalMemory {
         self.events.oom_kill += 1;
         Err(AllocError::Oom(req.constraint))
     }
-    /// Whether some allowed zone would pass the min mark if everything reclaimable of its node were free
+    /// Whether some allowed zone would pass its min watermark if everything reclaimable on its node were free
     /// (`should_reclaim_retry`).
     fn should_reclaim_retry(&self, req: &Request) -> bool {
         self.zonelists[req.preferred].iter().any(|z| {

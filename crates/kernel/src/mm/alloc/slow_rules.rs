@@ -3,13 +3,14 @@
 use numalab_base::words;
 
 words! {
-    /// When a huge-page request gives up after its first compaction (thp-and-allocation.md section 3.2 step 3).
+    /// When a huge-page request fails after its first compaction (thp-and-allocation.md section 3.2 step 3).
     pub enum BailRule {
-        /// Without retries, if compaction was deferred (before 5.4).
+        /// Requests without retries, if compaction was deferred (before 5.4).
         Deferred = "deferred",
-        /// Any request that may start IO, if compaction was skipped or deferred; without retries as before (5.4).
+        /// Requests that may start IO, if compaction was skipped or deferred; requests without retries as before
+        /// (5.4).
         Pageblock54 = "pageblock_54",
-        /// Without retries, if compaction was skipped or deferred (5.5 on).
+        /// Requests without retries, if compaction was skipped or deferred (5.5 on).
         CostlyNoretry = "costly_noretry",
     }
 }
@@ -17,8 +18,8 @@ words! {
 /// Rules of the slow path that changed between kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowRules {
-    /// When to give up.
+    /// When a request gives up after compaction.
     pub bail: BailRule,
-    /// A local-only request without retries reclaims after a failed compaction.
+    /// Whether a request without retries for the local node reclaims after a failed compaction.
     pub thisnode_fail_reclaims: bool,
 }

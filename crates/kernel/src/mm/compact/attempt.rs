@@ -1,4 +1,4 @@
-//! An attempt at compaction: how hard it tries, how it ends, and what a zone remembers of it.
+//! An attempt at compaction: its mode, its result, and the state that a zone keeps of it.
 
 use super::defer::Deferral;
 use super::scan::Scanners;
@@ -7,31 +7,31 @@ use numalab_base::words;
 words! {
     /// How hard compaction tries.
     pub enum Mode {
-        /// Leaves a block at the first page it cannot move at once, and gives up after a budget of blocks.
+        /// Leaves a block at the first page that it cannot move at once, and gives up after a number of blocks.
         Async = "async",
-        /// Waits for locked pages, and goes on until the scanners meet.
+        /// Waits for locked pages, and continues until the scanners meet.
         SyncLight = "sync_light",
     }
 }
 
-/// Result of an attempt, in the order in which those of several zones combine (the greatest counts).
+/// Result of an attempt. The result of several zones is the greatest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// No zone had enough free memory.
     Skipped,
-    /// Backed off after earlier failures.
+    /// Deferred after earlier failures.
     Deferred,
-    /// Ran, and gave no block.
+    /// Ran without freeing a block.
     Failed,
-    /// There is a free block.
+    /// A block is free.
     Success,
 }
 
 /// State of compaction in a zone.
 #[derive(Clone, Debug, Default)]
 pub struct ZoneCompaction {
-    /// Back-off.
+    /// Back-off after failures.
     pub defer: Deferral,
-    /// Where the scanners stand.
+    /// Positions of the scanners.
     pub scanners: Scanners,
 }

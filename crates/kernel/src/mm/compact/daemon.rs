@@ -1,13 +1,14 @@
-//! Proactive compaction (thp-and-allocation.md section 10.3): fragmentation scores at which kcompactd starts and
-//! stops by itself.
+//! Proactive compaction (thp-and-allocation.md section 10.3): the fragmentation scores at which kcompactd starts and
+//! stops without being woken.
 
-/// Scores (stop at or below, start above) for a `vm.compaction_proactiveness` of 1..=100.
+/// Low and high score for a `vm.compaction_proactiveness` of 1..=100. Compaction starts above the high score and stops
+/// at the low one.
 pub fn proactive_wmarks(proactiveness: u32) -> (u64, u64) {
     let low = u64::from(100u32.saturating_sub(proactiveness).max(5));
     (low, (low + 10).min(100))
 }
 
-/// Whether proactive compaction runs at this score; `running` says that it has started and not yet stopped.
+/// Whether proactive compaction runs at this score; `running` is true if it runs already.
 pub fn proactive_wants(proactiveness: u32, score: u64, running: bool) -> bool {
     let (low, high) = proactive_wmarks(proactiveness);
     proactiveness > 0 && score > if running { low } else { high }

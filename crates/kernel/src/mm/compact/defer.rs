@@ -1,8 +1,8 @@
 //! Back-off of compaction in a zone after failures (`defer_compaction`; thp-and-allocation.md section 10.1).
 
-/// Greatest exponent: at most 63 attempts are passed over.
+/// Largest exponent: at most 63 attempts are skipped.
 const MAX_SHIFT: u32 = 6;
-/// Above every order: nothing has failed yet.
+/// Larger than every order: no order has failed yet.
 const NO_ORDER: u8 = 11;
 
 /// Back-off state of a zone.
@@ -21,7 +21,7 @@ impl Default for Deferral {
 }
 
 impl Deferral {
-    /// Whether this attempt is passed over; counts it.
+    /// Whether this attempt is skipped; counts the attempt.
     pub fn deferred(&mut self, order: u8) -> bool {
         if order < self.order_failed {
             return false;
@@ -30,13 +30,13 @@ impl Deferral {
         self.considered = (self.considered + 1).min(limit);
         self.considered < limit
     }
-    /// A synchronous attempt failed.
+    /// Notes that a synchronous attempt failed.
     pub fn failed(&mut self, order: u8) {
         self.considered = 0;
         self.shift = (self.shift + 1).min(MAX_SHIFT);
         self.order_failed = self.order_failed.min(order);
     }
-    /// An attempt gave a page.
+    /// Notes that an attempt gave a page.
     pub fn succeeded(&mut self, order: u8) {
         self.considered = 0;
         self.shift = 0;

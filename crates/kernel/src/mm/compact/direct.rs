@@ -1,4 +1,4 @@
-//! Running compaction: in the allocating task, and one zone at a time for the daemons.
+//! Compaction in the allocating task, and in one zone for the kernel daemons.
 
 use super::attempt::{Mode, Status};
 use super::scan::{CompactWork, Outcome};
@@ -9,14 +9,15 @@ use crate::mm::pageblock::fragmentation::fragmentation_index;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
-/// The only order that is compacted for.
+/// The only order that compaction works for.
 const HUGE_ORDER: u8 = 9;
 
 impl PhysicalMemory {
-    /// Compacts zone after zone of the walk for a huge page, nearest first (`try_to_compact_pages`).
+    /// Compacts the zones of the zonelist for a huge page, nearest first, until one has a free block
+    /// (`try_to_compact_pages`).
     ///
     /// # Errors
-    /// The furthest that any zone got.
+    /// The greatest status of the zones.
     pub(in crate::mm) fn direct_compact(
         &mut self,
         req: &Request,
@@ -37,7 +38,7 @@ impl PhysicalMemory {
             if status == Status::Success && self.zones[zone].pageblocks.empty_blocks() > 0 {
                 self.events.compact_stall += 1;
                 self.events.compact_success += 1;
-                // What compaction frees is its caller's, whatever the watermark says meanwhile.
+                // The caller takes what compaction freed, even if the zone is below its watermark.
                 return Ok(self.take_page(req, zone));
             }
             reached = reached.max(status);
@@ -56,7 +57,7 @@ impl PhysicalMemory {
         let mark = self.mark_of(zone, Mark::Low);
         suitable(facts.free_pages, mark, facts.lowmem_reserve, index, self.cfg.compact.extfrag_threshold)
     }
-    /// Compacts a zone until it has an empty block; nothing to do if it has one it may give.
+    /// Compacts a zone until it has a free block, unless a huge page can be allocated already.
     pub(in crate::mm) fn compact_zone(&mut self, zone: usize, mode: Mode, work: &mut Work) -> Status {
         if self.zone_ok(zone, true, Mark::Min) {
             return Status::Success;
@@ -66,7 +67,7 @@ impl PhysicalMemory {
         }
         self.compact_zone_further(zone, mode, work)
     }
-    /// Compacts a zone until it has one empty block more.
+    /// Compacts a zone until it has one more free block.
     pub(in crate::mm) fn compact_zone_further(&mut self, zone: usize, mode: Mode, work: &mut Work) -> Status {
         let z = &mut self.zones[zone];
         let (odds, blocks) = match mode {

@@ -1,9 +1,9 @@
-//! Compaction: making a free pageblock by moving movable pages together (thp-and-allocation.md section 10).
+//! Compaction: frees a pageblock by moving movable pages together (thp-and-allocation.md section 10).
 //!
-//! * `suitable` whether it may run at all;
-//! * `defer` the back-off after failures;
-//! * [`scan`] the two scanners, at the granularity of pageblocks;
-//! * `daemon` kcompactd and proactive compaction.
+//! * `suitable` whether it may run;
+//! * `defer` the back-off after failures; `attempt` mode and result of an attempt;
+//! * [`scan`] the two scanners, at the granularity of pageblocks; [`odds`] whether pages can be moved;
+//! * `direct` compaction in the allocating task; `daemon` when kcompactd compacts proactively.
 
 pub(in crate::mm) mod attempt;
 pub(in crate::mm) mod daemon;

@@ -1,23 +1,23 @@
-//! Odds of compaction: whether all pages of a block can be moved at this moment (model).
+//! The odds that all pages of a block can be moved (model).
 //!
-//! Any page is locked or under writeback with a fixed small probability `q`, so a block of `m` pages can be emptied
-//! with `(1 - q)^m`. Kept in fixed point, so that every platform draws the same.
+//! Any page is locked or under writeback with a small fixed probability `q`, so a block of `m` pages can be emptied
+//! with probability `(1 - q)^m`. The odds are in fixed point, so that every platform draws the same.
 
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
-/// 1.0.
+/// 1.0 in fixed point.
 const ONE: u64 = 1 << 32;
 
-/// Odds for blocks of up to 512 pages.
+/// The odds for blocks of up to 512 pages.
 #[derive(Clone, Debug)]
 pub struct Odds {
-    /// `(1 - q)^m` in units of 2^-32.
+    /// `(1 - q)^m` by `m`, in units of 2^-32.
     pass: Vec<u64>,
 }
 
 impl Odds {
-    /// Odds for pages that cannot be moved with `unmovable_ppm` parts in a million.
+    /// The odds if a page cannot be moved with probability `unmovable_ppm` / 10^6.
     pub fn new(unmovable_ppm: u32) -> Self {
         let keep = 1_000_000 - u64::from(unmovable_ppm.min(1_000_000));
         let mut pass = vec![ONE];
@@ -26,7 +26,7 @@ impl Odds {
         }
         Self { pass }
     }
-    /// How many of `pages` are moved before one that cannot be is met: all of them, or fewer.
+    /// Draws how many of `pages` are moved before the first one that cannot be moved; all of them if there is none.
     pub fn movable_run(&self, pages: u16, rng: &mut Rng) -> u16 {
         let draw = rng.next_u64() >> 32;
         if draw < self.pass[pages as usize] {

@@ -1,15 +1,15 @@
 //! The two scanners of compaction, at pageblock granularity (model; thp-and-allocation.md section 10.2).
 //!
-//! The migrate scanner goes up and looks for clean blocks with movable pages; the free scanner comes down and
-//! looks for clean blocks with room. Pages move from the former to the latter until a block is empty, the
-//! scanners meet, or the budget of asynchronous compaction is spent. Both remember where they stopped.
+//! The migrate scanner moves up and looks for clean blocks with movable pages. The free scanner moves down and looks
+//! for clean blocks with free pages. Pages move from the former to the latter until a block is empty, the scanners
+//! meet, or the block limit of asynchronous compaction is reached. Both scanners keep their positions.
 
 use super::odds::Odds;
 use crate::mm::pageblock::pageblocks::Pageblocks;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
-/// Where the scanners of a zone stand, block indices.
+/// Positions of the scanners of a zone, block indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scanners {
     migrate: usize,
@@ -17,32 +17,32 @@ pub struct Scanners {
     free: Option<usize>,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This block (index) is empty now.
+    /// The block with this index is empty now.
     Emptied(usize),
-    /// The scanners met: nothing more can be done.
+    /// The scanners met, so compaction can do no more.
     Met,
-    /// The budget is spent.
+    /// The limit of blocks is reached.
     Budget,
 }
 
-/// What a run did, pages.
+/// Work of a run, pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactWork {
-    /// Looked at by the migrate scanner.
+    /// Scanned by the migrate scanner.
     pub migrate_scanned: u64,
-    /// Looked at by the free scanner.
+    /// Scanned by the free scanner.
     pub free_scanned: u64,
     /// Moved.
     pub moved: u64,
-    /// Could not be moved.
+    /// Isolated but not moved.
     pub failed: u64,
 }
 
 impl Scanners {
-    /// Runs until a block is empty, the scanners meet, or `blocks` source blocks were tried.
+    /// Runs until a block is empty, the scanners meet, or `blocks` source blocks have been tried.
     pub fn run(
         &mut self,
         pageblocks: &mut Pageblocks,
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn success_of_one_candidate_agrees_with_the_expectation() {
-        // One clean candidate at 60 % occupancy: (1 - q)^307; pollution is the share of blocks passed over.
+        // One clean block at 60 % occupancy can be emptied with (1 - q)^307. Polluted blocks are skipped.
         let (mut done, tries) = (0, 400);
         for seed in 0..tries {
             let mut pageblocks = Pageblocks::new(0, 6 * CHUNK_PAGES);

@@ -2,11 +2,11 @@
 
 use crate::mm::units::CHUNK_PAGES;
 
-/// Free pages that compaction needs above the mark, to move pages to: twice the request.
+/// Free pages that compaction needs above the watermark as targets: twice the request.
 pub const COMPACT_GAP: u64 = 2 * CHUNK_PAGES;
 
-/// Whether a zone has enough free memory, and its fragmentation is to blame (`index`, -1000..=1000, above
-/// `threshold` or not applicable). `mark` is the low watermark for huge pages.
+/// Whether a zone has enough free memory and fragmentation is the reason of the failure. `index` is the fragmentation
+/// index (-1000..=1000): above `threshold`, or negative if not applicable. `mark` is the low watermark for huge pages.
 pub fn suitable(free: u64, mark: u64, lowmem_reserve: u64, index: i64, threshold: u32) -> bool {
     free > mark + COMPACT_GAP + lowmem_reserve && !(0..=i64::from(threshold)).contains(&index)
 }

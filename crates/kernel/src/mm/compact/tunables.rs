@@ -3,13 +3,13 @@
 use numalab_base::tunable::Word;
 
 numalab_base::tunables! {
-    /// Knobs of compaction.
+    /// Settings of compaction.
     pub struct CompactTunables: "compact" {
         /// Fragmentation index up to which a failed huge-page request is blamed on lack of memory.
         extfrag_threshold: u32 = 500, "1/1000", "vm.extfrag_threshold", range 0..=1000;
-        /// How eagerly kcompactd works ahead; 0 never.
+        /// How early kcompactd compacts without being woken; 0 for never.
         proactiveness: u32 = 20, "", "vm.compaction_proactiveness", range 0..=100;
-        /// What page faults use: synchronous compaction (2011), or asynchronous first (3.3 on).
+        /// Compaction in page faults: synchronous (2011), or asynchronous first (3.3 on).
         era: Word = "async_fault", "", "model", choices ["naive", "async_fault"];
         /// Pages that asynchronous compaction finds locked or under writeback.
         async_unmovable: u32 = 1000, "1/1000000", "model", range 0..=1_000_000;

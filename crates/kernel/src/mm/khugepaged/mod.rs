@@ -1,9 +1,9 @@
-//! khugepaged: collapsing base pages into huge ones in the background (thp-and-allocation.md section 9).
+//! khugepaged: collapses base pages into huge pages in the background (thp-and-allocation.md section 9).
 //!
-//! * `scan_pmd` may a 2 MiB range be collapsed, and onto which node;
-//! * [`pace`] how much it looks at, and when it sleeps.
+//! * `scan_pmd` whether 2 MiB can be collapsed, and onto which node;
+//! * [`pace`] how many pages it scans, and when it sleeps.
 //!
-//! The collapse itself changes address spaces: `daemons.rs` of the simulator.
+//! The simulator carries out the collapse, because it changes address spaces.
 
 pub mod pace;
 mod scan_pmd;

@@ -1,18 +1,19 @@
-//! How fast khugepaged goes (thp-and-allocation.md section 9.1): a budget of pages per round, sleeps between rounds.
+//! The pace of khugepaged (thp-and-allocation.md section 9.1): it scans a number of pages per round and sleeps between
+//! rounds.
 //!
-//! The driver walks slots in order and asks [`Pace`] before each step; when the budget is spent it sleeps as told.
+//! The caller walks the address spaces in order and reports each step to [`Pace`], which says when to sleep.
 
 use super::tunables::KhugepagedTunables;
 use crate::mm::units::CHUNK_PAGES;
 
-/// What the daemon does next.
+/// What khugepaged does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// Nothing: go on in this round.
+    /// It continues in this round.
     None,
-    /// Sleep this many ms, then go on with what is left of the round.
+    /// It sleeps for this many ms and then continues the round.
     Retry(u32),
-    /// Sleep this many ms; a new round begins.
+    /// It sleeps for this many ms and then starts a new round.
     NextRound(u32),
 }
 
@@ -25,15 +26,15 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A new round.
+    /// The start of a round.
     pub fn new(t: &KhugepagedTunables) -> Self {
         Self { left: i64::from(t.pages_to_scan), failures: 0, passes: 0 }
     }
-    /// A slot was looked at.
+    /// 2 MiB were scanned.
     pub fn slot(&mut self, t: &KhugepagedTunables) -> Pause {
         self.spend(t, CHUNK_PAGES as i64)
     }
-    /// A mapping without huge pages was passed over, or the lock of an address space was taken.
+    /// A mapping without huge pages was skipped, or the lock of an address space was taken.
     pub fn small_step(&mut self, t: &KhugepagedTunables) -> Pause {
         self.spend(t, 1)
     }
@@ -45,7 +46,8 @@ impl Pace {
         }
         Pause::None
     }
-    /// A huge page could not be had: the first time the round sleeps and goes on, the second time it ends.
+    /// The allocation of a huge page failed. The first time khugepaged sleeps and continues the round; the second time
+    /// the round ends.
     pub fn alloc_failed(&mut self, t: &KhugepagedTunables) -> Pause {
         self.failures += 1;
         if self.failures > 1 {
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
     use numalab_base::tunable::Group;
 
-    /// Seconds of sleep to look at `slots` slots once.
+    /// Seconds of sleep until `slots` times 2 MiB have been scanned once.
     fn sleeps_s(t: &KhugepagedTunables, slots: u64) -> u64 {
         let mut pace = Pace::new(t);
         let ms: u64 = (0..slots)

@@ -1,35 +1,35 @@
-//! May a 2 MiB slot be collapsed, and onto which node (`hpage_collapse_scan_pmd`, `hpage_collapse_find_target_node`).
+//! Whether 2 MiB can be collapsed, and onto which node (`hpage_collapse_scan_pmd`, `hpage_collapse_find_target_node`).
 
 use super::tunables::KhugepagedTunables;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeMask;
 use numalab_base::words;
 
-/// What khugepaged sees in the 512 entries of a slot.
+/// What khugepaged finds in the 512 entries of 2 MiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PmdFacts {
-    /// Pages present.
+    /// Number of present pages.
     pub present: u32,
-    /// Entries of swapped pages.
+    /// Number of swapped pages.
     pub swapped: u32,
-    /// Present pages that other processes map too.
+    /// Number of present pages that other processes map too.
     pub shared: u32,
-    /// Present pages used lately.
+    /// Number of present pages that were used lately.
     pub referenced: u32,
-    /// Some entry is writable.
+    /// Whether some entry is writable.
     pub writable: bool,
-    /// Some page is pinned.
+    /// Whether some page is pinned.
     pub pinned: bool,
-    /// The slot is a huge page already, or holds nothing at all.
+    /// Whether it is a huge page already, or holds nothing.
     pub nothing_to_do: bool,
 }
 
 words! {
-    /// Why a slot is not collapsed.
+    /// Result of the scan of 2 MiB (`enum scan_result`).
     pub enum ScanResult {
-        /// It is.
+        /// They can be collapsed.
         Collapse = "collapse",
-        /// Nothing to do.
+        /// They are a huge page already, or hold nothing.
         NothingToDo = "nothing_to_do",
         /// Too many empty entries.
         ExceedNone = "exceed_none",
@@ -41,16 +41,16 @@ words! {
         PageRo = "page_ro",
         /// Pages not used lately.
         LackReferenced = "lack_referenced",
-        /// Pages on nodes too far apart (with node reclaim).
+        /// Pages on nodes that are too far apart (with node reclaim).
         ScanAbort = "scan_abort",
-        /// Pins beyond the mappings.
+        /// References beyond the mappings.
         PageCount = "page_count",
-        /// No huge page to be had.
+        /// No huge page could be allocated.
         AllocFail = "alloc_fail",
     }
 }
 
-/// Verdict on a slot, before the question of nodes.
+/// Result of the scan, without the check of nodes.
 pub fn scan_pmd(t: &KhugepagedTunables, f: &PmdFacts) -> ScanResult {
     let none = CHUNK_PAGES as u32 - f.present - f.swapped;
     let half = CHUNK_PAGES as u32 / 2;
@@ -73,24 +73,25 @@ pub fn scan_pmd(t: &KhugepagedTunables, f: &PmdFacts) -> ScanResult {
     }
 }
 
-/// Where a collapsed page may go.
+/// Where a collapsed page may be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Node the walk starts at.
+    /// Node whose fallback order is used.
     pub node: usize,
-    /// Nodes allowed: all that have as many pages.
+    /// Allowed nodes: those with the most pages.
     pub allowed: NodeMask,
 }
 
-/// The node with the most pages of a slot, lowest on ties; all with as many are allowed. `None` without pages.
+/// The node with the most pages, the lowest one on ties; all nodes with as many pages are allowed. `None` without
+/// pages.
 pub fn target_node(pages_on_node: &[u32]) -> Option<Target> {
     let most = pages_on_node.iter().copied().max().filter(|m| *m > 0)?;
     let allowed = NodeMask::of((0..pages_on_node.len()).filter(|n| pages_on_node[*n] == most));
     Some(Target { node: allowed.first()?, allowed })
 }
 
-/// Whether pages on these nodes lie too far apart to be collapsed: with node reclaim, no two of them may be farther
-/// apart than it reaches (`hpage_collapse_scan_abort`).
+/// Whether pages are on nodes too far apart to be collapsed. With node reclaim, no two of the nodes may be farther
+/// apart than the reclaim distance (`hpage_collapse_scan_abort`).
 pub fn too_far_apart(
     node_reclaim: bool,
     pages_on_node: &[u32],

@@ -3,11 +3,11 @@
 numalab_base::tunables! {
     /// Settings of khugepaged.
     pub struct KhugepagedTunables: "khugepaged" {
-        /// It runs at all.
+        /// khugepaged runs.
         collapse: bool = true, "", "model";
-        /// It may compact and reclaim.
+        /// khugepaged may compact and reclaim.
         defrag: bool = true, "", "sys/kernel/mm/transparent_hugepage/khugepaged/defrag";
-        /// Pages looked at in a round.
+        /// Pages scanned in a round.
         pages_to_scan: u32 = 4096, "pages", "sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
             range 1..=2_147_483_647;
         /// Sleep between rounds.
@@ -22,7 +22,7 @@ numalab_base::tunables! {
         max_ptes_swap: u32 = 64, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_swap", range 0..=511;
         /// Entries of pages shared with other processes that a collapse may copy.
         max_ptes_shared: u32 = 256, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_shared", range 0..=511;
-        /// Only the target node, even if others have as many pages (before the allowed-mask scheme).
+        /// Only the target node is allowed, even if others have as many pages (before the allowed-mask scheme).
         this_node: bool = false, "", "model";
     }
 }

@@ -1,31 +1,32 @@
-//! What a long-running system leaves behind, for scenarios (model; thp-and-allocation.md section 3.3).
+//! Fragmented memory, as a long-running system leaves it, for scenarios (model; thp-and-allocation.md section 3.3).
 
 use super::pageblocks::{Pageblocks, BLOCK};
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::rng::Rng;
 
-/// Pages that ageing has put into use.
+/// Pages that fragmentation has put into use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Aged {
-    /// Movable pages nobody frees.
+    /// Movable pages that are never freed.
     pub movable: u64,
-    /// Unmovable pages nobody frees.
+    /// Unmovable pages that are never freed.
     pub unmovable: u64,
 }
 
 impl Pageblocks {
-    /// Leaves about `free_permille` of the empty blocks' pages free, scattered at random over all of them, and puts
-    /// one unmovable page into about `unmovable_permille` of them. No block stays empty unless nothing is asked for.
+    /// Leaves about `free_permille` of the pages of all empty blocks free, at random places, and puts one unmovable
+    /// page into about `unmovable_permille` of these blocks. No block stays empty, unless `free_permille` is 1000 and
+    /// `unmovable_permille` is 0.
     pub fn fragment(&mut self, free_permille: u64, unmovable_permille: u64, rng: &mut Rng) -> Aged {
         let mut out = Aged::default();
-        let (free, spoilt) = (free_permille.min(1000), unmovable_permille.min(1000));
-        if free == 1000 && spoilt == 0 {
+        let (free, polluted) = (free_permille.min(1000), unmovable_permille.min(1000));
+        if free == 1000 && polluted == 0 {
             return out;
         }
         let mut at = 0;
         while let Some(block) = self.empty.at_or_after(at) {
             at = block + 1;
-            let unmovable = u16::from(rng.below(1000) < spoilt);
+            let unmovable = u16::from(rng.below(1000) < polluted);
             let drawn = rng.binomial(CHUNK_PAGES, free as f64 / 1000.0) as u16;
             let left = drawn.min(BLOCK - unmovable.max(1));
             self.update(block, left, unmovable);

@@ -1,12 +1,13 @@
-//! A set of small integers with fast "first member at or after" and "last member at or before".
+//! A set of small integers with fast search for the first member at or after a value, and the last one at or before
+//! it.
 //!
-//! A tree of 64-way bitmaps: a bit of a level says whether the word below it has any bit. A set of 2^23
-//! pageblocks (16 TiB) takes 1 MiB and four steps.
+//! A tree of 64-way bitmaps: a bit says whether the word below it has any bit set. A set of 2^23 pageblocks (16 TiB)
+//! takes 1 MiB and four steps.
 
 /// A set of integers below a fixed length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitTree {
-    /// Level 0 holds the members; each next level summarises the words of the one before.
+    /// Level 0 holds the members; each further level has one bit for each word of the level below.
     levels: Vec<Vec<u64>>,
     len: usize,
     count: usize,
@@ -26,7 +27,7 @@ impl BitTree {
         }
         Self { levels, len, count: 0 }
     }
-    /// Bytes it takes in the simulator.
+    /// Memory that it takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
         self.levels.iter().map(|l| l.capacity() * 8).sum()
     }
@@ -54,7 +55,7 @@ impl BitTree {
     pub fn contains(&self, i: usize) -> bool {
         i < self.len && self.levels[0][i >> 6] >> (i & 63) & 1 != 0
     }
-    /// Adds `i` (below the length); true if it was not a member.
+    /// Adds `i`, which is below the length. Returns false if it was a member already.
     #[inline]
     pub fn insert(&mut self, i: usize) -> bool {
         debug_assert!(i < self.len);
@@ -74,7 +75,7 @@ impl BitTree {
         }
         true
     }
-    /// Removes `i`; true if it was a member.
+    /// Removes `i`. Returns false if it was not a member.
     #[inline]
     pub fn remove(&mut self, i: usize) -> bool {
         if !self.contains(i) {
@@ -92,7 +93,7 @@ impl BitTree {
         }
         true
     }
-    /// Adds or removes `i`.
+    /// Adds `i`, or removes it.
     #[inline]
     pub fn set(&mut self, i: usize, member: bool) {
         if member {
@@ -101,16 +102,16 @@ impl BitTree {
             self.remove(i);
         }
     }
-    /// Least member.
+    /// Smallest member.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         self.at_or_after(0)
     }
-    /// Greatest member.
+    /// Largest member.
     pub fn last(&self) -> Option<usize> {
         self.len.checked_sub(1).and_then(|i| self.at_or_before(i))
     }
-    /// Least member that is at least `from`.
+    /// Smallest member that is at least `from`.
     pub fn at_or_after(&self, from: usize) -> Option<usize> {
         if from >= self.len {
             return None;
@@ -125,7 +126,7 @@ impl BitTree {
         }
         None
     }
-    /// Greatest member that is at most `to`.
+    /// Largest member that is at most `to`.
     pub fn at_or_before(&self, to: usize) -> Option<usize> {
         let mut at = to.min(self.len.checked_sub(1)?);
         for (l, level) in self.levels.iter().enumerate() {
@@ -137,7 +138,7 @@ impl BitTree {
         }
         None
     }
-    /// From a set bit of a level to its least or greatest member.
+    /// Smallest or largest member below a set bit of a level.
     fn descend(&self, level: usize, word: usize, bit: usize, greatest: bool) -> usize {
         let mut at = word * 64 + bit;
         for l in (0..level).rev() {

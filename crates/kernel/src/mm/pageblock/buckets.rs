@@ -1,9 +1,9 @@
-//! Pageblocks by their number of free pages: intrusive lists, so that every step is O(1).
+//! Pageblocks by their number of free pages, in intrusive lists, so that every operation is O(1).
 
-/// Not a block.
+/// No block.
 const NONE: u32 = u32::MAX;
 
-/// Neighbours of a block in the list it is in.
+/// Neighbours of a block in its list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     prev: u32,
@@ -18,7 +18,7 @@ impl Link {
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
     head: Vec<u32>,
-    /// Which lists are not empty.
+    /// Bits of the lists that are not empty.
     used: [u64; 8],
 }
 
@@ -26,7 +26,7 @@ impl Buckets {
     pub(super) fn new() -> Self {
         Self { head: vec![NONE; 512], used: [0; 8] }
     }
-    /// Puts a block at the front of the list of its free count.
+    /// Inserts a block at the front of the list for `free` free pages.
     #[inline]
     pub(super) fn push(&mut self, links: &mut [Link], block: usize, free: u16) {
         let head = &mut self.head[free as usize];
@@ -37,7 +37,7 @@ impl Buckets {
         *head = block as u32;
         self.used[free as usize >> 6] |= 1 << (free & 63);
     }
-    /// Takes a block out of the list of its free count.
+    /// Removes a block from the list for `free` free pages.
     #[inline]
     pub(super) fn unlink(&mut self, links: &mut [Link], block: usize, free: u16) {
         let Link { prev, next } = links[block];
@@ -66,7 +66,7 @@ impl Buckets {
         }
         None
     }
-    /// A block with the most free pages, possibly none.
+    /// A block with the most free pages, which may be none.
     pub(super) fn emptiest(&self) -> Option<usize> {
         let (w, word) = self.used.iter().enumerate().rev().find(|(_, word)| **word != 0)?;
         Some(self.head[w * 64 + 63 - word.leading_zeros() as usize] as usize)

@@ -1,13 +1,13 @@
-//! Fragmentation for order 9: the kernel's index, the number of free buddy blocks it needs, and the score of
-//! proactive compaction (thp-and-allocation.md sections 3.3 and 10.3).
+//! Fragmentation for order 9: the kernel's index, the free buddy blocks that it needs, and the score of proactive
+//! compaction (thp-and-allocation.md sections 3.3 and 10.3).
 
 use crate::mm::units::CHUNK_PAGES;
 
-/// Index of a zone that has a free order-9 block ("not applicable").
+/// Index of a zone with a free order-9 block: not applicable.
 pub const NOT_APPLICABLE: i64 = -1000;
 
-/// `fragmentation_index` for order 9 in thousandths: towards 1000 fragmentation is to blame for a failure, towards
-/// 0 lack of memory. `buddies` is the number of free buddy blocks of any size, `empty` of free pageblocks.
+/// `fragmentation_index` for order 9, in thousandths. Near 1000 the reason of a failure is fragmentation, near 0 it is
+/// lack of memory. `buddies` is the number of free buddy blocks of any size, `empty` that of free pageblocks.
 pub fn fragmentation_index(free_pages: u64, buddies: u64, empty: u64) -> i64 {
     if buddies == 0 {
         return 0;
@@ -18,8 +18,8 @@ pub fn fragmentation_index(free_pages: u64, buddies: u64, empty: u64) -> i64 {
     1000 - ((1000 + 1000 * free_pages / CHUNK_PAGES) / buddies) as i64
 }
 
-/// Free buddy blocks of a pageblock with `free` of its 512 pages free and scattered at random (model):
-/// `min(free, 1 + free * used / 512)`.
+/// Free buddy blocks of a pageblock of which `free` pages are free at random places (model): `min(free, 1 + free *
+/// used / 512)`.
 pub const fn buddies_of(free: u16) -> u16 {
     let (free, used) = (free as u32, 512 - free as u32);
     let scattered = 1 + free * used / 512;
@@ -30,8 +30,8 @@ pub const fn buddies_of(free: u16) -> u16 {
     }
 }
 
-/// Fragmentation score of a node's zone, 0 to 100: the part of its free memory in percent that is of no use at
-/// order 9 (`extfrag_for_order`).
+/// Fragmentation score of a zone, 0 to 100: the percentage of its free memory that cannot be used for order 9
+/// (`extfrag_for_order`).
 pub fn score(free_pages: u64, empty: u64) -> u64 {
     free_pages.saturating_sub(empty * CHUNK_PAGES) * 100 / free_pages.max(1)
 }

@@ -1,21 +1,22 @@
 //! The pageblock and the flags of a page.
 
-/// Where a page lies, and its flags: a pageblock of the machine, numbered through all zones, below 2^28 (512 TiB), and the
-/// three page flags that reclaim keeps of an anonymous page in the bits above. They go wherever the page goes.
+/// The pageblock of a page, and three of its flags. Pageblocks of the machine are numbered through all zones, below
+/// 2^28 (512 TiB). The bits above hold the flags that reclaim keeps of an anonymous page; they move with the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame(pub u32);
 
 impl Frame {
-    /// A page whose place was not noted; freeing it takes one from some block of its node. It has no flags.
+    /// The frame of a page whose pageblock is not noted. Freeing it frees a page of some block of its node. It has no
+    /// flags.
     pub const UNKNOWN: Self = Self(u32::MAX);
-    /// `PG_active`: on the active list.
+    /// `PG_active`: the page is on the active list.
     pub const ACTIVE: u32 = 1 << 28;
-    /// `PG_referenced`: found used when reclaim looked last.
+    /// `PG_referenced`: the page was found used at the last scan.
     pub const REFERENCED: u32 = 1 << 29;
-    /// `PG_workingset`: it has been on the active list before.
+    /// `PG_workingset`: the page has been on the active list before.
     pub const WORKINGSET: u32 = 1 << 30;
 
-    /// Its pageblock.
+    /// Pageblock of the page.
     #[inline]
     pub fn block(self) -> u32 {
         if self == Self::UNKNOWN {
@@ -24,12 +25,12 @@ impl Frame {
             self.0 & (Self::ACTIVE - 1)
         }
     }
-    /// Whether it has a flag.
+    /// Whether a flag is set.
     #[inline]
     pub fn has(self, flag: u32) -> bool {
         self != Self::UNKNOWN && self.0 & flag != 0
     }
-    /// The same page with a flag set or cleared; an unknown one stays without.
+    /// This frame with a flag set or cleared; [`Self::UNKNOWN`] does not change.
     #[inline]
     pub fn with(self, flag: u32, on: bool) -> Self {
         match self {

@@ -7,9 +7,9 @@ use super::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 
 pub(super) const BLOCK: u16 = CHUNK_PAGES as u16;
-/// Blocks a stale frame is followed through before any block will do.
+/// Number of blocks that freeing follows for a frame of a compacted block, before it takes any block.
 const FORWARD_HOPS: usize = 16;
-/// Free buddy blocks by free pages.
+/// Free buddy blocks by the number of free pages of a block.
 const BUDDIES: [u16; 513] = {
     let mut out = [0; 513];
     let mut free = 0;
@@ -20,39 +20,39 @@ const BUDDIES: [u16; 513] = {
     out
 };
 
-/// 512 pages.
+/// Counts of one pageblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PageBlock {
     free: u16,
-    /// Pages of unmovable data; in the last block also those beyond the end of the zone.
+    /// Pages of unmovable data; in the last block also the pages beyond the end of the zone.
     unmovable: u16,
 }
 
-/// Pageblocks of one zone.
+/// The pageblocks of one zone.
 #[derive(Clone, Debug)]
 pub struct Pageblocks {
     /// Number of the first block.
     base: u32,
     blocks: Vec<PageBlock>,
     links: Vec<Link>,
-    /// Blocks that are neither empty nor huge, without unmovable pages.
+    /// Blocks without unmovable pages that are neither empty nor huge pages.
     clean: Buckets,
-    /// The same with unmovable pages.
+    /// Blocks with unmovable pages.
     polluted: Buckets,
     pub(super) empty: BitTree,
     huge: BitTree,
-    /// Clean blocks with movable pages: what compaction can empty.
+    /// Clean blocks with movable pages, which compaction can empty.
     sources: BitTree,
-    /// Clean blocks with movable pages and room: where compaction can move pages to.
+    /// Clean blocks with movable and free pages, which compaction can move pages to.
     targets: BitTree,
-    /// Where the pages of a block that compaction emptied went last; empty before the first compaction.
+    /// Block to which compaction last moved pages of each block; empty before the first compaction.
     forward: Vec<u32>,
-    /// Free buddy blocks, estimated.
+    /// Estimated number of free buddy blocks.
     buddies: u64,
 }
 
 impl Pageblocks {
-    /// A zone of `pages` free pages whose first block has number `base`.
+    /// A zone of `pages` free pages whose first block has the number `base`.
     pub fn new(base: u32, pages: u64) -> Self {
         let n = pages.div_ceil(CHUNK_PAGES) as usize;
         let mut out = Self {
@@ -74,7 +74,7 @@ impl Pageblocks {
         }
         out
     }
-    /// Bytes it takes in the simulator.
+    /// Memory that it takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
         let trees = [&self.empty, &self.huge, &self.sources, &self.targets].map(BitTree::state_bytes);
         self.blocks.capacity() * std::mem::size_of::<PageBlock>()
@@ -90,25 +90,25 @@ impl Pageblocks {
     pub fn end(&self) -> u32 {
         self.base + self.blocks.len() as u32
     }
-    /// Whether a frame is of this zone.
+    /// Whether a frame belongs to this zone.
     #[inline]
     pub fn holds(&self, frame: Frame) -> bool {
         (self.base..self.end()).contains(&frame.block())
     }
-    /// Free aligned 512-page blocks (F9).
+    /// Number of free aligned blocks of 512 pages (F9).
     #[inline]
     pub fn empty_blocks(&self) -> u64 {
         self.empty.count() as u64
     }
-    /// Blocks that are huge pages.
+    /// Number of blocks that are huge pages.
     pub fn huge_blocks(&self) -> u64 {
         self.huge.count() as u64
     }
-    /// Free buddy blocks of any size, estimated (model).
+    /// Estimated number of free buddy blocks of any size (model).
     pub fn buddies(&self) -> u64 {
         self.buddies
     }
-    /// Movable pages in a block, by index; a huge page is not counted.
+    /// Movable pages in the block with this index; 0 for a huge page.
     #[inline]
     pub fn movable(&self, block: usize) -> u16 {
         let b = self.blocks[block];
@@ -118,16 +118,16 @@ impl Pageblocks {
             BLOCK - b.free - b.unmovable
         }
     }
-    /// Free pages in a block, by index.
+    /// Free pages in the block with this index.
     pub fn free_in(&self, block: usize) -> u16 {
         self.blocks[block].free
     }
-    /// Blocks with unmovable pages, counted; for tests of where pages go.
+    /// Number of blocks with unmovable pages.
     pub fn polluted_blocks(&self) -> u64 {
         self.blocks.iter().filter(|b| b.unmovable > 0).count() as u64
     }
 
-    /// Takes a page for movable data: fullest clean block, an empty one, a polluted one.
+    /// Takes a page for movable data: from the fullest clean block, an empty one, or a polluted one.
     #[inline]
     pub fn take_movable(&mut self) -> Option<Frame> {
         let block = self.clean.fullest().or_else(|| self.empty.first()).or_else(|| self.polluted.fullest())?;
@@ -135,7 +135,8 @@ impl Pageblocks {
         self.update(block, b.free - 1, b.unmovable);
         Some(self.frame(block))
     }
-    /// Takes a page for unmovable data: a polluted block, else the emptiest other, which it spoils (then true).
+    /// Takes a page for unmovable data, from a polluted block if there is one. Otherwise it pollutes the emptiest
+    /// block and returns true.
     pub fn take_unmovable(&mut self) -> Option<(Frame, bool)> {
         let polluted = self.polluted.fullest();
         let room = |b: &usize| self.blocks[*b].free > 0;
@@ -150,7 +151,7 @@ impl Pageblocks {
         let block = self.empty.first()?;
         Some(self.take_huge_at(block))
     }
-    /// Takes the empty block `block` (an index) for a huge page: what compaction emptied is the compactor's.
+    /// Takes the empty block with this index for a huge page, as compaction does with a block that it has emptied.
     pub fn take_huge_at(&mut self, block: usize) -> Frame {
         let was_empty = self.empty.remove(block);
         debug_assert!(was_empty, "block {block} is not empty");
@@ -159,7 +160,7 @@ impl Pageblocks {
         self.buddies -= u64::from(BUDDIES[512]);
         self.frame(block)
     }
-    /// Frees a movable page. False if the zone has none, which is the caller's mistake.
+    /// Frees a movable page. Returns false if the zone has none, which is an error of the caller.
     #[inline]
     pub fn put_movable(&mut self, frame: Frame) -> bool {
         let Some(block) = self.resolve(frame) else { return false };
@@ -167,14 +168,14 @@ impl Pageblocks {
         self.update(block, b.free + 1, b.unmovable);
         true
     }
-    /// Frees an unmovable page. False if its block has none, which is the caller's mistake.
+    /// Frees an unmovable page. Returns false if its block has none, which is an error of the caller.
     pub fn put_unmovable(&mut self, frame: Frame) -> bool {
         let Some(block) = self.index(frame).filter(|b| self.blocks[*b].unmovable > 0) else { return false };
         let b = self.blocks[block];
         self.update(block, b.free + 1, b.unmovable - 1);
         true
     }
-    /// Frees a huge page; its block is empty again. False if it is none, which is the caller's mistake.
+    /// Frees a huge page. Returns false if the frame is not a huge page, which is an error of the caller.
     #[inline]
     pub fn put_huge(&mut self, frame: Frame) -> bool {
         let Some(block) = self.huge_index(frame) else { return false };
@@ -184,7 +185,7 @@ impl Pageblocks {
         self.buddies += u64::from(BUDDIES[512]);
         true
     }
-    /// Turns a huge page into 512 movable pages of the same block (folio split). False if it is none.
+    /// Splits a huge page into 512 movable pages of the same block. Returns false if the frame is not a huge page.
     pub fn split_huge(&mut self, frame: Frame) -> bool {
         let Some(block) = self.huge_index(frame) else { return false };
         self.huge.remove(block);
@@ -201,7 +202,7 @@ impl Pageblocks {
     pub(crate) fn target_to(&self, to: usize) -> Option<usize> {
         self.targets.at_or_before(to)
     }
-    /// Moves `pages` movable pages from one block to another (indices); the latter has room for them.
+    /// Moves `pages` movable pages from block `from` to block `to`, which has that many free pages.
     pub(crate) fn move_pages(&mut self, from: usize, to: usize, pages: u16) {
         let (a, b) = (self.blocks[from], self.blocks[to]);
         self.update(from, a.free + pages, a.unmovable);
@@ -226,8 +227,8 @@ impl Pageblocks {
         }
         self.index(frame).filter(|b| self.huge.contains(*b))
     }
-    /// The block a movable page is in: the one named if it has any, else where compaction moved its pages, else the
-    /// one that is nearest to being empty.
+    /// Block of a movable page: the block of its frame if that has movable pages, else the block to which compaction
+    /// moved them, else the emptiest block.
     #[inline]
     fn resolve(&self, frame: Frame) -> Option<usize> {
         let mut at = self.index(frame);
@@ -238,11 +239,11 @@ impl Pageblocks {
             }
             at = self.forward.get(block).map(|f| *f as usize).filter(|f| *f < self.blocks.len());
         }
-        let spoilt = || self.polluted.emptiest().filter(|b| self.movable(*b) > 0);
+        let polluted = || self.polluted.emptiest().filter(|b| self.movable(*b) > 0);
         let any = || (0..self.blocks.len()).find(|b| self.movable(*b) > 0);
-        self.clean.emptiest().or_else(spoilt).or_else(any)
+        self.clean.emptiest().or_else(polluted).or_else(any)
     }
-    /// Gives a block (not a huge one) new counts and moves it between the indices.
+    /// Changes the counts of a block that is not a huge page, and updates the indices.
     #[inline]
     pub(super) fn update(&mut self, block: usize, free: u16, unmovable: u16) {
         let old = self.blocks[block];
@@ -268,7 +269,7 @@ impl Pageblocks {
             self.targets.set(block, is.1);
         }
     }
-    /// Whether a block with these counts is a source and a target of compaction.
+    /// Whether a block with these counts is a source, and whether it is a target, of compaction.
     #[inline]
     fn uses(free: u16, unmovable: u16) -> (bool, bool) {
         let movable = unmovable == 0 && free < BLOCK;
@@ -278,7 +279,7 @@ impl Pageblocks {
     /// Checks the indices against the blocks; returns the free pages.
     ///
     /// # Errors
-    /// A sentence naming the first disagreement.
+    /// A sentence that names the first disagreement.
     pub fn check(&self) -> Result<u64, String> {
         let (mut free, mut buddies) = (0, 0);
         for (i, b) in self.blocks.iter().enumerate() {
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn unmovable_pages_share_a_block_and_spoil_no_second() {
+    fn unmovable_pages_share_a_block_and_pollute_no_second() {
         let mut s = Pageblocks::new(0, 3 * CHUNK_PAGES);
         assert_eq!(s.take_unmovable(), Some((Frame(0), true)));
         assert_eq!(s.take_unmovable(), Some((Frame(0), false)));
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn movable_pages_use_spoilt_blocks_last() {
+    fn movable_pages_use_polluted_blocks_last() {
         let mut s = Pageblocks::new(0, 2 * CHUNK_PAGES);
         s.take_unmovable();
         for _ in 0..512 {

@@ -2,13 +2,14 @@
 
 use crate::mm::units::PAGE_BYTES;
 
-/// Interleave index of an address in a VMA that starts at `vm_start` with page offset `vm_pgoff` (for private
-/// anonymous memory its start divided by 4096): the pattern belongs to the address, in steps of the page size.
+/// Interleave index of an address in a VMA that starts at `vm_start` with page offset `vm_pgoff`. For private
+/// anonymous memory `vm_pgoff` is `vm_start` divided by 4096, so the index depends on the address alone. `order` is
+/// the order of the page.
 pub fn interleave_index(vm_pgoff: u64, vm_start: u64, addr: u64, order: u32) -> u64 {
     (vm_pgoff >> order) + (((addr - vm_start) / PAGE_BYTES) >> order)
 }
 
-/// The node of interleave index `ilx` among `nodes`: round robin, or in runs of the given weights.
+/// Node of interleave index `ilx` among `nodes`: round robin, or in runs of the given weights. `None` without nodes.
 #[inline]
 pub fn node_of_index(nodes: &[u8], weights: Option<&[u8]>, ilx: u64) -> Option<usize> {
     if nodes.is_empty() {
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_pattern_belongs_to_the_address() {
-        // Private anonymous: vm_pgoff = start / 4096, so that two VMAs agree about the same address.
+        // Private anonymous memory has vm_pgoff = start / 4096, so two VMAs give the same index for an address.
         let index = |start: u64| interleave_index(start >> 12, start, 0x7f00_0040_3000, 0);
         assert_eq!(index(0x7f00_0000_0000), index(0x7f00_0040_0000));
         assert_eq!(node_of_index(&[], None, 3), None);

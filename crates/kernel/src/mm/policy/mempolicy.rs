@@ -1,10 +1,9 @@
 //! The policy of a task or a VMA (`struct mempolicy`).
 
 use super::interleave::node_of_index;
-use super::placement::PolicyNodes;
+use super::policy_nodes::PolicyNodes;
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
-use numalab_base::node_mask::NodeMask;
-use numalab_base::node_mask::MAX_NODES;
+use numalab_base::node_mask::{NodeMask, MAX_NODES};
 use numalab_model::workload::PolicyMode;
 
 /// A policy of a task or a VMA.
@@ -12,7 +11,7 @@ use numalab_model::workload::PolicyMode;
 pub struct MemPolicy {
     mode: PolicyMode,
     nodes: NodeMask,
-    /// The same, ascending.
+    /// The nodes in ascending order.
     list: Vec<u8>,
     /// One weight for each node of `list`.
     weights: Vec<u8>,
@@ -25,13 +24,13 @@ pub enum PolicyError {
     /// The mode needs at least one node of the cpuset.
     #[error("the policy needs at least one node that the cpuset allows")]
     NoNodes,
-    /// The NUMA-balancing flag goes with bind and preferred-many only.
+    /// The NUMA-balancing flag needs the mode bind or preferred-many.
     #[error("the NUMA-balancing flag goes with bind and preferred-many only")]
     FlagWithoutMode,
 }
 
 impl MemPolicy {
-    /// The system default: the node of the running CPU, pages follow NUMA balancing.
+    /// The system default: the node of the running CPU, and hint faults migrate pages.
     pub const DEFAULT: Self = Self::plain(PolicyMode::Default);
 
     const fn plain(mode: PolicyMode) -> Self {
@@ -40,7 +39,7 @@ impl MemPolicy {
     /// A policy over `nodes`, limited to the memory nodes `mems` of the task's cpuset (`mpol_set_nodemask`).
     ///
     /// # Errors
-    /// See [`PolicyError`].
+    /// [`PolicyError`] if no node is left.
     pub fn new(mode: PolicyMode, nodes: NodeMask, mems: NodeMask) -> Result<Self, PolicyError> {
         let list: Vec<u8> = nodes.iter().filter(|n| mems.contains(*n)).map(|n| n as u8).collect();
         let needs_nodes = !matches!(mode, PolicyMode::Default | PolicyMode::Local | PolicyMode::Preferred);
@@ -50,14 +49,14 @@ impl MemPolicy {
         let nodes = NodeMask::of(list.iter().map(|n| usize::from(*n)));
         Ok(Self { mode, nodes, weights: vec![1; list.len()], list, numa_balancing: false })
     }
-    /// With weights for weighted interleave, in the order of the nodes; a weight of 0 counts as 1.
+    /// Sets the weights for weighted interleave, in ascending order of the nodes. A weight of 0 counts as 1.
     pub fn with_weights(mut self, weights: &[u8]) -> Self {
         for (mine, given) in self.weights.iter_mut().zip(weights) {
             *mine = (*given).max(1);
         }
         self
     }
-    /// With `MPOL_F_NUMA_BALANCING`.
+    /// Sets `MPOL_F_NUMA_BALANCING`.
     ///
     /// # Errors
     /// [`PolicyError::FlagWithoutMode`] for modes other than bind and preferred-many.
@@ -68,20 +67,20 @@ impl MemPolicy {
         self.numa_balancing = true;
         Ok(self)
     }
-    /// Mode.
+    /// Mode of the policy.
     pub fn mode(&self) -> PolicyMode {
         self.mode
     }
-    /// Nodes.
+    /// Nodes of the policy.
     pub fn nodes(&self) -> NodeMask {
         self.nodes
     }
-    /// [`Self::DEFAULT`] to refer to.
+    /// A static reference to [`Self::DEFAULT`].
     pub fn system() -> &'static Self {
         const SYSTEM: &MemPolicy = &MemPolicy::DEFAULT;
         SYSTEM
     }
-    /// Where a page with interleave index `ilx` goes, for a CPU of node `here`.
+    /// Nodes for a page with interleave index `ilx`, for a CPU of node `here`.
     #[inline]
     pub fn policy_nodes(&self, here: usize, ilx: u64) -> PolicyNodes {
         let local = PolicyNodes::local(here);
@@ -101,11 +100,11 @@ impl MemPolicy {
         let weighted = self.mode == PolicyMode::WeightedInterleave;
         node_of_index(&self.list, weighted.then_some(&self.weights[..]), ilx)
     }
-    /// Whether hint faults may migrate pages under this policy: the default's may, others with the flag only.
+    /// Whether hint faults may migrate pages: under the default policy, or with the flag.
     pub fn migrates_on_fault(&self) -> bool {
         self.mode == PolicyMode::Default || self.numa_balancing
     }
-    /// The policy as a hint fault on a page with interleave index `ilx` sees it.
+    /// The policy for a hint fault on a page with interleave index `ilx`.
     pub fn at_hint_fault(&self, ilx: u64) -> EffectivePolicy {
         let mode = match self.mode {
             PolicyMode::Default => return EffectivePolicy::DEFAULT,
@@ -121,7 +120,7 @@ impl MemPolicy {
     }
 }
 
-/// Every node that a mask can name: a cpuset without limits.
+/// All nodes: the memory nodes of a cpuset without limits.
 pub fn all_nodes() -> NodeMask {
     NodeMask::of(0..MAX_NODES)
 }

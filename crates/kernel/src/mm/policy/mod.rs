@@ -1,13 +1,13 @@
 //! Memory policies: the seven modes, per task and per VMA (thp-and-allocation.md section 6).
 //!
-//! A policy turns into a [`PolicyNodes`] for one allocation: where the walk starts and which nodes it may use. The page
-//! allocator knows nothing of policies.
+//! For one allocation a policy gives [`PolicyNodes`]: the node whose fallback order is used, and the allowed nodes.
+//! The page allocator does not know policies.
 
 pub(in crate::mm) mod interleave;
 pub(in crate::mm) mod mempolicy;
-pub(in crate::mm) mod placement;
+pub(in crate::mm) mod policy_nodes;
 
 pub use interleave::{interleave_index, node_of_index};
 pub use mempolicy::{all_nodes, MemPolicy, PolicyError};
 pub use numalab_model::workload::PolicyMode;
-pub use placement::PolicyNodes;
+pub use policy_nodes::PolicyNodes;

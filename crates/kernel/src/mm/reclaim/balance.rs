@@ -1,11 +1,11 @@
-//! How much of each LRU list reclaim looks at (`get_scan_count`; thp-and-allocation.md section 4.4).
+//! How much of each LRU list reclaim scans (`get_scan_count`; thp-and-allocation.md section 4.4).
 
-/// What the decision depends on; sizes in pages.
+/// Input of the decision; sizes in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanFacts {
-    /// Anonymous pages can go somewhere: free swap slots, or a tier to demote to.
+    /// Whether anonymous pages can be reclaimed: there are free swap slots or a demotion target.
     pub can_reclaim_anon: bool,
-    /// 12 (gentle) down to 0.
+    /// Scan priority: 12 (`DEF_PRIORITY`) down to 0.
     pub priority: u32,
     /// `vm.swappiness`, 0..=200.
     pub swappiness: u64,
@@ -19,7 +19,7 @@ pub struct ScanFacts {
     pub free: u64,
     /// Sum of the node's high watermarks.
     pub high: u64,
-    /// Refaulting file pages forbid to take only those.
+    /// Whether file pages refault, so that reclaim may not take file pages only.
     pub file_refaults: bool,
     /// Recent cost of reclaiming anonymous pages.
     pub anon_cost: u64,
@@ -27,16 +27,16 @@ pub struct ScanFacts {
     pub file_cost: u64,
 }
 
-/// Pages to look at in the inactive lists.
+/// Pages to scan on the inactive lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanTargets {
-    /// Anonymous.
+    /// Anonymous pages.
     pub anon: u64,
-    /// File.
+    /// File pages.
     pub file: u64,
 }
 
-/// Fraction of the pressure that falls on anonymous pages, as numerator and denominator.
+/// Fraction of the scan that goes to anonymous pages, as numerator and denominator.
 pub fn anon_fraction(swappiness: u64, anon_cost: u64, file_cost: u64) -> (u64, u64) {
     let both = anon_cost + file_cost;
     let (anon, file) = (both + anon_cost, both + file_cost);
@@ -46,7 +46,7 @@ pub fn anon_fraction(swappiness: u64, anon_cost: u64, file_cost: u64) -> (u64, u
     (ap, (ap + fp).max(1))
 }
 
-/// Pages to look at in one pass.
+/// Pages to scan in one pass.
 pub fn scan_targets(f: &ScanFacts) -> ScanTargets {
     let (anon, file) = (f.inactive_anon >> f.priority, f.inactive_file >> f.priority);
     let file_is_tiny = f.file + f.free <= f.high && anon > 0;

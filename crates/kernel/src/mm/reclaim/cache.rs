@@ -1,4 +1,4 @@
-//! How page cache comes into a node and goes: reads, writes, mappings, truncation.
+//! How pages enter and leave the page cache of a node: reads, mappings, truncation.
 
 use super::anon_reclaim::AnonReclaim;
 use crate::mm::account::PageClass;
@@ -7,18 +7,18 @@ use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::request::{AllocError, Request};
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::units::CHUNK_PAGES;
 use crate::mm::unmapped::Unmapped;
 use crate::mm::work::Work;
 
 impl PhysicalMemory {
-    /// Reads `pages` pages of a file from a CPU of node `here` under the default policy: each comes from the first
-    /// node above its low mark, and joins that node's page cache in class `class` (one of the file classes). For cases of
-    /// reclaim; what processes read of files is mapped and comes with faults.
+    /// Reads `pages` pages of a file from a CPU of node `here` under the default policy. Each page comes from the
+    /// first node above its low watermark and joins the page cache there with use `class`, one of the file classes.
+    /// Tests of reclaim call it; workloads map files and read them by faults.
     ///
     /// # Errors
-    /// [`AllocError`] of the first page that cannot be had; those before it stay.
+    /// [`AllocError`] of the first page that cannot be allocated; the pages before it stay.
     pub fn cache_read<A: AnonReclaim>(
         &mut self,
         here: usize,
@@ -38,14 +38,14 @@ impl PhysicalMemory {
         }
         Ok(())
     }
-    /// A page that no process maps any more joins the page cache of its node.
+    /// Adds a page that no process maps any more to the page cache of its node.
     pub fn add_to_page_cache(&mut self, node: usize, frame: Frame) {
         self.accounts[node].change(PageClass::Shmem, PageClass::FileClean, 1);
         self.files[node].add(frame, PageClass::FileClean);
         self.note_files(node);
     }
-    /// A process maps a page of the node's clean cache again, if there is any left; returns its pageblock. Which pages
-    /// of a file reclaim has taken is not known, only how many are left (model).
+    /// Takes a page of the node's clean page cache for a process that maps it again; returns its pageblock, or `None`
+    /// if none is left. Which pages of a file were reclaimed is not known, only how many are left (model).
     pub fn take_from_page_cache(&mut self, node: usize) -> Option<Frame> {
         let mut found = None;
         self.files[node].drop_newest(PageClass::FileClean, |frame| found = Some(frame));
@@ -55,7 +55,7 @@ impl PhysicalMemory {
         }
         found
     }
-    /// Takes back what a mapping gave up.
+    /// Frees what a mapping has unmapped.
     #[inline]
     pub fn free_unmapped(&mut self, gone: Unmapped) {
         match gone {
@@ -72,9 +72,9 @@ impl PhysicalMemory {
             }
         }
     }
-    /// Fills a node with page cache for a scenario: `pages` pages strictly on it, as far as it has free ones above its
-    /// low mark, without touching the counters. Returns how many.
-    /// It sets up vectors of thp-and-allocation.md section 16 and the node-reclaim cases; workloads read files.
+    /// Fills a node with page cache: `pages` pages on this node, as far as it is above its low watermark, without
+    /// counting. Returns their number. Tests set up the vectors of thp-and-allocation.md section 16 and the cases of
+    /// node reclaim with it.
     pub fn cache_fill(&mut self, node: usize, pages: u64, class: PageClass) -> u64 {
         debug_assert!(class.is_file());
         let req = self.request_on(node, node, class);
@@ -88,7 +88,8 @@ impl PhysicalMemory {
         self.note_files(node);
         filled
     }
-    /// The oldest `pages` inactive pages of a node's cache are used again; sets up cases of a busy cache.
+    /// Marks the oldest `pages` inactive pages of a node's page cache as used again. Tests set up cases of a busy page
+    /// cache with it.
     pub fn cache_reference(&mut self, node: usize, pages: u64) {
         self.events.pgactivate += self.files[node].reference(pages);
         self.note_files(node);

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kswapd {
     pub(super) running: bool,
-    /// Woken for a huge page, and not yet content with base pages.
+    /// Woken for a huge page, and still balancing for one.
     pub(super) huge: bool,
-    /// Woken for a huge page at all.
+    /// Woken for a huge page since it slept.
     pub(super) asked_huge: bool,
     pub(super) priority: u32,
     pub(super) reclaimed: u64,
@@ -14,11 +14,11 @@ pub struct Kswapd {
 }
 
 impl Kswapd {
-    /// Whether it has work.
+    /// Whether it is awake.
     pub fn is_running(&self) -> bool {
         self.running
     }
-    /// Reclaim succeeded on the node: it is not hopeless.
+    /// Resets the count of failures after reclaim has freed pages of the node.
     pub(super) fn reset_failures(&mut self) {
         self.failures = 0;
     }
@@ -32,16 +32,16 @@ pub struct Kcompactd {
 }
 
 impl Kcompactd {
-    /// Whether it was woken.
+    /// Whether it is woken.
     pub fn is_woken(&self) -> bool {
         self.woken
     }
 }
 
-/// What a step of kswapd came to.
+/// Result of a step of kswapd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KswapdStep {
-    /// It goes on at the next step.
+    /// It continues at the next step.
     Running,
     /// It sleeps.
     Asleep,

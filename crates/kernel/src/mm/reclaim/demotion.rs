@@ -1,9 +1,8 @@
-//! Demotion: cold pages of a fast tier move to the next slower one instead of leaving memory
-//! (thp-and-allocation.md section 4.6).
+//! Demotion: reclaim moves cold pages of a fast tier to the next slower one (thp-and-allocation.md section 4.6).
 
 use numalab_model::machine::Machine;
 
-/// Where each node's cold pages go: the nearest node of the next slower tier, lowest id on ties.
+/// Demotion target of each node: the nearest node of the next slower tier, with the lowest id on ties.
 pub fn demotion_targets(machine: &Machine) -> Vec<Option<usize>> {
     let nodes = &machine.nodes;
     let has_memory = |n: &usize| nodes[*n].memory_bytes > 0;

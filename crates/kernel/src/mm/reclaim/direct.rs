@@ -1,8 +1,8 @@
 //! Direct reclaim: the allocating task frees memory itself (thp-and-allocation.md section 4.2).
 //!
-//! For huge pages it goes on within a node until compaction can work there: the first request on a short node
-//! reclaims what is missing to `low + 1024`, and since every success takes 512 pages, each following one reclaims 512
-//! or more again. That is the engine of the swap storm under `__GFP_THISNODE`.
+//! For huge pages it continues on a node until compaction can work there. The first request on a short node reclaims
+//! what is missing to `low + 1024`. Every success takes 512 pages, so each following request reclaims 512 or more
+//! again. This drives the swap storm under `__GFP_THISNODE`.
 
 use super::anon_reclaim::AnonReclaim;
 use super::files::FileRules;
@@ -14,7 +14,7 @@ use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
 impl PhysicalMemory {
-    /// One round over the nodes of the walk; returns the pages freed.
+    /// One round over the nodes in fallback order; returns the freed pages.
     pub(in crate::mm) fn direct_reclaim<A: AnonReclaim>(
         &mut self,
         req: &Request,
@@ -36,7 +36,7 @@ impl PhysicalMemory {
         freed
     }
 
-    /// Shrinks every node of the walk once; says whether some zone is ready for compaction already.
+    /// Scans every allowed node once. Returns the freed pages, and whether some zone is ready for compaction.
     fn shrink_walk<A: AnonReclaim>(
         &mut self,
         req: &Request,
@@ -82,19 +82,20 @@ impl PhysicalMemory {
             }
         }
     }
-    /// `should_continue_reclaim` for order 9.
+    /// Whether reclaim continues on a node for order 9 (`should_continue_reclaim`).
     fn should_continue_reclaim(&self, node: usize) -> bool {
         let lru = &self.accounts[node].lru;
         let inactive = lru.inactive_file + if self.can_reclaim_anon(node) { lru.inactive_anon } else { 0 };
         let enough = self.zones_of(node).any(|z| self.zone_ok(z, true, Mark::Min) || self.compaction_suitable(z));
         !enough && inactive > COMPACT_GAP
     }
-    /// `compaction_ready`: a huge page is there already, or compaction can run with room to spare.
+    /// Whether a huge page is free, or compaction can run with room to spare (`compaction_ready`).
     fn compaction_ready(&self, zone: usize) -> bool {
         let spare = self.mark_of(zone, Mark::High) + COMPACT_GAP + self.facts[zone].lowmem_reserve;
         self.zone_ok(zone, true, Mark::Min) || self.compaction_suitable(zone) && self.facts[zone].free_pages > spare
     }
-    /// Whether the first node of the walk has less than half of its min marks left, so that its users sleep.
+    /// Whether the first allowed node has less than half of its min watermarks free, so that allocating tasks are
+    /// throttled.
     fn reserves_exhausted(&self, req: &Request) -> bool {
         let first = self.fallback[req.preferred].iter().map(|n| usize::from(*n)).find(|n| req.allows(*n));
         first.is_some_and(|node| {

@@ -1,37 +1,37 @@
 //! Page cache of a node: two lists in the order of last use (model; thp-and-allocation.md section 4.4).
 //!
-//! Pages that came in together lie in the same pageblocks and are reclaimed together, so the lists hold *extents*:
-//! up to 512 pages of one pageblock in one state. A page is used once when it comes in; used again it goes to the active
-//! list at once (`mark_page_accessed`). Reclaim takes clean inactive pages, used once or not (`PAGEREF_RECLAIM_CLEAN`).
+//! Pages that were read together are in the same pageblocks and are reclaimed together. So the lists hold *extents*:
+//! up to 512 pages of one pageblock in one state. A page counts as used once when it is read; a second use moves it to
+//! the active list at once (`mark_page_accessed`). Reclaim takes clean inactive pages (`PAGEREF_RECLAIM_CLEAN`).
 
 use crate::mm::account::{inactive_ratio, PageClass};
 use crate::mm::pageblock::frame::Frame;
 use std::collections::VecDeque;
 
-/// Pages of the page cache of one pageblock.
+/// Pages of the page cache in one pageblock and state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Their pageblock.
+    /// Pageblock of the pages.
     pub frame: Frame,
-    /// How many.
+    /// Number of pages.
     pub pages: u16,
-    /// One of the three file classes.
+    /// Use of the pages: one of the three file classes.
     pub class: PageClass,
 }
 
 /// What reclaim may do to file pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileRules {
-    /// Write dirty pages back.
+    /// Whether it may write dirty pages back.
     pub may_write: bool,
-    /// Take mapped pages away from their mappings.
+    /// Whether it may unmap mapped pages.
     pub may_unmap: bool,
 }
 
 /// The file pages of a node.
 #[derive(Clone, Debug, Default)]
 pub struct FileLists {
-    /// Oldest first.
+    /// Extents, the oldest first.
     inactive: VecDeque<Extent>,
     active: VecDeque<Extent>,
     inactive_pages: u64,
@@ -47,7 +47,7 @@ impl FileLists {
     pub fn active(&self) -> u64 {
         self.active_pages
     }
-    /// A page came in.
+    /// Adds a new page.
     pub fn add(&mut self, frame: Frame, class: PageClass) {
         self.inactive_pages += 1;
         if let Some(last) = self.inactive.back_mut() {
@@ -58,8 +58,8 @@ impl FileLists {
         }
         self.inactive.push_back(Extent { frame, pages: 1, class });
     }
-    /// The oldest `pages` inactive pages are used again: they go to the active list. An extent is one unit of use: it is
-    /// activated whole. Returns the pages activated.
+    /// Moves the oldest `pages` inactive pages to the active list, because they are used again. An extent moves as a
+    /// whole. Returns the number of moved pages.
     pub fn reference(&mut self, pages: u64) -> u64 {
         let mut activated = 0;
         while activated < pages {
@@ -71,7 +71,8 @@ impl FileLists {
         self.active_pages += activated;
         activated
     }
-    /// Refills the inactive list from the active one while it is shorter than its share; returns the pages moved.
+    /// Moves active pages to the inactive list while that is shorter than its share; returns the number of moved
+    /// pages.
     pub fn age(&mut self) -> u64 {
         let before = self.active_pages;
         let ratio = inactive_ratio(self.inactive_pages + self.active_pages);
@@ -83,8 +84,8 @@ impl FileLists {
         }
         before - self.active_pages
     }
-    /// Looks at up to `scan` of the oldest pages and takes out those that may go, as extents; the others go round.
-    /// Returns the pages taken and the pages looked at.
+    /// Scans up to `scan` of the oldest pages and removes those that may be freed, as an extent. Other pages go to the
+    /// end of the list. Returns the removed pages and the number of scanned pages.
     pub fn shrink(&mut self, scan: u64, rules: FileRules) -> (Option<Extent>, u64) {
         let Some(mut e) = self.inactive.pop_front() else { return (None, 0) };
         let seen = u64::from(e.pages).min(scan.max(1));
@@ -105,7 +106,7 @@ impl FileLists {
         }
         (Some(taken), seen)
     }
-    /// Takes out the newest page of a class.
+    /// Removes the newest page of a class and reports it to `dropped`.
     pub fn drop_newest(&mut self, class: PageClass, mut dropped: impl FnMut(Frame)) {
         for (list, total) in
             [(&mut self.inactive, &mut self.inactive_pages), (&mut self.active, &mut self.active_pages)]

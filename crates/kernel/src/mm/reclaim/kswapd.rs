@@ -1,7 +1,7 @@
-//! kswapd and kcompactd, one of each per node (thp-and-allocation.md sections 4.1 and 10.3).
+//! kswapd and kcompactd, one each per node (thp-and-allocation.md sections 4.1 and 10.3).
 //!
-//! Both run in steps, so that the caller decides when and on which CPU: [`PhysicalMemory::kswapd_step`] is one pass at one
-//! priority.
+//! Both run in steps, so that the caller decides when and on which CPU. [`PhysicalMemory::kswapd_step`] is one pass at
+//! one priority.
 
 use super::anon_reclaim::AnonReclaim;
 use super::daemons::{Kcompactd, Kswapd, KswapdStep};
@@ -17,9 +17,9 @@ use crate::mm::pageblock::fragmentation;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
-/// Fruitless runs after which a node counts as hopeless (`MAX_RECLAIM_RETRIES`).
+/// Runs without progress after which a node is hopeless (`MAX_RECLAIM_RETRIES`).
 const MAX_RECLAIM_RETRIES: u32 = 16;
-/// Priority from which dirty file pages are written.
+/// Priority from which kswapd writes dirty file pages.
 const WRITES_FROM: u32 = 10;
 
 impl PhysicalMemory {
@@ -31,7 +31,7 @@ impl PhysicalMemory {
     pub fn kcompactd(&self, node: usize) -> &Kcompactd {
         &self.kcompactd[node]
     }
-    /// Wakes kswapd of every node of a request's walk.
+    /// Wakes kswapd of every allowed node in the fallback order of a request.
     pub(in crate::mm) fn wake_kswapds(&mut self, req: &Request) {
         for i in 0..self.fallback[req.preferred].len() {
             let node = usize::from(self.fallback[req.preferred][i]);
@@ -40,8 +40,8 @@ impl PhysicalMemory {
             }
         }
     }
-    /// Wakes a node's kswapd for a base or huge page (`wakeup_kswapd`). A node that is balanced or hopeless is left
-    /// alone; for a request that cannot compact itself, kcompactd is woken instead.
+    /// Wakes kswapd of a node for a base or a huge page (`wakeup_kswapd`). A node that is balanced or hopeless is not
+    /// woken; if the request cannot compact directly, kcompactd is woken.
     pub fn wake_kswapd(&mut self, node: usize, huge: bool, can_block: bool) {
         if self.kswapd[node].failures >= MAX_RECLAIM_RETRIES || self.balanced(node, huge) {
             if huge && !can_block {
@@ -57,13 +57,13 @@ impl PhysicalMemory {
         k.huge |= huge;
         k.asked_huge |= huge;
     }
-    /// Whether some zone of a node has its goal (`pgdat_balanced`).
+    /// Whether some zone of a node is above the watermark that kswapd aims at (`pgdat_balanced`).
     fn balanced(&self, node: usize, huge: bool) -> bool {
         let goal = if self.cfg.vm.tiering { Mark::Promo } else { Mark::High };
         self.zones_of(node).any(|z| self.zone_ok(z, huge, goal))
     }
 
-    /// One pass of a node's kswapd, if it is awake.
+    /// One pass of kswapd on a node, if it is awake.
     pub fn kswapd_step<A: AnonReclaim>(&mut self, node: usize, anon: &mut A, work: &mut Work) -> KswapdStep {
         if !self.kswapd[node].running {
             return KswapdStep::Asleep;
@@ -88,7 +88,7 @@ impl PhysicalMemory {
         let k = &mut self.kswapd[node];
         k.reclaimed += freed;
         if k.reclaimed >= COMPACT_GAP {
-            // Compaction can do the rest.
+            // Enough pages are free for compaction.
             k.huge = false;
         }
         if seen < target || freed == 0 {
@@ -113,7 +113,7 @@ impl PhysicalMemory {
         KswapdStep::Asleep
     }
 
-    /// Runs a node's kcompactd if it was woken: light synchronous compaction until a huge block is free.
+    /// Runs kcompactd of a node if it was woken: light synchronous compaction until a block is free.
     pub fn run_kcompactd(&mut self, node: usize, work: &mut Work) {
         if !std::mem::take(&mut self.kcompactd[node].woken) {
             return;
@@ -125,8 +125,8 @@ impl PhysicalMemory {
             }
         }
     }
-    /// Proactive compaction of a node, called every 500 ms: compacts block after block while its fragmentation score
-    /// is too high. Returns the score.
+    /// Proactive compaction of a node, called every 500 ms. Frees blocks until the fragmentation score is low enough.
+    /// Returns the score.
     pub fn proactive_compaction(&mut self, node: usize, work: &mut Work) -> u64 {
         let eagerness = self.cfg.compact.proactiveness;
         let mut score = self.fragmentation_score(node);
@@ -139,7 +139,7 @@ impl PhysicalMemory {
         }
         score
     }
-    /// Fragmentation score of a node, 0..=100, its zones weighted by size.
+    /// Fragmentation score of a node, 0..=100; its zones are weighted by size.
     pub fn fragmentation_score(&self, node: usize) -> u64 {
         let of = |z: usize| {
             let zone = &self.zones[z];

@@ -1,13 +1,14 @@
-//! Reclaim: page cache, swap, demotion, and who decides to use them (thp-and-allocation.md section 4).
+//! Reclaim: page cache, swap, demotion, and when they are used (thp-and-allocation.md section 4).
 //!
-//! * [`balance`] how much of each LRU list is looked at;
+//! * [`balance`] how much of each LRU list is scanned; `scan_control` limits of one pass;
 //! * [`files`] page cache; [`swap`] the swap device; `demotion` slower tiers;
-//! * [`references`] which pages are in use; `workingset` which came back too soon;
-//! * `shrink` one pass over a node; `direct` in the allocating task; `kswapd` in the background; `node_reclaim` for
-//!   `zone_reclaim_mode`;
-//! * `cache` how page cache comes in and goes.
+//! * [`references`] which pages are in use; `workingset` pages that are read back too soon (`shadow`);
+//! * `shrink` one pass over a node; `direct` reclaim in the allocating task; `kswapd` in the background (`daemons`);
+//!   `node_reclaim` for `zone_reclaim_mode`;
+//! * `cache` how pages enter and leave the page cache.
 //!
-//! Page cache belongs to the node. Anonymous pages belong to address spaces, which reclaim asks through [`AnonReclaim`].
+//! Page cache belongs to a node. Anonymous pages belong to address spaces, which reclaim calls through
+//! [`AnonReclaim`].
 
 pub(in crate::mm) mod anon_reclaim;
 pub mod balance;

@@ -1,7 +1,7 @@
 //! Node reclaim: `vm.zone_reclaim_mode` (thp-and-allocation.md section 4.3).
 //!
-//! Modes 1 to 3 give base and huge pages alike the rule "clean local page cache before remote memory"; bit 4 also
-//! unmaps, hence may swap.
+//! Modes 1 to 3 prefer freeing clean local page cache to remote memory, for base and huge pages. Bit 4 also unmaps
+//! pages, so it may swap.
 
 use super::anon_reclaim::AnonReclaim;
 use super::files::FileRules;
@@ -14,33 +14,33 @@ use crate::mm::work::Work;
 
 const WRITE: u8 = 2;
 const UNMAP: u8 = 4;
-/// First pass of node reclaim looks at 1/16 of the lists.
+/// Priority of the first pass: 1/16 of the lists.
 const PRIORITY: u32 = 4;
-/// Least pages it aims at.
+/// Smallest number of pages that it tries to free.
 const LEAST: u64 = 32;
 
-/// What node reclaim did.
+/// Result of node reclaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeReclaim {
-    /// The request cannot block, another task reclaims the node, or the node belongs to other CPUs.
+    /// Not tried: the request cannot block, another task reclaims the node, or the node belongs to other CPUs.
     NoScan,
-    /// Too little to gain.
+    /// Not tried: there is too little to free.
     Full,
-    /// Freed something, but not enough.
+    /// It freed pages, but not enough.
     Some,
-    /// Freed enough.
+    /// It freed enough.
     Success,
 }
 
 impl NodeReclaim {
-    /// Whether it is worth testing the watermark again.
+    /// Whether the watermark should be tested again.
     pub fn may_pass(self) -> bool {
         matches!(self, Self::Some | Self::Success)
     }
 }
 
 impl PhysicalMemory {
-    /// Tries to make room for a request on a node that failed its low mark.
+    /// Reclaims a node that failed its low watermark for a request.
     pub fn node_reclaim<A: AnonReclaim>(
         &mut self,
         node: usize,
@@ -66,7 +66,7 @@ impl PhysicalMemory {
             NodeReclaim::Some
         }
     }
-    /// Pages that node reclaim may count on (`node_pagecache_reclaimable`).
+    /// Pages that node reclaim could free (`node_pagecache_reclaimable`).
     pub fn node_reclaim_candidates(&self, node: usize) -> u64 {
         let a = &self.accounts[node];
         let mode = self.cfg.vm.zone_reclaim_mode;

@@ -1,24 +1,24 @@
-//! Is a page in use? (`folio_check_references`), and what page flags a page keeps where.
+//! Whether a page is in use (`folio_check_references`), and the page flags that record it.
 //!
-//! A page that is found used once stays on the inactive list and is looked at again; found used twice in a row it is
-//! activated. Every page starts with one use, that of the fault that mapped it, so one is no sign of a second.
+//! A page that is found used once stays on the inactive list and is scanned again. If it is found used twice in a row,
+//! it is activated. The fault that maps a page is a use, so one use does not count as a sign of another.
 
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
 
-/// What reclaim does with a page of the inactive list.
+/// What reclaim does with an inactive page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum References {
-    /// It goes.
+    /// It is reclaimed.
     Reclaim,
-    /// It stays inactive and is looked at again.
+    /// It stays inactive and is scanned again.
     Keep,
-    /// It goes to the active list.
+    /// It moves to the active list.
     Activate,
 }
 
-/// Verdict on an anonymous page of the inactive list with `young` entries whose accessed bit was set since the last look,
-/// and its flags afterwards. With `workingset` by the rules of 5.9 on, else one used entry activates.
+/// What to do with an inactive anonymous page, and its new flags. `young` entries of it had their accessed bit set
+/// since the last scan. With `workingset` the rules of 5.9 on hold; otherwise one used entry activates the page.
 pub fn check_references(young: u32, page: Frame, workingset: bool) -> (References, Frame) {
     let before = page.has(Frame::REFERENCED);
     if young == 0 {
@@ -32,12 +32,12 @@ pub fn check_references(young: u32, page: Frame, workingset: bool) -> (Reference
 }
 
 impl PhysicalMemory {
-    /// Whether anonymous pages are activated by the rules of 5.9 on.
+    /// Whether the rules of 5.9 on activate anonymous pages.
     pub fn anon_workingset(&self) -> bool {
         self.cfg.vm.anon_workingset
     }
-    /// Puts an anonymous page of a node on the active or the inactive list; returns it with its flag. A page whose place
-    /// is unknown stays inactive.
+    /// Moves an anonymous page of a node to the active or the inactive list; returns its frame with the flag. A page
+    /// with an unknown frame stays inactive.
     pub fn set_active(&mut self, node: usize, page: Frame, pages: u64, active: bool) -> Frame {
         let now = page.with(Frame::ACTIVE, active);
         let (was, is) = (page.has(Frame::ACTIVE), now.has(Frame::ACTIVE));
@@ -48,7 +48,7 @@ impl PhysicalMemory {
         }
         now
     }
-    /// Gives the new place of an anonymous page, on `node`, the flags that it had at the old one (`folio_migrate_flags`).
+    /// Copies the flags of an anonymous page from its old frame to its new one on `node` (`folio_migrate_flags`).
     pub fn carry_flags(&mut self, old: Frame, node: usize, new: Frame, pages: u64) -> Frame {
         let new = self.set_active(node, new, pages, old.has(Frame::ACTIVE));
         let flags = [Frame::REFERENCED, Frame::WORKINGSET];

@@ -2,22 +2,22 @@
 
 use super::files::FileRules;
 
-/// Pages that one round of direct reclaim wants (`SWAP_CLUSTER_MAX`).
+/// Pages that one round of direct reclaim frees, and that one step scans.
 pub const SWAP_CLUSTER_MAX: u64 = 32;
-/// The gentlest pass looks at `1 / 2^12` of each list.
+/// Priority of the first pass, which scans `1 / 2^12` of each list.
 pub const DEF_PRIORITY: u32 = 12;
 
-/// What a pass may do and wants.
+/// Limits of one pass of reclaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScanControl {
-    /// Pages after which it stops.
+    /// Number of freed pages after which it stops.
     pub target: u64,
-    /// Part of the lists it looks at: `1 / 2^priority`.
+    /// Scan priority: it scans `1 / 2^priority` of each list.
     pub priority: u32,
-    /// File pages.
+    /// What it may do to file pages.
     pub files: FileRules,
-    /// Anonymous pages at all.
+    /// Whether it may reclaim anonymous pages.
     pub may_swap: bool,
-    /// In kswapd, for the counters.
+    /// Whether kswapd runs it; this selects the counters.
     pub kswapd: bool,
 }

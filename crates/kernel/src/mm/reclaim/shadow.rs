@@ -1,6 +1,6 @@
-//! Shadow entries: what a swap slot remembers of the page that it holds (`mm/workingset.c`).
+//! Shadow entries: what a swap slot records of the page in it (`mm/workingset.c`).
 
-/// What a slot remembers of the page it holds (`shadow` entry): node, `PG_workingset`, and the node's count, packed.
+/// Shadow entry of a swapped page: its node, `PG_workingset`, and the age of the node at its eviction, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shadow(u64);
 
@@ -9,12 +9,12 @@ pub(super) const AGE: u64 = (1 << AGE_BITS) - 1;
 const WORKINGSET: u64 = 1 << 63;
 
 impl Shadow {
-    /// That of a page evicted from `node` when its count was `age`.
+    /// The entry of a page evicted from `node` at age `age`.
     pub fn new(node: usize, age: u64, workingset: bool) -> Self {
-        // One more, so that none is all zeros.
+        // The node is stored plus one, so that no entry is zero.
         Self((node as u64 + 1) << AGE_BITS | age & AGE | if workingset { WORKINGSET } else { 0 })
     }
-    /// Node, count, and whether the page had been active before; `None` if nothing is remembered.
+    /// Node, age, and whether the page had been active before; `None` for an empty entry.
     pub fn unpack(self) -> Option<(usize, u64, bool)> {
         let node = (self.0 & !WORKINGSET) >> AGE_BITS;
         (node > 0).then(|| (node as usize - 1, self.0 & AGE, self.0 & WORKINGSET != 0))

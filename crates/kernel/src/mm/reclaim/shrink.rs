@@ -10,7 +10,7 @@ use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 
 impl PhysicalMemory {
-    /// Looks at the lists of a node once; returns the pages freed.
+    /// Scans the lists of a node once; returns the freed pages.
     pub(super) fn shrink_node<A: AnonReclaim>(
         &mut self,
         node: usize,
@@ -85,21 +85,21 @@ impl PhysicalMemory {
         self.events.pgdeactivate += aged;
         self.note_files(node);
     }
-    /// Deactivates a batch of anonymous pages if the inactive list is short, so that they have a chance to be used before
-    /// they are looked at again.
+    /// Deactivates a batch of anonymous pages if the inactive list is short. They can then be used before they are
+    /// scanned.
     pub(super) fn age_anon_if_low<A: AnonReclaim>(&mut self, node: usize, anon: &mut A, work: &mut Work) {
         if self.can_reclaim_anon(node) && self.accounts[node].lru.anon_is_low() {
             self.age_anon(node, SWAP_CLUSTER_MAX, anon, work);
         }
     }
-    /// Puts active anonymous pages on the inactive list; returns how many.
+    /// Deactivates active anonymous pages; returns their number.
     fn age_anon<A: AnonReclaim>(&mut self, node: usize, scan: u64, anon: &mut A, work: &mut Work) -> u64 {
         let aged = anon.age_anon(self, node, scan, work);
         self.events.pgrefill += aged;
         self.events.pgdeactivate += aged;
         aged
     }
-    /// Copies the sizes of the file lists to the account.
+    /// Copies the sizes of the file lists to the account of the node.
     pub(super) fn note_files(&mut self, node: usize) {
         let lru = &mut self.accounts[node].lru;
         (lru.inactive_file, lru.active_file) = (self.files[node].inactive(), self.files[node].active());
@@ -163,7 +163,7 @@ impl PhysicalMemory {
         *freed += u64::from(extent.pages) + demoted;
         seen
     }
-    /// Moves file pages to the slower tier as far as it has room; what is left stays in `extent`.
+    /// Demotes file pages as far as the target has free memory; the other pages stay in `extent`.
     fn demote_files(&mut self, node: usize, extent: &mut Extent, work: &mut Work) -> u64 {
         let Some(target) = self.demotion_target(node) else { return 0 };
         let mut moved = 0;
@@ -179,7 +179,7 @@ impl PhysicalMemory {
         work.demoted += moved;
         moved
     }
-    /// Pages that reclaim could free on a node if it had to.
+    /// Pages of a node that reclaim could free.
     pub(in crate::mm) fn reclaimable(&self, node: usize) -> u64 {
         let a = &self.accounts[node];
         let file = a.pages(PageClass::FileClean) + a.pages(PageClass::FileDirty);

@@ -1,11 +1,11 @@
-//! Swap device: slots, in clusters that can take a huge page whole (model; thp-and-allocation.md section 4.5).
+//! The swap device: slots, in clusters that can take a whole huge page (model; thp-and-allocation.md section 4.5).
 
 use super::shadow::Shadow;
 use crate::mm::pageblock::bit_tree::BitTree;
 use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
 numalab_base::tunables! {
-    /// The swap device.
+    /// Settings of the swap device.
     pub struct SwapTunables: "swap" {
         /// Size, at most 1 TiB; 0 for no swap.
         size_mb: u64 = 0, "MiB", "swapon", range 0..=1_048_576;
@@ -13,7 +13,7 @@ numalab_base::tunables! {
         write_page_ns: u32 = 8000, "ns", "model", range 0..=1_000_000_000;
         /// Time to read a page at random.
         read_page_ns: u32 = 90_000, "ns", "model", range 0..=1_000_000_000;
-        /// Huge pages are swapped out whole where 512 slots lie together (4.13 on).
+        /// Huge pages are swapped out whole if there are 512 adjacent slots (4.13 on).
         whole_huge_pages: bool = true, "", "CONFIG_THP_SWAP";
     }
 }
@@ -24,30 +24,30 @@ const CLUSTER: usize = CHUNK_PAGES as usize;
 #[derive(Clone, Debug)]
 pub struct SwapDevice {
     free: BitTree,
-    /// Used slots of each cluster of 512.
+    /// Number of used slots in each cluster of 512.
     used: Vec<u16>,
     /// Clusters without a used slot.
     empty: BitTree,
-    /// What each slot remembers of its page, up to the highest slot that ever did: slots are taken from the lowest,
-    /// so this grows with what is swapped out, not with the device.
+    /// Shadow entry of each slot, up to the highest slot that has had one. The lowest free slot is used first, so this
+    /// grows with what is swapped out and not with the device.
     shadows: Vec<Shadow>,
 }
 
 impl SwapDevice {
     /// An unused device of `mib` MiB.
     pub fn new(mib: u64) -> Self {
-        // Whole clusters: an odd half at the end is left unused.
+        // Whole clusters only; a part at the end is not used.
         let slots = ((mib << 20) / PAGE_BYTES) as usize / CLUSTER * CLUSTER;
         let clusters = slots / CLUSTER;
         let (free, empty) = (BitTree::full(slots), BitTree::full(clusters));
         Self { free, used: vec![0; clusters], empty, shadows: Vec::new() }
     }
-    /// Free slots.
+    /// Number of free slots.
     #[inline]
     pub fn free_slots(&self) -> u64 {
         self.free.count() as u64
     }
-    /// Used slots.
+    /// Number of used slots.
     pub fn used_slots(&self) -> u64 {
         self.used.iter().map(|u| u64::from(*u)).sum()
     }
@@ -59,7 +59,7 @@ impl SwapDevice {
         self.empty.remove(slot / CLUSTER);
         Some(slot as u32)
     }
-    /// Takes 512 slots that lie together; returns the first.
+    /// Takes 512 adjacent slots; returns the first.
     pub fn take_cluster(&mut self) -> Option<u32> {
         let cluster = self.empty.first()?;
         self.empty.remove(cluster);
@@ -70,8 +70,8 @@ impl SwapDevice {
         self.used[cluster] = CLUSTER as u16;
         Some(first as u32)
     }
-    /// Notes what is to be known of the page of a slot when it comes back.
-    pub fn remember(&mut self, slot: u32, shadow: Shadow) {
+    /// Sets the shadow entry of a slot.
+    pub fn set_shadow(&mut self, slot: u32, shadow: Shadow) {
         let slot = slot as usize;
         if slot >= self.used.len() * CLUSTER {
             return;
@@ -81,11 +81,11 @@ impl SwapDevice {
         }
         self.shadows[slot] = shadow;
     }
-    /// What is known of the page of a slot.
-    pub fn recall(&self, slot: u32) -> Shadow {
+    /// Shadow entry of a slot.
+    pub fn shadow(&self, slot: u32) -> Shadow {
         self.shadows.get(slot as usize).copied().unwrap_or_default()
     }
-    /// Frees a slot. False if it was free, which is the caller's mistake.
+    /// Frees a slot. Returns false if it was free, which is an error of the caller.
     pub fn put(&mut self, slot: u32) -> bool {
         let slot = slot as usize;
         if slot >= self.used.len() * CLUSTER || !self.free.insert(slot) {
@@ -130,12 +130,12 @@ mod tests {
         assert_eq!((s.free_slots(), s.shadows.capacity()), (largest << 8, 0));
         assert!(s.free_slots() <= u64::from(u32::MAX), "slots are numbered in 32 bits");
         let (first, second) = (s.take().unwrap(), s.take().unwrap());
-        s.remember(second, Shadow::new(3, 7, true));
-        assert_eq!(s.recall(first), Shadow::default());
-        assert_eq!(s.recall(second).unpack(), Some((3, 7, true)));
+        s.set_shadow(second, Shadow::new(3, 7, true));
+        assert_eq!(s.shadow(first), Shadow::default());
+        assert_eq!(s.shadow(second).unpack(), Some((3, 7, true)));
         assert!(s.put(first) && s.put(second), "with and without a shadow");
-        assert_eq!((s.recall(second), s.shadows.len()), (Shadow::default(), 2));
-        s.remember(u32::MAX, Shadow::new(1, 1, false));
-        assert_eq!((s.recall(u32::MAX), s.shadows.len()), (Shadow::default(), 2), "there is no such slot");
+        assert_eq!((s.shadow(second), s.shadows.len()), (Shadow::default(), 2));
+        s.set_shadow(u32::MAX, Shadow::new(1, 1, false));
+        assert_eq!((s.shadow(u32::MAX), s.shadows.len()), (Shadow::default(), 2), "there is no such slot");
     }
 }

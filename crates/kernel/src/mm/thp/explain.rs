@@ -1,6 +1,6 @@
-//! What a fault would try, written down as a ladder: `D0 THP | D0 4k | D1 THP | ...` with latencies.
+//! The attempts of a page fault as a ladder: `D0 THP | D0 4k | D1 THP | ...` with latencies.
 //!
-//! The steps follow from the same attempts that faults make ([`Locality::attempt`]) and the rules of the slow path.
+//! The steps follow from the attempts of faults ([`Locality::attempt`]) and the rules of the slow path.
 
 use super::latency::AccessLatency;
 use super::settings::fault_gfp;
@@ -8,7 +8,7 @@ use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use crate::mm::config::MmConfig;
 use crate::mm::policy::mempolicy::MemPolicy;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::thp::locality::attempt::{Attempt, FaultContext, HugeRules};
 use crate::mm::thp::locality::rule::Locality;
 use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
@@ -18,26 +18,26 @@ use numalab_model::machine::Machine;
 /// How a step gets its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Free above the low mark.
+    /// A page that is free above the low watermark.
     Free,
-    /// Free above the min mark.
+    /// A page that is free above the min watermark.
     Min,
     /// Asynchronous compaction.
     CompactAsync,
     /// Light synchronous compaction.
     Compact,
-    /// One round of reclaim, whatever compaction came to.
+    /// One round of reclaim, whatever the result of compaction was.
     ReclaimOnce,
-    /// The same unless compaction was deferred.
+    /// One round of reclaim, unless compaction was deferred.
     ReclaimUnlessDeferred,
-    /// The same only if compaction ran and failed.
+    /// One round of reclaim, if compaction ran and failed.
     ReclaimAfterFailure,
     /// Reclaim until there is a page.
     Reclaim,
 }
 
 impl Effort {
-    /// In words.
+    /// The words of the ladder.
     pub fn words(self) -> &'static str {
         match self {
             Self::Free => "free",
@@ -57,39 +57,39 @@ impl Effort {
 pub struct Step {
     /// Nearest distance class of its nodes, seen from the faulting CPU.
     pub first_class: usize,
-    /// Farthest class.
+    /// Farthest distance class of its nodes.
     pub last_class: usize,
-    /// Nodes in the order they are tried.
+    /// Nodes in the order in which they are tried.
     pub nodes: Vec<usize>,
-    /// A huge page, else a base page.
+    /// Whether it is a huge page; else a base page.
     pub huge: bool,
-    /// How.
+    /// How the step gets its page.
     pub effort: Effort,
-    /// Mean random-access latency of such a page on these nodes, ns.
+    /// Mean latency of a random access to such a page on these nodes, ns.
     pub ns: f64,
-    /// The same relative to a local huge page.
+    /// Latency relative to a local huge page.
     pub ratio: f64,
 }
 
-/// What is to be explained.
+/// The fault to explain.
 #[derive(Clone, Copy, Debug)]
 pub struct LadderQuery<'a> {
     /// Node of the faulting CPU.
     pub node: usize,
-    /// The range is advised (`MADV_HUGEPAGE`).
+    /// Whether the range is advised (`MADV_HUGEPAGE`).
     pub advised: bool,
-    /// Its policy.
+    /// Policy of the range.
     pub policy: &'a MemPolicy,
-    /// Its policy for huge pages, with rules (`mpol_huge`).
+    /// Policy of the range for huge pages, with rules (`mpol_huge`).
     pub huge_policy: Option<(&'a MemPolicy, HugeRules)>,
-    /// The process spans sockets (`prctl_span`).
+    /// Whether the process spans sockets (`prctl_span`).
     pub span: bool,
-    /// Latencies as seen in a guest.
+    /// Whether latencies are those seen in a guest.
     pub guest: bool,
 }
 
 impl<'a> LadderQuery<'a> {
-    /// An advised range under this policy, seen from node 0 of bare metal.
+    /// An advised range under this policy, for a CPU of node 0 without a hypervisor.
     pub fn advised(policy: &'a MemPolicy) -> Self {
         Self { node: 0, advised: true, policy, huge_policy: None, span: false, guest: false }
     }
@@ -133,7 +133,8 @@ pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) ->
     writer.steps
 }
 
-/// A ladder in one line: with `efforts` every step, else each (distance, size) where it comes up first.
+/// A ladder in one line. With `efforts` it lists every step; otherwise it lists each (distance, size) once, at its
+/// first place.
 pub fn ladder_text(steps: &[Step], efforts: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     for s in steps {
@@ -167,7 +168,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The nodes of a walk in runs of one distance class.
+    /// The allowed nodes in fallback order, in runs of one distance class.
     fn runs(&self, policy_nodes: &PolicyNodes, this_node: bool) -> Vec<(usize, Vec<usize>)> {
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
         for node in self.orders[policy_nodes.preferred].iter().map(|n| usize::from(*n)) {
@@ -224,7 +225,7 @@ impl Writer<'_> {
         let noretry = a.gfp.has(Gfp::NORETRY);
         self.push(&runs, true, if noretry { Effort::CompactAsync } else { Effort::Compact });
     }
-    /// When a huge-page request with these flags reclaims after its first compaction, if ever.
+    /// How a huge-page request with these flags reclaims after its first compaction; `None` if it does not.
     fn reclaim_of(&self, gfp: Gfp) -> Option<Effort> {
         let noretry = gfp.has(Gfp::NORETRY);
         let local = noretry && gfp.has(Gfp::THISNODE) && !self.rules.thisnode_fail_reclaims;
@@ -238,7 +239,7 @@ impl Writer<'_> {
             _ => Effort::ReclaimOnce,
         })
     }
-    /// The fault for a base page after all attempts failed.
+    /// Adds the steps of the fault for a base page, after all attempts failed.
     fn base_walk(&mut self, policy_nodes: &PolicyNodes) {
         if policy_nodes.preferred_many {
             let wish = self.runs(policy_nodes, false);

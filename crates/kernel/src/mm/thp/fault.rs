@@ -1,4 +1,4 @@
-//! Carrying out the attempts of a huge-page fault.
+//! The attempts of a huge-page fault, carried out.
 
 use crate::mm::alloc::fast::AllocSite;
 use crate::mm::alloc::request::{AllocatedPage, Request};
@@ -8,20 +8,20 @@ use crate::mm::thp::locality::attempt::FaultContext;
 use crate::mm::thp::locality::rule::Locality;
 use crate::mm::work::Work;
 
-/// Where an attempt of a huge-page fault succeeded.
+/// The page that an attempt of a huge-page fault allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HugeFaultPage {
-    /// A huge page; else a ladder preferred a base page.
+    /// Whether it is a huge page; a ladder may prefer a base page.
     pub huge: bool,
-    /// The page.
+    /// The allocated page.
     pub got: AllocatedPage,
     /// Number of the attempt, from 0.
     pub attempt: u8,
 }
 
 impl PhysicalMemory {
-    /// Makes the attempts of a rule in order until one succeeds, and counts `thp_fault_alloc` or
-    /// `thp_fault_fallback`. With `None` the fault goes on as a fault for a base page.
+    /// Makes the attempts of a rule in order until one succeeds, and counts `thp_fault_alloc` or `thp_fault_fallback`.
+    /// If it returns `None`, the caller allocates a base page.
     pub fn alloc_thp<A: AnonReclaim>(
         &mut self,
         rule: Locality,

@@ -1,4 +1,4 @@
-//! Lists of (distance class, page size): the machine's classes, and ladders sorted by latency or given.
+//! Distance classes of a machine, and ladders of (distance class, page size): sorted by latency, or given.
 
 use super::latency::AccessLatency;
 use crate::mm::zone::zonelist::distance_classes;
@@ -6,18 +6,18 @@ use numalab_base::node_mask::NodeMask;
 use numalab_base::rung_list::RungList;
 use numalab_model::machine::Machine;
 
-/// A step of a ladder, seen from one node.
+/// A step of a ladder, as seen from one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rung {
-    /// Distance class: 0 local, 1 the nearest others, and so on.
+    /// Distance class: 0 is local, 1 the nearest other nodes, and so on.
     pub class: u8,
-    /// Huge page.
+    /// Whether it is a huge page.
     pub huge: bool,
-    /// Nodes of that class.
+    /// Nodes of the class.
     pub nodes: NodeMask,
 }
 
-/// Classes and ladder of every node.
+/// Distance classes and ladder of every node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ladders {
     classes: Vec<Vec<NodeMask>>,
@@ -25,18 +25,19 @@ pub struct Ladders {
 }
 
 impl Ladders {
-    /// Only the distance classes: for rules that need no ladder.
+    /// Only the distance classes, for rules without a ladder.
     pub fn classes_of(machine: &Machine) -> Self {
         let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
         let classes = |n: usize| distance_classes(n, &machine.distance[n], memory);
         Self { classes: (0..machine.nodes.len()).map(classes).collect(), rungs: Vec::new() }
     }
-    /// All (class, size) pairs by predicted access latency, the local huge page first on ties (`ladder_sorted`).
+    /// All (class, size) pairs by predicted access latency; on ties a nearer class and a huge page come first
+    /// (`ladder_sorted`).
     pub fn sorted(machine: &Machine, guest: bool) -> Self {
         let latency = AccessLatency::new(machine, guest);
         let mut out = Self::classes_of(machine);
         for (from, classes) in out.classes.iter().enumerate() {
-            // Picoseconds: integers sort the same everywhere.
+            // Picoseconds as integers, which sort the same on all platforms.
             let cost = |r: &Rung| {
                 let of = |to: usize| (latency.ns(from, to, r.huge) * 1000.0) as u64;
                 r.nodes.iter().map(of).sum::<u64>() / r.nodes.len().max(1) as u64
@@ -47,7 +48,7 @@ impl Ladders {
         }
         out
     }
-    /// The pairs given, in their order; classes a node does not have are left out (`ladder_custom`).
+    /// The given pairs in their order, without classes that a node does not have (`ladder_custom`).
     pub fn custom(machine: &Machine, ladder: &RungList) -> Self {
         let mut out = Self::classes_of(machine);
         for classes in &out.classes {
@@ -67,7 +68,7 @@ impl Ladders {
     pub fn up_to(&self, node: usize, max: u8) -> NodeMask {
         NodeMask::of(self.classes(node).iter().take(usize::from(max) + 1).flat_map(|c| c.iter()))
     }
-    /// The ladder of a node; empty for rules that have none.
+    /// Ladder of a node; empty for rules without a ladder.
     pub fn rungs(&self, node: usize) -> &[Rung] {
         self.rungs.get(node).map_or(&[], |r| r)
     }

@@ -1,12 +1,12 @@
-//! What a random access costs by distance and page size (thp-and-allocation.md section 15.1).
+//! Latency of a random access by distance and page size (thp-and-allocation.md section 15.1).
 //!
-//! `T(d, s) = (L(d) + b) * (1 + k_s)` with `k` 0 for huge pages; in the form of the hardware model,
-//! `L + b + t_walk + P * L(d_pt)` with the page tables beside the data. Far above TLB reach.
+//! `T(d, s) = (L(d) + b) * (1 + k_s)`, with `k_s = 0` for huge pages. In terms of the hardware model it is `L + b +
+//! t_walk + P * L(d_pt)`, with the page tables on the node of the data. The footprint is far above the TLB reach.
 
 use crate::hw::tlb::{PageSize, TlbModel};
 use numalab_model::machine::Machine;
 
-/// A footprint far above the reach of the TLB, whose huge pages' tables still fit into caches, bytes.
+/// A footprint far above the TLB reach, for which the page tables of huge pages fit into the caches, bytes.
 const FOOTPRINT_BYTES: u64 = 32 << 30;
 
 /// Random-access latency on a machine, native or in a guest.
@@ -17,11 +17,11 @@ pub struct AccessLatency<'a> {
 }
 
 impl<'a> AccessLatency<'a> {
-    /// The model of a machine; `guest` selects two-dimensional page walks.
+    /// The latencies of a machine; `guest` selects two-dimensional page walks.
     pub fn new(machine: &'a Machine, guest: bool) -> Self {
         Self { machine, tlb: TlbModel::new(machine, guest) }
     }
-    /// Time of a dependent random access from a CPU of node `from` to memory of node `to`, ns.
+    /// Latency of a dependent random access from a CPU of node `from` to memory of node `to`, ns.
     pub fn ns(&self, from: usize, to: usize, huge: bool) -> f64 {
         let load = self.machine.latency_ns[from][to];
         let size = if huge { PageSize::Huge } else { PageSize::Base };
@@ -32,19 +32,20 @@ impl<'a> AccessLatency<'a> {
 
 #[cfg(test)]
 mod tests {
-    /// The acceptance model itself (section 15.1, vector 30), which the hardware model must agree with and nothing else
-    /// needs, ns: idle latency `load_ns`, overhead `b_ns`, walk share `k` of base pages.
+    /// The acceptance model (section 15.1, vector 30), ns: idle latency `load_ns`, overhead `b_ns`, walk share `k` of
+    /// base pages.
     fn fitted_ns(load_ns: f64, b_ns: f64, k: f64, huge: bool) -> f64 {
         (load_ns + b_ns) * if huge { 1.0 } else { 1.0 + k }
     }
 
-    /// Whether a huge page at `l1_ns` beats a base page at `l0_ns`: the crossover of section 15.2 (vector 31). Nothing else
-    /// asks: ladders follow from [`AccessLatency`].
+    /// Whether a huge page at `l1_ns` is faster than a base page at `l0_ns`: the crossover of section 15.2 (vector
+    /// 31).
     fn remote_huge_wins(l0_ns: f64, l1_ns: f64, b_ns: f64, k: f64) -> bool {
         (l1_ns + b_ns) / (l0_ns + b_ns) < 1.0 + k
     }
 
-    /// (L by class, b, k) and the ratios to D0 THP of D0 4k, D1 THP, D1 4k, D2 THP, D2 4k: predicted, measured.
+    /// Latency L by class, b, k; then the predicted and the measured ratios of D0 4k, D1 THP, D1 4k, D2 THP, D2 4k to
+    /// D0 THP.
     type Row = (&'static [f64], f64, f64, &'static [f64], &'static [f64]);
     const ACCEPTANCE: [Row; 3] = [
         (&[96.0, 143.0, 233.0], 9.0, 0.42, &[1.42, 1.448, 2.056, 2.305, 3.273], &[1.43, 1.45, 2.06, 2.31, 3.24]),

@@ -1,11 +1,11 @@
-//! Transparent huge pages: settings, where they come from, what a fault tries (thp-and-allocation.md sections 5 to 8).
+//! Transparent huge pages: settings, and what a fault tries to allocate (thp-and-allocation.md sections 5 to 8).
 //!
-//! * `settings` who may have huge pages and with what effort;
+//! * `settings` which mappings may have huge pages, and request flags;
 //! * [`locality`] the role `thp_locality`: which attempts a fault makes, one file per rule;
 //! * `ladders` distance classes and lists of (class, size);
-//! * `fault` carries attempts out;
-//! * [`latency`] what an access costs by distance and page size;
-//! * `explain` writes a rule down as a ladder `D0 THP | D0 4k | D1 THP | ...`.
+//! * `fault` carries out the attempts;
+//! * [`latency`] latency of an access by distance and page size;
+//! * `explain` describes a rule as a ladder `D0 THP | D0 4k | D1 THP | ...`.
 
 pub(in crate::mm) mod explain;
 pub(in crate::mm) mod fault;

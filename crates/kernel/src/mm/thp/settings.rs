@@ -1,4 +1,4 @@
-//! Who may have huge pages, and what a fault may do to get one (thp-and-allocation.md section 5).
+//! Which mappings may have huge pages, and what a fault may do to get one (thp-and-allocation.md section 5).
 
 use super::tunables::ThpTunables;
 use crate::mm::alloc::gfp::Gfp;
@@ -31,7 +31,7 @@ pub fn fault_gfp(thp: &ThpTunables, advised: bool) -> Gfp {
     }
 }
 
-/// Request flags of khugepaged (`defrag` is `khugepaged/defrag`); those of `MADV_COLLAPSE` are the same with it on.
+/// Request flags of khugepaged, by `khugepaged/defrag`. `MADV_COLLAPSE` uses the flags with `defrag` on.
 pub fn collapse_gfp(defrag: bool) -> Gfp {
     if defrag {
         Gfp::TRANSHUGE

@@ -10,17 +10,17 @@ use numalab_model::machine::Machine;
 numalab_base::tunables! {
     /// Settings of transparent huge pages.
     pub struct ThpTunables: "thp" {
-        /// For all anonymous memory, for advised ranges, or for none.
+        /// Huge pages for all anonymous memory, for advised ranges, or for none.
         enabled: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/enabled", choices ["always", "madvise", "never"];
-        /// What a fault may do to get one.
+        /// What a fault may do to get a huge page.
         defrag: Word = "madvise", "", "sys/kernel/mm/transparent_hugepage/defrag",
             choices ["always", "defer", "defer+madvise", "madvise", "never"];
-        /// Read faults on untouched ranges map one shared huge page of zeros.
+        /// Read faults on untouched ranges map one shared huge zero page.
         use_zero_page: bool = true, "", "sys/kernel/mm/transparent_hugepage/use_zero_page";
-        /// A write to the page of zeros allocates a huge page (before 5.8), instead of splitting the mapping.
+        /// A write to the huge zero page allocates a huge page (before 5.8), instead of splitting the mapping.
         zero_page_write_huge: bool = false, "", "model";
-        /// `thp_fault_alloc` counts huge pages when they are allocated (before 4.3, 6b251fc96cf2), not when they are mapped: also
-        /// those of threads that find the range filled by another.
+        /// `thp_fault_alloc` counts huge pages when they are allocated (before 4.3, 6b251fc96cf2), not when they are
+        /// mapped. So it includes those of threads that find the range filled by another thread.
         counts_unused_alloc: bool = false, "", "model";
         /// A write to a shared huge page copies all of it (before 5.8), instead of splitting the mapping.
         cow_copies_huge: bool = false, "", "model";
@@ -40,21 +40,22 @@ numalab_base::tunables! {
         huge_strict: bool = false, "", "model";
         /// A strict policy for huge pages does not reclaim that node (`mpol_huge`).
         huge_noretry: bool = false, "", "model";
-        /// Farthest distance class that `prctl_span` goes to.
+        /// Farthest distance class that `prctl_span` uses.
         span_max_class: u8 = 255, "", "model", range 0..=255;
         /// The span mode of a process survives exec.
         span_over_exec: bool = true, "", "model";
-        /// Migration of huge pages: in one piece (4.14 on), or split, moved and left to khugepaged.
+        /// Huge pages are migrated in one piece (4.14 on); otherwise they are split, moved, and collapsed by
+        /// khugepaged.
         native_migration: bool = true, "", "CONFIG_ARCH_ENABLE_THP_MIGRATION";
     }
 }
 
 impl ThpTunables {
-    /// Rules of a policy for huge pages.
+    /// Rules of policies for huge pages.
     pub fn huge_rules(&self) -> HugeRules {
         HugeRules { strict: self.huge_strict, noretry: self.huge_noretry }
     }
-    /// What the locality rule of these settings needs; latencies as seen in a guest if `guest`.
+    /// Distance classes and ladders that the locality rule needs; `guest` selects latencies as seen in a guest.
     pub fn ladders(&self, machine: &Machine, guest: bool) -> Ladders {
         match self.locality() {
             Locality::LadderSorted => Ladders::sorted(machine, guest),
@@ -64,7 +65,7 @@ impl ThpTunables {
     }
     /// The locality rule.
     pub fn locality(&self) -> Locality {
-        // The words of the tunable are those of the role; a test holds them together.
+        // A test checks that the choices of the tunable are the words of the role.
         Locality::parse(self.locality).unwrap_or(Locality::TwoStep)
     }
 }

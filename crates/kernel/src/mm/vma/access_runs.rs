@@ -1,15 +1,15 @@
-//! Accesses that have been noted but not yet turned into accessed bits.
+//! Accesses that have been noted and not yet turned into accessed bits.
 
 use crate::mm::block::Bits512;
 
-/// Entries of a run, as a shift.
+/// Number of entries in a run, as a power of two.
 const RUN: usize = 6;
-/// Every run of a chunk.
+/// Bits of all runs of a chunk.
 pub(in crate::mm) const ALL_RUNS: u8 = u8::MAX;
-/// Expected accesses of an entry beyond which it has surely been used: e^-40 is nothing.
+/// Expected number of accesses from which an entry counts as used; the chance that it is not is e^-40.
 pub(super) const SURELY: f64 = 40.0;
 
-/// Random accesses to a part of the mapping.
+/// Random accesses to a byte range of the mapping.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RandomUse {
     pub(super) from: u64,
@@ -17,17 +17,17 @@ pub(super) struct RandomUse {
     pub(super) accesses: u64,
 }
 
-/// What random accesses have done to the bits of a mapping.
+/// Random accesses to a mapping, and how many of them each chunk has seen.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mm) struct RandomUses {
     pub(super) spans: Vec<RandomUse>,
-    /// Accesses to all spans.
+    /// Number of accesses to all ranges.
     pub(super) total: u64,
-    /// By chunk, from the first look on: `total` then, and the expected accesses of one of its entries until then.
+    /// For each chunk at its last update: `total`, and the expected accesses of one of its entries until then.
     pub(super) looked: Vec<(u64, f64)>,
 }
 
-/// The runs that entries `from..to` (not empty) lie in.
+/// Bits of the runs that contain the entries `from..to` (not empty).
 #[inline]
 pub(in crate::mm) fn runs(from: usize, to: usize) -> u8 {
     let (first, last) = (from >> RUN, (to - 1) >> RUN);

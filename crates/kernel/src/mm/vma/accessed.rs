@@ -1,11 +1,12 @@
 //! Accessed bits of a mapping's entries: which of them were used since reclaim looked last (`pte_young`).
 //!
-//! Problem: hardware sets a bit at every access, and the simulator must not do anything at every access.
-//! Approach: a sweep notes the *runs* of 64 entries it goes over, one bit each in its chunk. Random accesses are only
-//! counted, by span; when reclaim looks at a chunk, the count since its last look there gives each entry's chance to have
-//! been used, and the bits are drawn. Only then do entries have bits of their own, so what nobody looks at costs nothing.
-//! An entry is born used: the fault that makes it is on behalf of an access.
-//! Huge entries have one bit: any run of their chunk.
+//! Problem: hardware sets a bit at every access, but the simulator must not do work at every access.
+//! Approach: a sweep notes the *runs* of 64 entries that it passes, one bit each in its chunk. Random accesses are
+//! only counted, by byte range. When reclaim looks at a chunk, the count since its last look gives the chance that an
+//! entry was used, and the bits are drawn. Entries have bits of their own only from then on, so a chunk that reclaim
+//! does not look at costs nothing.
+//! A new entry counts as used, because the fault that makes it serves an access. A huge entry has one bit: any run of
+//! its chunk.
 
 use super::access_runs::{entries_of, runs, RandomUse, RandomUses, ALL_RUNS, SURELY};
 use super::chunk::ChunkKind;
@@ -16,18 +17,18 @@ use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_base::rng::Rng;
 
 impl Vma {
-    /// Entries `from..to` of a chunk are accessed.
+    /// Notes an access to the entries `from..to` of a chunk.
     #[inline]
     pub fn touch(&mut self, chunk: usize, from: usize, to: usize) {
         if from < to {
             let (c, used) = (&mut self.chunks[chunk], runs(from, to));
-            // Most sweeps find them noted already, and leave the line clean.
+            // Most sweeps find the runs noted already; then the cache line stays clean.
             if c.touched & used != used {
                 c.touched |= used;
             }
         }
     }
-    /// The number under which random accesses to bytes `from..to` are counted.
+    /// Number of the byte range `from..to`, under which its random accesses are counted.
     pub fn random_span(&mut self, from: u64, to: u64) -> usize {
         let spans = &mut self.random.spans;
         spans.iter().position(|s| (s.from, s.to) == (from, to)).unwrap_or_else(|| {
@@ -35,20 +36,20 @@ impl Vma {
             spans.len() - 1
         })
     }
-    /// So many accesses to random places of a span.
+    /// Notes random accesses to a byte range.
     #[inline]
     pub fn note_random_accesses(&mut self, span: usize, accesses: u64) {
         self.random.spans[span].accesses += accesses;
         self.random.total += accesses;
     }
-    /// A fork's copy starts with old entries, and its accesses are its own.
+    /// Clears the accessed bits and the noted accesses of a forked copy.
     pub(in crate::mm) fn clear_all_young(&mut self) {
         self.random = RandomUses::default();
         self.chunks.iter_mut().for_each(|c| c.touched = 0);
         self.blocks.iter_mut().for_each(|b| b.young = Bits512::default());
     }
 
-    /// Gives the entries of a chunk the bits that its accesses since the last look have set.
+    /// Turns the accesses since the last update of a chunk into accessed bits.
     pub fn update_young(&mut self, chunk: usize, rng: &mut Rng) {
         let expected = self.random_accesses(chunk);
         let c = &mut self.chunks[chunk];
@@ -74,7 +75,7 @@ impl Vma {
             }
         }
     }
-    /// Expected random accesses of one entry of a chunk since the last look at it, which this is.
+    /// Expected random accesses per entry of a chunk since its last update, which is now.
     fn random_accesses(&mut self, chunk: usize) -> f64 {
         let r = &self.random;
         if r.total == r.looked.get(chunk).map_or(0, |l| l.0) {
@@ -90,8 +91,8 @@ impl Vma {
         let before = std::mem::replace(&mut r.looked[chunk], (r.total, now)).1;
         now - before
     }
-    /// Whether an entry, or the huge entry, was used since the last look, and that it has not been from now on
-    /// (`ptep_clear_young_notify`). The chunk's bits are settled.
+    /// Whether an entry, or the huge entry, was used; clears its bit (`ptep_clear_young_notify`). Call
+    /// [`Self::update_young`] for the chunk first.
     pub fn test_clear_young(&mut self, chunk: usize, page: usize) -> bool {
         let c = &mut self.chunks[chunk];
         match c.kind {
@@ -105,8 +106,8 @@ impl Vma {
             }
         }
     }
-    /// Present entries of a chunk of base pages that were used since reclaim looked last, or whose page it found used
-    /// then. Exclusive pages; those in common count by their entry alone.
+    /// Number of present entries of a chunk of base pages that count as used. They were used since reclaim looked
+    /// last, or their page is exclusive and was found used then.
     pub fn referenced_pages(&mut self, chunk: usize, rng: &mut Rng) -> u32 {
         self.update_young(chunk, rng);
         let c = self.chunks[chunk];
@@ -138,7 +139,7 @@ impl Vma {
         }
     }
 
-    /// Place and flags of an exclusive page, or of the huge page.
+    /// Pageblock and flags of an exclusive page, or of the huge page.
     #[inline]
     pub fn frame(&self, chunk: usize, page: usize) -> Frame {
         match self.chunks[chunk].kind {
@@ -146,7 +147,7 @@ impl Vma {
             _ => self.frame_map.get(chunk, page),
         }
     }
-    /// Gives an exclusive page, or the huge page, other flags.
+    /// Sets the flags of an exclusive page, or of the huge page.
     pub fn set_flags(&mut self, chunk: usize, page: usize, frame: Frame) {
         if frame == Frame::UNKNOWN {
             return;
@@ -216,7 +217,8 @@ mod tests {
         let (mut v, mut rng) = vma();
         let span = v.random_span(0, 8 << 20);
         assert_eq!((v.random_span(0, 8 << 20), v.random_span(0, 4096)), (span, span + 1));
-        // 2048 pages, one access each on average: 1 - 1/e of them are used, whatever was counted before.
+        // There are 2048 pages with one access each on average, so 1 - 1/e of them are used, whatever was counted
+        // before.
         for _ in 0..3 {
             v.note_random_accesses(span, 2048);
             let n = young(&mut v, &mut rng);
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!(young(&mut v, &mut rng), 512);
         v.update_young(1, &mut rng);
         assert!(v.test_clear_young(1, 0), "512 chances");
-        // Accesses elsewhere leave this chunk alone.
+        // Accesses to another range do not change this chunk.
         let far = v.random_span(6 << 20, 8 << 20);
         v.note_random_accesses(far, 1 << 20);
         assert_eq!(young(&mut v, &mut rng), 0);

@@ -1,11 +1,11 @@
-//! 2 MiB of a mapping.
+//! State of 2 MiB of a mapping.
 
 use crate::mm::block::NEVER;
 
-/// State of a chunk.
+/// What a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkKind {
-    /// No page, no block.
+    /// No page and no block.
     Empty,
     /// One huge page.
     Huge,
@@ -13,16 +13,16 @@ pub enum ChunkKind {
     Small,
 }
 
-/// 2 MiB of virtual space of a mapping.
+/// 2 MiB of the addresses of a mapping.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
-    /// What it holds.
+    /// What the chunk holds.
     pub kind: ChunkKind,
-    /// Huge: its node.
+    /// Huge: node of the page.
     pub node: u8,
-    /// Its entry above the page tables is marked. Huge: PROT_NONE; small: the first access handles all marked pages (3.8).
+    /// Whether its PMD is marked. Huge: PROT_NONE. Small: the first access handles all marked pages (3.8).
     pub pmd_marked: bool,
-    /// Runs of 64 entries accessed since reclaim looked last, a bit each.
+    /// Runs of 64 entries that were accessed since reclaim looked last, one bit each.
     pub(in crate::mm) touched: u8,
     /// Present base pages (512 for huge).
     pub present: u16,
@@ -32,7 +32,8 @@ pub struct Chunk {
     pub read_only: u16,
     /// Base pages that belong to shared objects (512 for a shared huge page).
     pub shared: u16,
-    /// Small: index of its block; huge: its `last_cpupid`; shared huge: which of the mapping's objects it is in.
+    /// Small: index of its block. Huge: `last_cpupid` of the page. Shared huge: index of the mapping's object with the
+    /// page.
     pub index: u32,
 }
 

@@ -1,10 +1,10 @@
-//! Huge pages that are mapped in part: giving back a part of one splits its entry, not the page
-//! (`__split_huge_pmd`, `deferred_split_huge_page`; thp-and-allocation.md section 11).
+//! Huge pages of which a part is mapped. Unmapping a part of one splits its entry, not the page (`__split_huge_pmd`,
+//! `deferred_split_huge_page`; thp-and-allocation.md section 11).
 //!
-//! The rest stays mapped by base entries, and the part given back stays allocated with it until memory is short: then the
-//! page is split and that part is free. It goes whole when nothing of it is mapped any more. Whatever else happens to such a
-//! page (migration, swap, fork, collapse) splits it first (model). Exclusive pages only.
-//! Invariants: entries that show a part are present, and have no frame noted.
+//! The rest stays mapped by base entries. The unmapped part stays allocated until memory is short; then the page is
+//! split and that part is freed. The whole page is freed when no part is mapped any more. Migration, swap, fork and
+//! collapse split such a page first (model). All this concerns exclusive pages only.
+//! Invariants: entries that map a part are present, and have no pageblock in the frame map.
 
 use super::chunk::ChunkKind;
 use super::mapping::Vma;
@@ -17,17 +17,17 @@ use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES};
 use crate::mm::unmapped::Unmapped;
 
 impl Vma {
-    /// Huge pages of which a part is mapped.
+    /// Number of huge pages of which a part is mapped.
     #[inline]
     pub fn partly_mapped_thps(&self) -> usize {
         self.partly_mapped.len()
     }
-    /// Whether the huge page of a chunk is mapped in part.
+    /// Whether a part of a huge page is mapped in the chunk.
     #[inline]
     pub fn is_partly_mapped(&self, chunk: usize) -> bool {
         !self.partly_mapped.is_empty() && self.partly_mapped.iter().any(|p| p.chunk == chunk)
     }
-    /// The exclusive huge page of a chunk is mapped by base entries from now on; the page stays whole.
+    /// Maps the exclusive huge page of a chunk by base entries; the page stays whole.
     fn split_pmd(&mut self, chunk: usize) {
         let (node, frame) = self.split_huge(chunk);
         for page in 0..CHUNK_PAGES as usize {
@@ -40,7 +40,7 @@ impl Vma {
             mapped: Bits512::range(0, CHUNK_PAGES as usize),
         });
     }
-    /// Splits the entries of the exclusive huge pages that lie in `from..to` in part; returns how many.
+    /// Splits the entries of exclusive huge pages that are partly in `from..to`; returns their number.
     pub fn split_pmds_at(&mut self, from: u64, to: u64) -> u64 {
         let mut split = 0;
         if from >= to {
@@ -56,7 +56,7 @@ impl Vma {
         }
         split
     }
-    /// An entry that shows a part of a huge page is gone. False if it showed none.
+    /// Unmaps an entry that maps a part of a huge page. Returns false if the entry maps no part.
     pub(in crate::mm) fn unmap_thp_part(
         &mut self,
         chunk: usize,
@@ -76,8 +76,8 @@ impl Vma {
         freed(Unmapped::LastThpPart { node, frame });
         true
     }
-    /// Splits a huge page that is mapped in part, and frees the part that is not; returns the pages freed, `None` if the
-    /// chunk has no such page.
+    /// Splits the partly mapped huge page of a chunk and frees its unmapped part. Returns the number of freed pages;
+    /// `None` if the chunk has no such page.
     pub fn split_deferred_thp(&mut self, chunk: usize, memory: &mut PhysicalMemory) -> Option<u64> {
         let i = self.partly_mapped.iter().position(|p| p.chunk == chunk)?;
         let p = self.partly_mapped.remove(i);
@@ -93,8 +93,8 @@ impl Vma {
         }
         Some(p.unmapped_pages())
     }
-    /// Settles those on `node`, or all with `None` (the deferred split queue under memory pressure); returns the pages freed
-    /// and the huge pages split.
+    /// Splits all partly mapped huge pages on `node`, or on all nodes with `None` (the deferred split queue under
+    /// memory pressure). Returns the freed pages and the split huge pages.
     pub fn split_deferred_thps(&mut self, node: Option<usize>, memory: &mut PhysicalMemory) -> (u64, u64) {
         let (mut freed, mut split) = (0, 0);
         while let Some(p) = self.partly_mapped.iter().find(|p| node.is_none_or(|n| n == p.node)) {
@@ -103,15 +103,15 @@ impl Vma {
         }
         (freed, split)
     }
-    /// Adds the pages that are kept without being mapped, on each node, to `out`.
+    /// Adds the unmapped pages of partly mapped huge pages, on each node, to `out`.
     pub(in crate::mm) fn add_deferred_split_pages(&self, out: &mut [u64]) {
         self.partly_mapped.iter().for_each(|p| out[p.node] += p.unmapped_pages());
     }
-    /// Adds the huge pages mapped in part that are on the active list, on each node, to `out`.
+    /// Adds the partly mapped huge pages on the active list, on each node, to `out`, in base pages.
     pub(in crate::mm) fn add_active_partly_mapped(&self, out: &mut [u64]) {
         self.partly_mapped.iter().filter(|p| p.frame.has(Frame::ACTIVE)).for_each(|p| out[p.node] += CHUNK_PAGES);
     }
-    /// Checks that every part is present and has no frame of its own.
+    /// Checks the invariants of partly mapped huge pages.
     pub(in crate::mm) fn check_partly_mapped(&self) -> Result<(), String> {
         for p in &self.partly_mapped {
             let wrong = |page: &usize| {

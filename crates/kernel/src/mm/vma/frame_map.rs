@@ -1,14 +1,14 @@
-//! Where the pages of a mapping lie: the pageblock of each exclusive page, the swap slot of each page that was swapped
-//! out, and the page table of each 2 MiB.
+//! The frames of a mapping: the pageblock of each exclusive page, the slot of each swapped page, and the page table of
+//! each 2 MiB.
 //!
-//! Problem: freeing a page must give it back to the pageblock it came from, or fragmentation is lost; most chunks are
-//! huge, and a 16 TiB machine has 2^23 of them.
-//! Approach: 16 bytes per chunk; a block of 512 entries only for chunks with base pages or swapped ones.
-//! Invariants: an entry is a pageblock, a slot, or nothing; a chunk that is huge has no entries.
+//! Problem: a freed page must go back to its pageblock, or fragmentation is not modelled. Most chunks are huge, and a
+//! 16 TiB machine has 2^23 of them.
+//! Approach: 16 bytes per chunk, and a block of 512 entries only for chunks with base pages or swapped pages.
+//! Invariants: an entry is a pageblock, a slot, or nothing. A chunk with a huge page has no entries.
 
 use crate::mm::pageblock::frame::Frame;
 
-/// Entries that are swap slots have this bit; pageblocks and slots are numbered below it.
+/// Set in entries that are swap slots; pageblocks and slots have smaller numbers.
 const SLOT: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;
 const NO_TABLE: u8 = u8::MAX;
@@ -17,11 +17,11 @@ const NO_TABLE: u8 = u8::MAX;
 struct Chunk {
     /// Pageblock of the huge page.
     huge: u32,
-    /// Number of its entries.
+    /// Index of its block of entries.
     entries: u32,
     /// Pageblock of its page table.
     table: u32,
-    /// Slots among the entries.
+    /// Number of slots among the entries.
     swapped: u16,
     /// Node of its page table, or [`NO_TABLE`].
     table_node: u8,
@@ -35,7 +35,7 @@ struct Entries {
     at: [u32; 512],
 }
 
-/// FrameMap of the pages of one mapping.
+/// Pageblocks, swap slots and page tables of one mapping.
 #[derive(Clone, Debug)]
 pub struct FrameMap {
     chunks: Vec<Chunk>,
@@ -48,7 +48,7 @@ pub struct FrameMap {
 }
 
 impl FrameMap {
-    /// A mapping of so many chunks without pages, on a machine with `nodes` nodes.
+    /// The map of a mapping of `chunks` chunks without pages, on a machine with `nodes` nodes.
     pub fn new(chunks: usize, nodes: usize) -> Self {
         Self {
             chunks: vec![UNTOUCHED; chunks],
@@ -60,7 +60,7 @@ impl FrameMap {
             huge: 0,
         }
     }
-    /// Bytes it takes in the simulator.
+    /// Memory that the map takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
         self.chunks.capacity() * std::mem::size_of::<Chunk>() + self.entries.capacity() * std::mem::size_of::<Entries>()
     }
@@ -70,15 +70,15 @@ impl FrameMap {
         self.huge += 1;
         self.chunks[chunk].huge = frame.0;
     }
-    /// A huge page has moved; returns where it was.
+    /// Sets the new pageblock of a huge page that has moved; returns the old one.
     pub fn move_huge(&mut self, chunk: usize, frame: Frame) -> Frame {
         Frame(std::mem::replace(&mut self.chunks[chunk].huge, frame.0))
     }
-    /// A huge page goes over to a shared object; returns its pageblock.
+    /// Removes the pageblock of a huge page that becomes shared, and returns it.
     pub fn share_huge(&mut self, chunk: usize) -> Frame {
         self.move_huge(chunk, Frame::UNKNOWN)
     }
-    /// The places of a forked copy: its entries show shared pages, which it has no places of, and name the same slots.
+    /// The map of a forked copy. Its entries map shared pages, which have no pageblock here, and name the same slots.
     pub fn forked(&self) -> Self {
         let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
         copy.huge = self.huge;
@@ -91,7 +91,7 @@ impl FrameMap {
         }
         copy
     }
-    /// Huge pages.
+    /// Number of huge pages.
     #[inline]
     pub fn huge_pages(&self) -> u64 {
         self.huge
@@ -101,12 +101,12 @@ impl FrameMap {
     pub fn huge(&self, chunk: usize) -> Frame {
         Frame(self.chunks[chunk].huge)
     }
-    /// Forgets the pageblock of a huge page and returns it.
+    /// Removes the pageblock of a huge page and returns it.
     pub fn take_huge(&mut self, chunk: usize) -> Frame {
         self.huge -= 1;
         Frame(std::mem::replace(&mut self.chunks[chunk].huge, NOTHING))
     }
-    /// A huge page becomes 512 base pages that lie where it lay.
+    /// Replaces a huge page by 512 base pages of the same pageblock.
     pub fn split(&mut self, chunk: usize) {
         let frame = self.take_huge(chunk);
         if frame != Frame::UNKNOWN {
@@ -123,7 +123,7 @@ impl FrameMap {
         e.at[page] = frame.0;
         e.used -= u16::from(frame == Frame::UNKNOWN);
     }
-    /// Pageblock of a base page that is in memory.
+    /// Pageblock of a base page; [`Frame::UNKNOWN`] if it is not in memory.
     #[inline]
     pub fn get(&self, chunk: usize, page: usize) -> Frame {
         match self.entry(chunk, page) {
@@ -131,7 +131,7 @@ impl FrameMap {
             _ => Frame::UNKNOWN,
         }
     }
-    /// Forgets the pageblock of a base page and returns it.
+    /// Removes the pageblock of a base page and returns it.
     #[inline]
     pub fn take(&mut self, chunk: usize, page: usize) -> Frame {
         let frame = self.get(chunk, page);
@@ -141,7 +141,7 @@ impl FrameMap {
         frame
     }
 
-    /// Notes that a page is in a slot of the swap device.
+    /// Notes the swap slot of a page.
     pub fn set_slot(&mut self, chunk: usize, page: usize, slot: u32) {
         debug_assert!(slot < SLOT - 1);
         let e = self.entries_mut(chunk);
@@ -150,7 +150,7 @@ impl FrameMap {
         self.chunks[chunk].swapped += 1;
         self.swapped += 1;
     }
-    /// Slot of a page that is swapped out.
+    /// Swap slot of a page; `None` if the page is not swapped.
     #[inline]
     pub fn slot(&self, chunk: usize, page: usize) -> Option<u32> {
         if self.chunks[chunk].swapped == 0 {
@@ -159,7 +159,7 @@ impl FrameMap {
         let at = self.entry(chunk, page);
         (at != NOTHING && at & SLOT != 0).then_some(at & !SLOT)
     }
-    /// Forgets the slot of a page and returns it.
+    /// Removes the swap slot of a page and returns it.
     pub fn take_slot(&mut self, chunk: usize, page: usize) -> Option<u32> {
         let slot = self.slot(chunk, page)?;
         self.chunks[chunk].swapped -= 1;
@@ -167,12 +167,12 @@ impl FrameMap {
         self.clear(chunk, page);
         Some(slot)
     }
-    /// Swapped pages of a chunk.
+    /// Number of swapped pages of a chunk.
     #[inline]
     pub fn swapped_in_chunk(&self, chunk: usize) -> u16 {
         self.chunks[chunk].swapped
     }
-    /// Swapped pages.
+    /// Number of swapped pages.
     pub fn swapped(&self) -> u64 {
         self.swapped
     }
@@ -190,7 +190,7 @@ impl FrameMap {
         self.tables_on_node[node] += 1;
         self.tables += 1;
     }
-    /// Forgets the page table of a chunk and returns its node and pageblock.
+    /// Removes the page table of a chunk; returns its node and pageblock.
     pub fn take_table(&mut self, chunk: usize) -> Option<(usize, Frame)> {
         if !self.has_table(chunk) {
             return None;
@@ -201,12 +201,12 @@ impl FrameMap {
         self.tables -= 1;
         Some((node, Frame(c.table)))
     }
-    /// Page tables on each node.
+    /// Number of page tables on each node.
     #[inline]
     pub fn tables_on_node(&self) -> &[u64] {
         &self.tables_on_node
     }
-    /// Page tables.
+    /// Number of page tables.
     pub fn tables(&self) -> u64 {
         self.tables
     }

@@ -1,7 +1,7 @@
-//! Changes of a mapping's pages that reclaim and khugepaged make: splitting a huge page, collapsing base pages into
-//! one, swapping out and in (thp-and-allocation.md sections 4.4, 9.4 and 11). They concern exclusive pages only.
+//! Splitting huge pages, collapsing base pages into one, and swapping exclusive pages out and in
+//! (thp-and-allocation.md sections 4.4, 9.4 and 11).
 //!
-//! Also what page walks see of a mapping.
+//! Also what page-table walks need to know of a mapping.
 
 use super::access_runs::ALL_RUNS;
 use super::chunk::{Chunk, ChunkKind, EMPTY};
@@ -19,7 +19,7 @@ impl Vma {
         }
         (self.frame_map.huge_pages() * CHUNK_PAGES) as f64 / rss as f64
     }
-    /// Page tables on each node; where none is noted, the pages themselves stand for them.
+    /// Page tables on each node. If no page table is noted, the number of pages stands for it.
     pub fn tables_on_node(&self) -> &[u64] {
         if self.frame_map.tables() == 0 {
             self.pages_on_node()
@@ -27,7 +27,8 @@ impl Vma {
             self.frame_map.tables_on_node()
         }
     }
-    /// Whether a huge page may be put here by a fault: nothing was ever mapped in the whole 2 MiB.
+    /// Whether a fault may map a huge page: nothing is mapped or swapped in the whole 2 MiB, and they have no page
+    /// table.
     pub fn huge_fault_fits(&self, chunk: usize) -> bool {
         self.huge_ok
             && self.chunks[chunk].kind == ChunkKind::Empty
@@ -36,7 +37,8 @@ impl Vma {
             && self.chunk_is_whole(chunk)
     }
 
-    /// The exclusive huge page of a chunk becomes 512 base pages that lie where it lay; returns its node and pageblock.
+    /// Splits the exclusive huge page of a chunk into 512 base pages of the same pageblock; returns its node and
+    /// pageblock.
     pub fn split_huge(&mut self, chunk: usize) -> (usize, Frame) {
         let c = self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
@@ -59,11 +61,11 @@ impl Vma {
         at
     }
 
-    /// The base pages of a chunk become one huge page in `frame` of `node`; calls `freed` with node and pageblock of each.
-    /// None of them is shared or swapped out.
+    /// Collapses the base pages of a chunk into a huge page in `frame` of `node`. Calls `freed` with node and
+    /// pageblock of each base page. None of them may be shared or swapped out.
     pub fn collapse(&mut self, chunk: usize, node: usize, frame: Frame, mut freed: impl FnMut(usize, Frame)) {
         let c = self.chunks[chunk];
-        debug_assert!(!self.is_partly_mapped(chunk), "settle it first");
+        debug_assert!(!self.is_partly_mapped(chunk), "its deferred huge page is not split");
         debug_assert!(c.kind == ChunkKind::Small && c.shared == 0 && self.frame_map.swapped_in_chunk(chunk) == 0);
         let present = self.blocks[c.index as usize].present;
         let mut from = 0;
@@ -83,9 +85,9 @@ impl Vma {
         self.populate_huge(chunk, node, frame);
     }
 
-    /// The exclusive base page goes to a swap slot; returns its node and pageblock.
+    /// Replaces an exclusive base page by a swap slot; returns its node and pageblock.
     pub fn swap_out(&mut self, chunk: usize, page: usize, slot: u32) -> (usize, Frame) {
-        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "settle it first");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.maps(chunk, page)), "its deferred huge page is not split");
         self.unmark(chunk, page);
         let index = self.chunks[chunk].index;
         let (c, b) = self.small_block(chunk);
@@ -116,7 +118,7 @@ impl Vma {
             _ => c.index,
         }
     }
-    /// The exclusive huge page goes to 512 slots from `first` on, whole; returns its node and pageblock.
+    /// Replaces the exclusive huge page of a chunk by 512 slots from `first` on; returns its node and pageblock.
     pub fn swap_out_huge(&mut self, chunk: usize, first: u32) -> (usize, Frame) {
         let c = self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared == 0);
@@ -124,7 +126,7 @@ impl Vma {
         (0..CHUNK_PAGES as u32).for_each(|i| self.frame_map.set_slot(chunk, i as usize, first + i));
         (node, frame)
     }
-    /// A huge entry shows nothing any more; returns the node and pageblock of its page.
+    /// Clears a huge entry; returns the node and pageblock of its page.
     pub(in crate::mm) fn clear_huge(&mut self, chunk: usize) -> (usize, Frame) {
         let c = self.chunks[chunk];
         if c.pmd_marked {
@@ -136,7 +138,7 @@ impl Vma {
         self.pages_on_node[node] -= CHUNK_PAGES;
         (node, self.frame_map.take_huge(chunk))
     }
-    /// What a collapsed page remembers of the pages it was made of.
+    /// Gives a collapsed page a `last_cpupid` and a mark from its base pages.
     pub fn set_collapsed_state(&mut self, chunk: usize, last: u32, marked: bool) {
         self.set_last_cpupid(chunk, 0, last);
         let c = &mut self.chunks[chunk];
@@ -145,7 +147,7 @@ impl Vma {
             self.marked_pages += CHUNK_PAGES;
         }
     }
-    /// What a huge page collapsed from a chunk remembers: what the first of its exclusive pages does that remembers anything.
+    /// The first `last_cpupid` among the exclusive pages of a chunk that have one; a collapsed page takes it.
     pub fn first_last_cpupid(&self, chunk: usize) -> u32 {
         let c = &self.chunks[chunk];
         if c.kind != ChunkKind::Small {
@@ -168,7 +170,7 @@ impl Vma {
             _ => None,
         }
     }
-    /// First marked page at or after `from` of a chunk of base pages.
+    /// First marked page at or after `from`, in a chunk of base pages.
     pub fn next_marked(&self, chunk: usize, from: usize) -> Option<usize> {
         let c = &self.chunks[chunk];
         match c.kind {
@@ -176,7 +178,7 @@ impl Vma {
             _ => None,
         }
     }
-    /// Node of an exclusive base page, `None` if the entry shows none.
+    /// Node of an exclusive base page; `None` if the entry maps none.
     #[inline]
     pub fn exclusive_node(&self, chunk: usize, page: usize) -> Option<usize> {
         let c = &self.chunks[chunk];

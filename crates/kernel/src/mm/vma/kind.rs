@@ -5,13 +5,13 @@ use crate::mm::object::Backing;
 /// What backs a mapping and how it is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VmaKind {
-    /// Private anonymous.
+    /// Private anonymous memory.
     PrivateAnon,
-    /// A thread stack (private anonymous).
+    /// Stack of a thread: private anonymous memory.
     Stack,
-    /// Shared anonymous.
+    /// Shared anonymous memory.
     SharedAnon,
-    /// Private mapping of a file that may be written (data segment).
+    /// Private writable mapping of a file (data segment).
     CowData,
     /// Private read-only mapping of a file.
     FileRead,
@@ -20,22 +20,22 @@ pub enum VmaKind {
 }
 
 impl VmaKind {
-    /// `VM_SHARED`: stores reach the object.
+    /// Whether stores reach the object (`VM_SHARED`).
     #[inline]
     pub fn is_shared(self) -> bool {
         matches!(self, Self::SharedAnon | Self::FileShared)
     }
-    /// Pages come from a file.
+    /// Whether pages come from a file.
     #[inline]
     pub fn is_file(self) -> bool {
         matches!(self, Self::CowData | Self::FileRead | Self::FileShared)
     }
-    /// Stores to clean pages are notified to the file system, so entries of clean pages are write-protected.
+    /// Whether the file system is notified of stores to clean pages, so that their entries are write-protected.
     #[inline]
     pub fn notifies_writes(self) -> bool {
         self == Self::FileShared
     }
-    /// The object behind it; `None` for memory that starts as the mapping's own.
+    /// Kind of the shared object behind the mapping; `None` for private anonymous memory.
     pub fn backing(self) -> Option<Backing> {
         match self {
             Self::PrivateAnon | Self::Stack => None,

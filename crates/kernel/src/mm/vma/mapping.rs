@@ -19,34 +19,35 @@ pub struct Vma {
     pub start: u64,
     /// One past the last byte.
     pub end: u64,
-    /// Backing.
+    /// What backs the mapping.
     pub kind: VmaKind,
-    /// Huge pages allowed in this mapping.
+    /// Whether huge pages are allowed in this mapping.
     pub huge_ok: bool,
-    /// `MADV_HUGEPAGE` was given.
+    /// Whether `MADV_HUGEPAGE` was given.
     pub advised: bool,
-    /// Shared objects it shows pages of. That of a file or of shared memory is the first.
+    /// Shared objects whose pages the VMA can map. The object of a file or of shared memory is the first.
     pub objects: Vec<u32>,
-    /// It has had anonymous pages of its own (`anon_vma`): a fork copies its entries even if it maps a file.
+    /// Whether the mapping has had exclusive anonymous pages (`anon_vma`). If so, a fork copies its entries even if it
+    /// maps a file.
     pub(in crate::mm) anon: bool,
     pub(in crate::mm) chunks: Vec<Chunk>,
-    /// Present pages per chunk and node: `counts[chunk * nodes + node]`.
+    /// Present pages by chunk and node: `counts[chunk * nodes + node]`.
     pub(in crate::mm) counts: Vec<u16>,
     pub(in crate::mm) blocks: Vec<Block>,
     pub(in crate::mm) free_blocks: Vec<u32>,
     pub(in crate::mm) nodes: usize,
     /// Present base pages on each node.
     pub(in crate::mm) pages_on_node: Vec<u64>,
-    /// Pages whose next access faults because they are marked.
+    /// Number of marked pages; an access to one of them faults.
     pub(in crate::mm) marked_pages: u64,
-    /// It has had write-protected entries.
+    /// Whether the mapping has had write-protected entries.
     pub(in crate::mm) write_protected: bool,
     /// Pageblocks, swap slots and page tables.
     pub frame_map: FrameMap,
     pub(in crate::mm) zeros: ZeroEntries,
     /// Huge pages of which a part is mapped.
     pub(in crate::mm) partly_mapped: Vec<PartlyMappedThp>,
-    /// Random accesses, as far as reclaim wants to know.
+    /// Random accesses that have not yet been turned into accessed bits.
     pub(in crate::mm) random: RandomUses,
 }
 
@@ -82,13 +83,14 @@ impl Vma {
     pub fn chunk_of(&self, addr: u64) -> usize {
         (addr / CHUNK_BYTES - self.start / CHUNK_BYTES) as usize
     }
-    /// First address of a chunk (may lie before `start`).
+    /// First address of a chunk; may be below `start`.
     #[inline]
     pub fn chunk_base(&self, chunk: usize) -> u64 {
         (self.start / CHUNK_BYTES + chunk as u64) * CHUNK_BYTES
     }
-    /// The chunks that `from..to` touches, each with its pages in that range: (chunk, first page, one past the last).
-    pub(in crate::mm) fn pieces(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
+    /// The chunks that overlap `from..to`, each with its pages in that range: (chunk, first page, one past the last
+    /// page).
+    pub(in crate::mm) fn chunk_ranges(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
         let (first, mut addr) = (self.start / CHUNK_BYTES, from);
         std::iter::from_fn(move || {
             if addr >= to {
@@ -106,7 +108,7 @@ impl Vma {
     pub fn chunk(&self, chunk: usize) -> &Chunk {
         &self.chunks[chunk]
     }
-    /// Whether a chunk has entries that need a page table, and has none yet.
+    /// Whether a chunk has entries but no page table yet.
     pub fn lacks_table(&self, chunk: usize) -> bool {
         let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zero_entries(chunk);
         (mapped || self.frame_map.swapped_in_chunk(chunk) > 0) && !self.frame_map.has_table(chunk)
@@ -124,11 +126,11 @@ impl Vma {
     pub fn pages_on_node(&self) -> &[u64] {
         &self.pages_on_node
     }
-    /// Resident pages.
+    /// Number of resident pages.
     pub fn rss_pages(&self) -> u64 {
         self.pages_on_node.iter().sum()
     }
-    /// Bytes that the state of this mapping takes in the simulator.
+    /// Memory that the state of this mapping takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
         let own = self.blocks.iter().filter(|b| b.own.is_some()).count();
         self.chunks.capacity() * std::mem::size_of::<Chunk>()
@@ -137,16 +139,16 @@ impl Vma {
             + own * std::mem::size_of::<OwnPages>()
             + self.frame_map.state_bytes()
     }
-    /// Marked pages.
+    /// Number of marked pages.
     pub fn marked_pages(&self) -> u64 {
         self.marked_pages
     }
-    /// Whether a huge page can be placed in this chunk: the whole 2 MiB lie inside the mapping.
+    /// Whether the whole 2 MiB of a chunk are inside the mapping, so that it can hold a huge page.
     pub fn chunk_is_whole(&self, chunk: usize) -> bool {
         let base = self.chunk_base(chunk);
         base >= self.start && base + CHUNK_BYTES <= self.end
     }
-    /// What an access to this page would meet.
+    /// State of a page, as an access finds it.
     #[inline]
     pub fn page(&self, chunk: usize, page: usize, store: &SharedMemory) -> PageState {
         let c = &self.chunks[chunk];
@@ -177,7 +179,7 @@ impl Vma {
             _ => PageState::Ready { node },
         }
     }
-    /// The page of a shared object that an entry shows, `None` if it shows none or an exclusive page.
+    /// The shared page that an entry maps; `None` if it maps an exclusive page or none.
     #[inline]
     pub fn page_ref(&self, chunk: usize, page: usize) -> Option<PageRef> {
         let c = &self.chunks[chunk];
@@ -196,7 +198,7 @@ impl Vma {
         };
         Some(PageRef { object: self.objects[layer], chunk: chunk as u32, page: page as u16 })
     }
-    /// The block of a chunk of base pages, made if the chunk is empty.
+    /// The block of a chunk of base pages, created if the chunk is empty.
     pub(in crate::mm) fn small_block(&mut self, chunk: usize) -> (&mut Chunk, &mut Block) {
         if self.chunks[chunk].kind == ChunkKind::Empty {
             let index = match self.free_blocks.pop() {
@@ -245,7 +247,7 @@ impl Vma {
         self.counts[chunk * self.nodes + node] += CHUNK_PAGES as u16;
         self.pages_on_node[node] += CHUNK_PAGES;
     }
-    /// Removes the mark of a page (of the whole entry if huge), keeping it where it is.
+    /// Removes the mark of a page, or of the whole huge entry, without moving the page.
     #[inline]
     pub fn unmark(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
@@ -263,18 +265,19 @@ impl Vma {
             self.marked_pages -= 1;
         }
     }
-    /// Takes the mark off a page table, if it has one; returns whether it had.
+    /// Removes the mark of a page table; returns whether it had one.
     #[inline]
     pub fn unmark_table(&mut self, chunk: usize) -> bool {
         let c = &mut self.chunks[chunk];
         c.kind == ChunkKind::Small && std::mem::take(&mut c.pmd_marked)
     }
-    /// Moves an exclusive page (or the huge page) to a frame of `node` with this `last_cpupid`; returns the old frame.
+    /// Moves an exclusive page, or the huge page, to a frame of `node` and sets its `last_cpupid`; returns the old
+    /// frame.
     #[inline]
     pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
-        debug_assert!(self.partly_mapped.iter().all(|p| !p.shows(chunk, page)), "settle it first");
+        debug_assert!(self.partly_mapped.iter().all(|p| !p.maps(chunk, page)), "its deferred huge page is not split");
         let (old, was) = match c.kind {
             ChunkKind::Huge => {
                 c.index = last;
@@ -291,7 +294,7 @@ impl Vma {
         self.recount(chunk, old, node);
         was
     }
-    /// A page (or the huge page) of a chunk has moved between nodes.
+    /// Updates the per-node counts after a page (or the huge page) of a chunk has moved from `old` to `node`.
     #[inline]
     pub(in crate::mm) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
         let c = &mut self.chunks[chunk];
@@ -315,7 +318,7 @@ impl Vma {
             _ => self.blocks[c.index as usize].own_mut().last[page] = last,
         }
     }
-    /// Takes write permission away from a base page (`migration_drops_write`).
+    /// Write-protects a page (`migration_drops_write`).
     #[inline]
     pub fn set_read_only(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
@@ -331,8 +334,8 @@ impl Vma {
             }
         }
     }
-    /// Gives an own page its write permission back, as a hint fault does that leaves the page where it is
-    /// (`can_change_pte_writable`, 6.2 on): unlike a write fault it leaves alone who faulted last.
+    /// Makes the entry of an exclusive page writable after a hint fault that did not move the page
+    /// (`can_change_pte_writable`, 6.2 on). Unlike a write fault it keeps `last_cpupid`.
     #[inline]
     pub fn restore_write(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
@@ -346,8 +349,8 @@ impl Vma {
             }
         }
     }
-    /// Makes an entry writable again (`wp_page_reuse`). A small exclusive page forgets who faulted on it last; that of
-    /// a shared one is the caller's.
+    /// Makes an entry writable again (`wp_page_reuse`), and resets `last_cpupid` of an exclusive base page. The caller
+    /// resets that of a shared page.
     #[inline]
     pub fn reuse_for_write(&mut self, chunk: usize, page: usize) {
         let c = &mut self.chunks[chunk];
@@ -364,8 +367,8 @@ impl Vma {
             }
         }
     }
-    /// Adds the pages that no other mapping can show, on each node, to `out`; also what a huge page keeps of the part that
-    /// was given back.
+    /// Adds the pages that no other VMA can map, on each node, to `out`, with the unmapped pages of partly mapped
+    /// huge pages.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
         self.add_deferred_split_pages(out);
         for c in &self.chunks {
@@ -383,10 +386,10 @@ impl Vma {
             }
         }
     }
-    /// Checks the module's invariants.
+    /// Checks the invariants of a mapping.
     ///
     /// # Errors
-    /// A sentence naming the first violated one.
+    /// A sentence that names the first violated invariant.
     pub fn check(&self) -> Result<(), String> {
         let mut on_node = vec![0u64; self.nodes];
         let mut marked = 0u64;
@@ -419,11 +422,12 @@ impl Vma {
         }
         self.check_partly_mapped()?;
         let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
-        let shown = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
+        let maps_page = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
         let n = self.chunks.len();
-        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages() || (0..n).any(|i| self.has_zero_entries(i) && shown(i))
+        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages()
+            || (0..n).any(|i| self.has_zero_entries(i) && maps_page(i))
         {
-            return Err("an entry shows zeros and a page, or not all that do are counted".into());
+            return Err("an entry maps the zero page and a page, or the count of zero entries is wrong".into());
         }
         if !self.write_protected && self.chunks.iter().any(|c| c.read_only > 0) {
             return Err("an entry is write-protected in a mapping that never had one".into());

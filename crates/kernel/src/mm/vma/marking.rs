@@ -1,9 +1,10 @@
 //! `change_prot_numa` on the entries of a mapping (kernel-numa-balancing.md section 7).
 //!
-//! Exclusive pages differ only in their node, so they are marked a bitmap at a time. Pages of shared objects are put
-//! to the page filter one by one: their mapcounts may differ. In 3.8 a page table that holds marks and whose pages are all on one
-//! node is marked as well (`change_pmd_protnuma`). That kernel marks such a table too where no entry in it is marked, which
-//! costs one trap and is left out, as is the trap of an access to an entry of it that is not marked.
+//! Exclusive pages differ only in their node, so they are marked a bitmap at a time. Pages of shared objects go
+//! through the page filter one by one, because their mapcounts may differ. Kernel 3.8 also marks a page table that
+//! holds marks and whose pages are all on one node (`change_pmd_protnuma`). It does so even if no entry in the table
+//! is marked, which costs one trap; the model leaves out this case. It also leaves out the trap of an access to an
+//! unmarked entry of a marked table.
 
 use super::chunk::ChunkKind;
 use super::mapping::Vma;
@@ -19,38 +20,38 @@ use crate::numa::page_filter::Verdict;
 pub struct MarkOutcome {
     /// Base pages newly PROT_NONE (512 per huge page).
     pub updates: u64,
-    /// Huge entries among them.
+    /// Huge entries newly PROT_NONE, events.
     pub huge: u64,
-    /// Populated entries looked at and left alone.
+    /// Populated entries that were not changed.
     pub skipped: u64,
-    /// Address of the page at which a filter ended the mapping.
+    /// Address of the page at which a filter ended the scan of the mapping.
     pub stop_at: Option<u64>,
 }
 
 impl Vma {
-    /// Marks every present entry of `from..to` that is not yet PROT_NONE and that the rules do not spare, in address
-    /// order. Huge entries wholly inside the range are marked as units.
+    /// Marks the present entries of `from..to` in address order, if they are not yet PROT_NONE and the rules do not
+    /// exclude them. A huge entry is marked if it is wholly inside the range.
     pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
         self.mark_range_except(from, to, rules, &[], store)
     }
-    /// The same, but for some exclusive base pages, given as chunk and page.
+    /// As [`Self::mark_range`], without the exclusive base pages in `except`, given as (chunk, page).
     pub fn mark_range_except(
         &mut self,
         from: u64,
         to: u64,
         rules: &MarkRules,
-        but: &[(u32, u16)],
+        except: &[(u32, u16)],
         store: &mut SharedMemory,
     ) -> MarkOutcome {
         let mut out = MarkOutcome::default();
-        for (chunk, lo, hi) in self.pieces(from, to) {
+        for (chunk, lo, hi) in self.chunk_ranges(from, to) {
             if out.stop_at.is_some() {
                 break;
             }
             match self.chunks[chunk].kind {
                 ChunkKind::Empty => {}
                 ChunkKind::Huge => self.mark_huge(chunk, hi - lo == 512, rules, store, &mut out),
-                ChunkKind::Small => self.mark_small(chunk, (lo, hi), rules, but, store, &mut out),
+                ChunkKind::Small => self.mark_small(chunk, (lo, hi), rules, except, store, &mut out),
             }
         }
         out
@@ -92,7 +93,7 @@ impl Vma {
         chunk: usize,
         (lo, hi): (usize, usize),
         rules: &MarkRules,
-        but: &[(u32, u16)],
+        except: &[(u32, u16)],
         store: &mut SharedMemory,
         out: &mut MarkOutcome,
     ) {
@@ -111,7 +112,7 @@ impl Vma {
         }
         let own = fresh.zip(&self.blocks[index].shared, |f, s| f & !s);
         self.filter_own(chunk, own, rules, &mut fresh);
-        for &(_, page) in but.iter().filter(|(c, p)| *c as usize == chunk && own.get(usize::from(*p))) {
+        for &(_, page) in except.iter().filter(|(c, p)| *c as usize == chunk && own.get(usize::from(*p))) {
             fresh.clear(usize::from(page));
         }
         let (c, b) = self.small_block(chunk);
@@ -129,7 +130,8 @@ impl Vma {
     fn is_on_one_node(&self, chunk: usize) -> bool {
         self.node_counts(chunk).iter().filter(|&&pages| pages > 0).count() == 1
     }
-    /// Takes the spared exclusive pages among `own` out of `fresh`, and stamps those on slow tiers.
+    /// Removes the exclusive pages in `own` that the rules exclude from `fresh`, and writes the access time into pages
+    /// on slow tiers.
     fn filter_own(&mut self, chunk: usize, own: Bits512, rules: &MarkRules, fresh: &mut Bits512) {
         let on = |nodes: &dyn Fn(usize) -> bool| {
             let counts = &self.counts[chunk * self.nodes..(chunk + 1) * self.nodes];
@@ -152,8 +154,8 @@ impl Vma {
             from = p + 1;
         }
     }
-    /// Takes the spared pages among `shared` out of `fresh`, and stamps those on slow tiers; returns the page at which
-    /// the filter ended the mapping, if it did.
+    /// Removes the shared pages in `shared` that the rules exclude from `fresh`, and writes the access time into pages
+    /// on slow tiers. Returns the page at which the filter ended the scan of the mapping, if it did.
     fn filter_shared(
         &self,
         chunk: usize,

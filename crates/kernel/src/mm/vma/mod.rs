@@ -1,13 +1,13 @@
 //! A mapping of an address space and its page-table entries.
 //!
-//! * `mapping` the mapping itself, its chunks and pages; [`chunk`](Chunk) 2 MiB of it; `kind` what backs it;
+//! * `mapping` the mapping, its chunks and pages; `chunk` 2 MiB of it; `kind` what backs it;
 //! * `frame_map` pageblocks, swap slots and page tables of its pages;
-//! * `pending` which pages an access would fault on; `page_state` what an access meets;
+//! * `pending` which pages an access would fault on; `page_state` the state of one page;
 //! * `marking` PROT_NONE marking for NUMA hinting;
 //! * `sharing` fork, copy-on-write, unmapping;
 //! * `huge` splitting, collapsing and swapping out huge pages;
-//! * `deferred_split` huge pages that are mapped in part (`partly_mapped_thp`);
-//! * `zero_page` entries that show the page of zeros (`zero_entries`);
+//! * `deferred_split` huge pages of which a part is mapped (`partly_mapped_thp`);
+//! * `zero_page` entries that map the zero page (`zero_entries`);
 //! * `accessed` accessed bits (`access_runs`).
 
 mod access_runs;

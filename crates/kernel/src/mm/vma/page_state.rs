@@ -1,35 +1,35 @@
-//! What an access to a page meets.
+//! The state of a page, as an access finds it.
 
 use crate::mm::object::PageRef;
 
-/// What an access to a page meets.
+/// The state of a page, as an access finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageState {
-    /// Nothing mapped.
+    /// Nothing is mapped.
     Absent,
-    /// PROT_NONE.
+    /// The entry is PROT_NONE.
     Marked {
-        /// Its node.
+        /// Node of the page.
         node: u8,
-        /// Its last cpupid.
+        /// Last cpupid of the page.
         last: u32,
-        /// 1, or 512 for a huge page.
+        /// Base pages: 1, or 512 for a huge page.
         pages: u32,
-        /// The shared page it is, if not exclusive.
+        /// The shared page that the entry maps; `None` for an exclusive page.
         shared: Option<PageRef>,
     },
-    /// A migration entry.
+    /// The entry is a migration entry.
     Migrating(PageRef),
-    /// Mapped, but the next store faults.
+    /// The page is mapped, but a store faults.
     ReadOnly {
-        /// Its node.
+        /// Node of the page.
         node: u8,
-        /// The shared page it is, if not exclusive.
+        /// The shared page that the entry maps; `None` for an exclusive page.
         shared: Option<PageRef>,
     },
-    /// Mapped.
+    /// The page is mapped.
     Ready {
-        /// Its node.
+        /// Node of the page.
         node: u8,
     },
 }

@@ -5,29 +5,29 @@ use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
-/// Pages that an access would fault on, by what it takes.
+/// Number of pages on which an access faults, by kind of access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingPages {
-    /// Any access does: absent (without zeros to show) or marked.
+    /// Every access faults: the page is absent (and not the zero page) or marked.
     pub any: u64,
-    /// A store does: they show zeros.
+    /// A store faults: the entry maps the zero page.
     pub zeros: u64,
-    /// A store does: they are mapped, unmarked and write-protected.
+    /// A store faults: the page is mapped, unmarked and write-protected.
     pub read_only: u64,
 }
 
 impl PendingPages {
-    /// Pages that a read, or a store, would fault on.
+    /// Number of pages on which a read, or a store, faults.
     #[inline]
     pub fn faulting(&self, write: bool) -> u64 {
         self.any + if write { self.zeros + self.read_only } else { 0 }
     }
-    /// What is left of each kind without `dealt_with`.
-    pub fn less(&self, dealt_with: &Self) -> Self {
+    /// Subtracts each kind of `other`; the result is at least 0.
+    pub fn saturating_sub(&self, other: &Self) -> Self {
         Self {
-            any: self.any.saturating_sub(dealt_with.any),
-            zeros: self.zeros.saturating_sub(dealt_with.zeros),
-            read_only: self.read_only.saturating_sub(dealt_with.read_only),
+            any: self.any.saturating_sub(other.any),
+            zeros: self.zeros.saturating_sub(other.zeros),
+            read_only: self.read_only.saturating_sub(other.read_only),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Vma {
         }
         self.next_fault_mapped(chunk, from, to, write)
     }
-    /// The same where no entry shows zeros.
+    /// As [`Self::next_fault`], for entries that do not map the zero page.
     #[inline]
     pub(in crate::mm) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
         let c = &self.chunks[chunk];
@@ -76,8 +76,8 @@ impl Vma {
             ChunkKind::Small => c.marked > 0 && self.blocks[c.index as usize].marked.get(page),
         }
     }
-    /// Whether any access to the page faults (a read, or a store): it is absent, marked or being migrated, or for a store
-    /// read-only.
+    /// Whether a read, or a store, faults on the page. It does if the page is absent, marked or being migrated, and a
+    /// store also if it is read-only.
     #[inline]
     pub fn is_pending(&self, chunk: usize, page: usize, write: bool) -> bool {
         let c = &self.chunks[chunk];
@@ -93,10 +93,10 @@ impl Vma {
             }
         }
     }
-    /// The `rank`-th pending page of `from..to`, as (chunk, page), with ranks counted in address order; `None` if there are
-    /// not so many. Linear in the number of chunks.
+    /// The pending page number `rank` of `from..to` in address order, counted from 0, as (chunk, page); `None` if
+    /// there are fewer. Takes time linear in the number of chunks.
     pub fn select_pending(&self, from: u64, to: u64, mut rank: u64, write: bool) -> Option<(usize, usize)> {
-        for (chunk, lo, hi) in self.pieces(from, to) {
+        for (chunk, lo, hi) in self.chunk_ranges(from, to) {
             let n = self.pending_in_chunk(chunk, lo, hi).faulting(write);
             if rank < n {
                 return Some((chunk, self.pending_bits(chunk, lo, hi, write).select(rank as u32)?));
@@ -105,7 +105,8 @@ impl Vma {
         }
         None
     }
-    /// Pending pages in `from..to`. O(1) for a whole mapping that never had a write-protected entry, else O(1) per chunk.
+    /// Pending pages in `from..to`. Takes O(1) for a whole mapping that never had a write-protected entry, else O(1)
+    /// per chunk.
     pub fn pending_in(&self, from: u64, to: u64) -> PendingPages {
         let mut out = PendingPages::default();
         if from <= self.start && to >= self.end {
@@ -117,7 +118,7 @@ impl Vma {
             }
             return out;
         }
-        for (chunk, lo, hi) in self.pieces(from, to) {
+        for (chunk, lo, hi) in self.chunk_ranges(from, to) {
             let n = self.pending_in_chunk(chunk, lo, hi);
             out.any += n.any;
             out.zeros += n.zeros;
@@ -125,7 +126,7 @@ impl Vma {
         }
         out
     }
-    /// Pending pages of a chunk, those beyond the ends of the mapping included.
+    /// Pending pages of a chunk, including pages beyond the ends of the mapping.
     pub fn pending_of_chunk(&self, chunk: usize) -> PendingPages {
         self.pending_in_chunk(chunk, 0, CHUNK_PAGES as usize)
     }
@@ -192,7 +193,7 @@ mod tests {
     use crate::mm::units::CHUNK_BYTES;
     use crate::mm::vma::kind::VmaKind;
 
-    /// Pages are counted, selected and tested one by one alike.
+    /// Counts, selects and tests the pending pages one by one, and compares the results.
     fn faulting(v: &Vma, from: u64, to: u64, write: bool) -> u64 {
         let n = v.pending_in(from, to).faulting(write);
         let selected: Vec<_> = (0..n).map(|i| v.select_pending(from, to, i, write).unwrap()).collect();
@@ -218,7 +219,7 @@ mod tests {
         c.marked = 12;
         v.marked_pages = 12;
         assert_eq!((faulting(&v, 0, end, false), faulting(&v, 0, end, true)), (12, 14));
-        // Pages 11, marked, and 12 and 13, read-only.
+        // The range contains page 11, marked, and pages 12 and 13, read-only.
         let (from, to) = (11 * PAGE_BYTES, 20 * PAGE_BYTES);
         assert_eq!((faulting(&v, from, to, false), faulting(&v, from, to, true)), (1, 3));
         v.reuse_for_write(0, 12);

@@ -1,5 +1,4 @@
-//! Entries of a mapping that show shared pages: mapping them, fork, copy-on-write, unmapping
-//! (thp-and-allocation.md section 13).
+//! Entries that map shared pages: mapping them, fork, copy-on-write, unmapping (thp-and-allocation.md section 13).
 
 use super::access_runs::{runs, ALL_RUNS};
 use super::chunk::{ChunkKind, EMPTY};
@@ -14,7 +13,7 @@ use crate::mm::unmapped::Unmapped;
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
 
-/// What a fork copied.
+/// Number of entries that a fork copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopiedEntries {
     /// Base-page entries.
@@ -24,7 +23,7 @@ pub struct CopiedEntries {
 }
 
 impl Vma {
-    /// Facts of a shared page as an entry of this mapping shows it.
+    /// What NUMA balancing needs to know of a shared page, as this VMA maps it.
     pub fn shared_facts(&self, at: PageRef, store: &SharedMemory) -> PageFacts {
         let object = store.object(at.object);
         let (chunk, page) = (at.chunk as usize, usize::from(at.page));
@@ -43,7 +42,7 @@ impl Vma {
             pages: if b.huge { HPAGE_PAGES } else { 1 },
             huge: b.huge,
             mapcount: b.mapcount[page],
-            // The page cache holds a reference of its own.
+            // The page cache holds a reference.
             refcount: b.mapcount[page] + u32::from(!anon),
             entire_mapcount: if b.huge { b.mapcount[page] } else { 0 },
             first_mapcount: b.mapcount[page],
@@ -65,11 +64,12 @@ impl Vma {
             ChunkKind::Small => self.blocks[c.index as usize].read_only.get(page),
         }
     }
-    /// An empty entry now shows a page of the mapping's first object, which is on `node`. The mapcount is the caller's.
+    /// Maps a page of the mapping's first object, which is on `node`, into an empty entry. The caller counts the
+    /// mapcount.
     pub fn map_shared(&mut self, chunk: usize, page: usize, node: usize, read_only: bool) {
         self.map_layer(0, chunk, page, node, read_only);
     }
-    /// The same for any of the mapping's objects.
+    /// Maps a page of the mapping's object with index `layer`, as [`Self::map_shared`] does.
     pub(in crate::mm) fn map_layer(&mut self, layer: usize, chunk: usize, page: usize, node: usize, read_only: bool) {
         self.write_protected |= read_only;
         let (c, b) = self.small_block(chunk);
@@ -86,8 +86,8 @@ impl Vma {
         self.counts[chunk * self.nodes + node] += 1;
         self.pages_on_node[node] += 1;
     }
-    /// An entry that showed a shared base page on `old` shows an exclusive, writable one on `node` instead (copy on
-    /// write). The mapcount is the caller's.
+    /// Replaces a shared base page on `old` by an exclusive, writable page on `node` (copy-on-write). The caller
+    /// counts the mapcount.
     pub fn break_cow(&mut self, chunk: usize, page: usize, old: usize, (node, frame): (usize, Frame)) {
         self.unmark(chunk, page);
         self.frame_map.set(chunk, page, frame);
@@ -105,7 +105,7 @@ impl Vma {
         own.last[page] = NEVER;
         self.recount(chunk, old, node);
     }
-    /// A huge entry that showed a shared page on `old` shows an exclusive, writable one instead (copy on write before 5.8).
+    /// Replaces a shared huge page on `old` by an exclusive, writable one on `node` (copy-on-write before 5.8).
     pub fn break_cow_huge(&mut self, chunk: usize, old: usize, (node, frame): (usize, Frame)) {
         self.unmark(chunk, 0);
         self.anon = true;
@@ -115,17 +115,17 @@ impl Vma {
         (c.shared, c.read_only, c.index) = (0, 0, NEVER);
         self.recount(chunk, old, node);
     }
-    /// A shared page that an entry shows has moved from `old` to `node`.
+    /// Updates the counts after a shared page has moved from `old` to `node`.
     #[inline]
     pub fn shared_moved(&mut self, chunk: usize, old: usize, node: usize) {
         self.recount(chunk, old, node);
     }
-    /// Whether an entry shows this page.
+    /// Whether an entry maps this page.
     #[inline]
-    pub fn shows(&self, at: PageRef) -> bool {
+    pub fn maps(&self, at: PageRef) -> bool {
         self.page_ref(at.chunk as usize, usize::from(at.page)) == Some(at)
     }
-    /// Puts a migration entry in place of one that shows a shared page; false if that was PROT_NONE.
+    /// Replaces the entry of a shared page by a migration entry. Returns false if it was PROT_NONE already.
     #[inline]
     pub fn set_migrating(&mut self, chunk: usize, page: usize) -> bool {
         let c = &mut self.chunks[chunk];
@@ -143,7 +143,7 @@ impl Vma {
         self.marked_pages += 1;
         true
     }
-    /// A shared huge entry becomes 512 base entries that show the pages its huge page has been split into.
+    /// Splits a shared huge entry into 512 base entries, after the split of its huge page.
     pub fn split_shared_huge(&mut self, chunk: usize) {
         let c = self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Huge && c.shared > 0);
@@ -172,10 +172,10 @@ impl Vma {
     }
 
     /// The copy of this mapping in a forked child. Page tables of shared mappings, and of files that were never
-    /// written to, are not copied: the child finds the pages by its own faults. Otherwise all pages are in common
-    /// afterwards, write-protected, and marks are copied.
+    /// written to, are not copied; the child maps the pages by its own faults. Otherwise all pages become shared and
+    /// write-protected, and marks are copied.
     pub fn fork(&mut self, store: &mut SharedMemory, me: Mapper, child: Mapper) -> (Vma, CopiedEntries) {
-        debug_assert!(self.partly_mapped.is_empty(), "settle them first");
+        debug_assert!(self.partly_mapped.is_empty(), "deferred huge pages are not split");
         let mut copied = CopiedEntries::default();
         if self.kind.is_shared() || (self.kind.is_file() && !self.anon) {
             let mut v = Vma::new(self.start, self.end, self.kind, self.huge_ok, self.nodes);
@@ -202,9 +202,9 @@ impl Vma {
                     c.read_only = c.shared;
                     copied.ptes += u64::from(c.present);
                     for (layer, &object) in self.objects.iter().enumerate() {
-                        let shown = b.layer(layer);
+                        let mapped = b.layer(layer);
                         let mut from = 0;
-                        while let Some(p) = shown.next(from) {
+                        while let Some(p) = mapped.next(from) {
                             store.object_mut(object).block_mut(i).mapcount[p] += 1;
                             from = p + 1;
                         }
@@ -220,12 +220,12 @@ impl Vma {
         }
         let mut copy = self.clone();
         copy.frame_map = self.frame_map.forked();
-        // The child's page tables are new.
+        // The child has new page tables, which are not marked.
         copy.chunks.iter_mut().filter(|c| c.kind == ChunkKind::Small).for_each(|c| c.pmd_marked = false);
         copy.clear_all_young();
         (copy, copied)
     }
-    /// One entry more names each slot of a chunk (`swap_duplicate`); returns how many.
+    /// Counts another entry for each slot of a chunk (`swap_duplicate`); returns their number.
     fn share_slots(&mut self, chunk: usize, store: &mut SharedMemory) -> u64 {
         if self.frame_map.swapped_in_chunk(chunk) == 0 {
             return 0;
@@ -239,7 +239,7 @@ impl Vma {
         }
         u64::from(self.frame_map.swapped_in_chunk(chunk))
     }
-    /// Moves the exclusive pages and slots into a new object of which this is the only mapping.
+    /// Moves the exclusive pages and slots into a new object, with this mapping as its only mapper.
     fn share_exclusive_pages(&mut self, store: &mut SharedMemory, me: Mapper) {
         let has_own =
             |i: &(usize, Vec<(usize, u32)>)| self.chunks[i.0].present > self.chunks[i.0].shared || !i.1.is_empty();
@@ -284,11 +284,12 @@ impl Vma {
         }
     }
 
-    /// Unmaps every page in `from..to`; exclusive pages, and anonymous ones that nobody else shows, are freed: calls
-    /// `freed` for each of them, and for each swap slot. A huge page partly in the range is kept. Returns the entries cleared.
+    /// Unmaps every page in `from..to`. Reports to `freed` the exclusive pages, the anonymous pages that no other
+    /// VMA maps, and the swap slots. Keeps a huge page that is only partly in the range. Returns the number of
+    /// cleared entries.
     pub fn zap_range(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Unmapped)) -> u64 {
         let mut cleared = 0;
-        for (chunk, lo, hi) in self.pieces(from, to / PAGE_BYTES * PAGE_BYTES) {
+        for (chunk, lo, hi) in self.chunk_ranges(from, to / PAGE_BYTES * PAGE_BYTES) {
             self.zeros.clear(chunk, || Bits512::range(lo, hi));
             if self.frame_map.swapped_in_chunk(chunk) > 0 {
                 (lo..hi).for_each(|p| self.release_slot(chunk, p, store, &mut freed));
@@ -303,13 +304,13 @@ impl Vma {
         cleared
     }
     fn zap_huge_pmd(&mut self, chunk: usize, store: &mut SharedMemory, freed: &mut impl FnMut(Unmapped)) -> u64 {
-        // Its table was set aside for a split; without an entry the next fault may be huge again.
+        // The table was deposited for a split. Without entry and table the next fault may be huge again.
         if let Some((node, frame)) = self.frame_map.take_table(chunk) {
             freed(Unmapped::Page { node, frame, class: PageClass::PageTables });
         }
-        let shown = self.page_ref(chunk, 0);
+        let mapped = self.page_ref(chunk, 0);
         let (node, frame) = self.clear_huge(chunk);
-        match shown {
+        match mapped {
             Some(at) => store.unmap(at, freed),
             None => freed(Unmapped::Page { node, frame, class: PageClass::AnonHuge }),
         }
@@ -366,5 +367,5 @@ impl Vma {
     }
 }
 
-/// Pages of a fault-around window: it is so many, aligned (`fault_around_bytes`).
+/// Pages of a fault-around window, which is aligned to its size (`fault_around_bytes`).
 pub const FAULT_AROUND_PAGES: usize = (64 << 10) / PAGE_BYTES as usize;

@@ -1,25 +1,25 @@
-//! Which entries of a mapping show the page of zeros.
+//! Which entries of a VMA map the zero page.
 
 use crate::mm::block::Bits512;
 
-/// Entries of a chunk that show zeros.
+/// Entries of a chunk that map the zero page.
 #[derive(Clone, Debug)]
 pub(super) struct Zeros {
     pub(super) entries: Bits512,
-    /// One huge entry.
+    /// Whether they are one huge entry.
     pub(super) huge: bool,
 }
 
-/// Entries of a mapping that show zeros.
+/// Entries of a VMA that map the zero page.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mm) struct ZeroEntries {
-    /// By chunk; empty while there has been none.
+    /// By chunk; empty until there is such an entry.
     pub(super) chunks: Vec<Option<Box<Zeros>>>,
     pub(super) pages: u64,
 }
 
 impl ZeroEntries {
-    /// Entries that show zeros, base pages.
+    /// Number of entries that map the zero page, in base pages.
     #[inline]
     pub fn pages(&self) -> u64 {
         self.pages
@@ -30,11 +30,11 @@ impl ZeroEntries {
     pub(super) fn get(&self, chunk: usize, page: usize) -> bool {
         self.at(chunk).is_some_and(|z| z.entries.get(page))
     }
-    /// Entries in a range of a chunk.
+    /// Entries of a chunk that map the zero page.
     pub fn bits(&self, chunk: usize) -> Bits512 {
         self.at(chunk).map_or(Bits512::default(), |z| z.entries)
     }
-    /// Entries that no longer show zeros.
+    /// Clears entries that no longer map the zero page.
     #[inline]
     pub fn clear(&mut self, chunk: usize, range: impl FnOnce() -> Bits512) {
         if self.pages > 0 {

@@ -1,9 +1,9 @@
-//! Entries that show the shared page of zeros: a read of anonymous memory that was never written maps it, base or huge,
-//! and allocates nothing; the first store gives the mapping a page of its own (thp-and-allocation.md section 5).
+//! Entries that map the zero page. A read of untouched anonymous memory maps it, base or huge, and allocates nothing.
+//! The first store gives the mapping an exclusive page (thp-and-allocation.md section 5).
 //!
-//! Such an entry is absent to everybody but reads: it has no frame, no node, no mark. So it costs nothing where there is
-//! none, and a sweep that only writes never looks at it.
-//! Invariant: an entry that shows zeros has no page and no swap slot.
+//! For everything but reads such an entry is absent: it has no frame, no node, no mark. So sweeps that only write
+//! never look at it, and mappings without such entries pay nothing.
+//! Invariant: an entry that maps the zero page has no page and no swap slot.
 
 use super::mapping::Vma;
 use super::zero_entries::Zeros;
@@ -11,25 +11,25 @@ use crate::mm::block::Bits512;
 use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
-    /// Entries that show the page of zeros, base pages.
+    /// Number of entries that map the zero page, in base pages.
     #[inline]
     pub fn zero_entries(&self) -> u64 {
         self.zeros.pages()
     }
-    /// Whether an entry shows the page of zeros.
+    /// Whether an entry maps the zero page.
     #[inline]
     pub fn maps_zero_page(&self, chunk: usize, page: usize) -> bool {
         self.zeros.pages() > 0 && self.zeros.get(chunk, page)
     }
-    /// Whether a chunk has such entries.
+    /// Whether a chunk has entries that map the zero page.
     pub fn has_zero_entries(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some()
     }
-    /// Whether a chunk is one huge entry that shows zeros.
+    /// Whether a chunk is one huge entry that maps the huge zero page.
     pub fn is_huge_zero_page(&self, chunk: usize) -> bool {
         self.zeros.at(chunk).is_some_and(|z| z.huge)
     }
-    /// An absent entry shows zeros from now on.
+    /// Maps the zero page in an absent entry.
     pub fn map_zero_page(&mut self, chunk: usize, page: usize) {
         debug_assert!(self.is_absent(chunk, page) && self.frame_map.slot(chunk, page).is_none());
         let z = self.zeros_mut(chunk);
@@ -37,7 +37,7 @@ impl Vma {
         z.entries.set(page);
         self.zeros.pages += 1;
     }
-    /// An empty chunk is one huge entry that shows zeros from now on.
+    /// Maps the huge zero page in an empty chunk.
     pub fn map_huge_zero_page(&mut self, chunk: usize) {
         debug_assert!(self.huge_fault_fits(chunk) || self.chunk(chunk).present == 0);
         *self.zeros_mut(chunk) = Zeros { entries: Bits512::range(0, CHUNK_PAGES as usize), huge: true };
@@ -49,7 +49,7 @@ impl Vma {
         }
         self.zeros.chunks[chunk].get_or_insert_with(|| Box::new(Zeros { entries: Bits512::default(), huge: false }))
     }
-    /// First page at or after `from` whose read faults, where entries may show zeros.
+    /// First page at or after `from` whose read faults, in a chunk whose entries may map the zero page.
     #[cold]
     pub(in crate::mm) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
         while from < to {

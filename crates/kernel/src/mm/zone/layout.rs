@@ -1,12 +1,12 @@
-//! A zone, and how the memory of a node is divided into zones.
+//! A zone, and the division of a node's memory into zones.
 
 use super::watermark::Watermarks;
 use crate::mm::compact::attempt::ZoneCompaction;
 use crate::mm::pageblock::pageblocks::Pageblocks;
 
-/// Pages of the DMA32 zone of fidelity Z2: 3 GiB.
+/// Pages of the DMA32 zone in fidelity Z2: 3 GiB.
 pub const DMA32_PAGES: u64 = 3 << 18;
-/// `vm.lowmem_reserve_ratio` of DMA32: the part of the higher zones it keeps back from their requests.
+/// `vm.lowmem_reserve_ratio` of DMA32: requests that can use higher zones leave it 1/256 of the pages of these zones.
 const DMA32_RESERVE_RATIO: u64 = 256;
 
 /// Which part of a node's memory a zone is.
@@ -14,30 +14,30 @@ const DMA32_RESERVE_RATIO: u64 = 256;
 pub enum ZoneKind {
     /// Below 4 GiB.
     Dma32,
-    /// All memory, or what lies above DMA32.
+    /// All memory, or the memory above DMA32.
     Normal,
 }
 
-/// A zone; its free pages are kept beside it.
+/// A zone. Its free pages are counted in [`ZoneFacts`](crate::numa::migrate::ZoneFacts).
 #[derive(Clone, Debug)]
 pub struct Zone {
-    /// Its node.
+    /// Node of the zone.
     pub node: usize,
-    /// Which part.
+    /// Which part of the node's memory it is.
     pub kind: ZoneKind,
-    /// Pages the allocator manages.
+    /// Pages that the allocator manages.
     pub managed: u64,
-    /// Marks without boost.
+    /// Watermarks without boost.
     pub marks: Watermarks,
-    /// Pages the marks are boosted by, because a pageblock changed mobility lately.
+    /// Boost of the watermarks, pages, because a pageblock has changed mobility.
     pub boost: u64,
-    /// Its pageblocks.
+    /// Pageblocks of the zone.
     pub pageblocks: Pageblocks,
     /// State of compaction.
     pub compaction: ZoneCompaction,
 }
 
-/// Zones of a node of `pages`, lowest first, each with its kind, size and lowmem reserve.
+/// Zones of a node with `pages`, the lowest first: kind, size and lowmem reserve of each.
 pub fn layout(node: usize, pages: u64, with_dma32: bool) -> Vec<(ZoneKind, u64, u64)> {
     if pages == 0 {
         return Vec::new();

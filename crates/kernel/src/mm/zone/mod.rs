@@ -1,7 +1,7 @@
-//! Zones: parts of a node's memory with marks and pageblocks of their own (thp-and-allocation.md section 1.1).
+//! Zones: parts of a node's memory with their own watermarks and pageblocks (thp-and-allocation.md section 1.1).
 //!
-//! Fidelity Z1 has one zone per node. Z2 gives node 0 a DMA32 zone below its Normal zone, kept back from requests
-//! that could use Normal. User pages may come from any zone, highest first.
+//! Fidelity Z1 has one zone per node. Z2 gives node 0 a DMA32 zone below its Normal zone, with a reserve against
+//! requests that could use Normal. User pages may come from any zone, the highest first.
 //! The free pages of a zone are in [`ZoneFacts`](crate::numa::migrate::ZoneFacts), where NUMA balancing reads them.
 
 pub(in crate::mm) mod layout;

@@ -1,32 +1,32 @@
 //! Watermarks and their test (thp-and-allocation.md section 2).
 //!
-//! Allocations stop at `low` on the fast path and at `min` on the slow one; kswapd reclaims up to `high`, or to
-//! `promo` when memory tiering is on. Units: pages, except where a name says KiB. All arithmetic is the kernel's,
-//! in integers.
+//! Allocations stop at `low` on the fast path and at `min` on the slow path. kswapd reclaims up to `high`, or to
+//! `promo` with memory tiering.
+//! Units: pages, unless a name says KiB. The arithmetic is the kernel's, in integers.
 
 use crate::mm::units::CHUNK_PAGES;
 
-/// Least `min_free_kbytes`.
+/// Smallest `min_free_kbytes`.
 const FLOOR_KB: u64 = 128;
-/// Pageblocks that the huge-page daemon wants free per zone: 2, and 3 for each pair of the three mobility types.
+/// Free pageblocks that khugepaged wants per zone: 2, plus one for each of the 3 * 3 pairs of mobility types.
 const BLOCKS_PER_ZONE: u64 = 2 + 3 * 3;
 
-/// Free memory marks of a zone, pages.
+/// Watermarks of a zone, pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermarks {
-    /// Below it only privileged requests are served.
+    /// Below it only privileged requests succeed.
     pub min: u64,
-    /// Below it the fast path passes the zone over.
+    /// Below it the fast path skips the zone.
     pub low: u64,
-    /// kswapd's goal.
+    /// kswapd reclaims up to it.
     pub high: u64,
-    /// kswapd's goal with memory tiering.
+    /// kswapd reclaims up to it with memory tiering.
     pub promo: u64,
 }
 
 impl Watermarks {
-    /// `__setup_per_zone_wmarks` for a zone of `managed` pages that takes part in `min_free_kb` by its share of
-    /// `lowmem_pages`; `scale_factor` is `vm.watermark_scale_factor` (1..=3000, in 1/10000).
+    /// `__setup_per_zone_wmarks` for a zone of `managed` pages. Its share of `min_free_kb` is its part of
+    /// `lowmem_pages`. `scale_factor` is `vm.watermark_scale_factor` (1..=3000, in 1/10000).
     pub fn new(managed: u64, min_free_kb: u64, lowmem_pages: u64, scale_factor: u64) -> Self {
         let share = u128::from(min_free_kb / 4) * u128::from(managed) / u128::from(lowmem_pages.max(1));
         Self::above(share as u64, share as u64, managed, scale_factor)
@@ -43,8 +43,8 @@ pub fn min_free_kbytes(lowmem_kb: u64, cap_kb: u64) -> u64 {
     integer_sqrt(lowmem_kb.saturating_mul(16)).clamp(FLOOR_KB, cap_kb.max(FLOOR_KB))
 }
 
-/// What the huge-page daemon raises `min_free_kbytes` to, KiB; `zones` counts the populated zones not above Normal
-/// on the whole machine.
+/// Value to which khugepaged raises `min_free_kbytes`, KiB. `zones` is the number of populated zones of the machine,
+/// up to Normal.
 pub fn recommended_min_free_kbytes(zones: u64, lowmem_pages: u64) -> u64 {
     (CHUNK_PAGES * zones * BLOCKS_PER_ZONE).min(lowmem_pages / 20) * 4
 }
@@ -63,17 +63,17 @@ pub fn integer_sqrt(x: u64) -> u64 {
     root
 }
 
-/// How far a request may dip below the mark.
+/// How far below the watermark a request may allocate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Urgency {
-    /// Not at all; huge pages always.
+    /// Not below it; always so for huge pages.
     #[default]
     Normal,
-    /// High priority: half the mark.
+    /// High priority: half of the watermark.
     High,
-    /// High priority and unable to block: a quarter of the rest more.
+    /// High priority without blocking: a quarter of the rest less.
     HighAtomic,
-    /// Victim of the OOM killer: half the mark.
+    /// Victim of the OOM killer: half of the watermark.
     OomVictim,
 }
 
@@ -90,16 +90,16 @@ impl Urgency {
     }
 }
 
-/// What the watermark test looks at in a zone, pages.
+/// State of a zone for the watermark test, pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneState {
     /// Free pages.
     pub free: u64,
-    /// Of these, set aside for high-order atomic requests.
+    /// Free pages that are set aside for high-order atomic requests.
     pub reserved: u64,
-    /// Free pageblocks (F9), number.
+    /// Number of free pageblocks (F9).
     pub empty: u64,
-    /// Kept back from this request for others that can use only this zone.
+    /// Free pages that are kept back from this request.
     pub lowmem_reserve: u64,
 }
 
@@ -117,7 +117,7 @@ mod tests {
     const GIB: u64 = 1 << 18;
     const CAP_KB: u64 = 262_144;
 
-    /// Marks of a node of a machine of equal nodes, as boot and the huge-page daemon leave them.
+    /// Watermarks of a node of a machine with equal nodes, after boot and the start of khugepaged.
     fn node(nodes: u64, gib: u64) -> (u64, u64, Watermarks) {
         let lowmem = nodes * gib * GIB;
         let computed = min_free_kbytes(lowmem * 4, CAP_KB);

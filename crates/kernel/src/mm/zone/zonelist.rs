@@ -1,16 +1,17 @@
-//! In which order nodes are tried (`build_zonelists`, `find_next_best_node`; thp-and-allocation.md section 1.2).
+//! The fallback order of nodes (`build_zonelists`, `find_next_best_node`; thp-and-allocation.md section 1.2).
 //!
-//! Also the distance classes D0, D1, ... that huge-page ladders are written in.
+//! Also the distance classes D0, D1, ... of huge-page ladders.
 
 use numalab_base::node_mask::NodeMask;
 
-/// Weight of distance against load; the kernel multiplies by `MAX_NUMNODES` where older ones did by their product.
+/// Weight of distance against load. The kernel multiplies by `MAX_NUMNODES`; older kernels multiplied by their
+/// product.
 const DISTANCE_WEIGHT: u64 = 1024;
 
-/// What the orders depend on.
+/// Input of the fallback orders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeShape<'a> {
-    /// Firmware distance, row after row.
+    /// Distances (SLIT), one row per node.
     pub distance: &'a [Vec<u8>],
     /// Nodes with memory.
     pub memory: NodeMask,
@@ -18,7 +19,7 @@ pub struct NodeShape<'a> {
     pub cpus: NodeMask,
 }
 
-/// The fallback order of every node: all nodes with memory, itself first if it has any.
+/// The fallback order of every node: all nodes with memory, the node itself first if it has memory.
 pub fn fallback_orders(shape: &NodeShape) -> Vec<Vec<u16>> {
     let nodes = shape.distance.len();
     let mut load = vec![0u64; nodes];
@@ -31,7 +32,7 @@ fn order_of(local: usize, shape: &NodeShape, load: &mut [u64]) -> Vec<u16> {
     let mut order = Vec::new();
     let mut previous = local;
     while let Some(next) = best(local, row, left, shape.cpus, load) {
-        // The first of each distance class carries load, so that another node's list begins elsewhere.
+        // The first node of each distance class gets load, so that the list of another node begins with another node.
         if row[next] != row[previous] {
             load[next] += 1;
         }
@@ -53,8 +54,8 @@ fn best(local: usize, row: &[u8], left: NodeMask, cpus: NodeMask, load: &[u64]) 
     left.iter().min_by_key(|m| (score(*m), *m))
 }
 
-/// Nodes with memory by distance class of one node: D0 (itself), D1 the nearest others, and so on. A node without
-/// memory has an empty D0.
+/// Nodes with memory by distance class of one node: D0 is the node itself, D1 the nearest others, and so on. A node
+/// without memory has an empty D0.
 pub fn distance_classes(local: usize, row: &[u8], memory: NodeMask) -> Vec<NodeMask> {
     let mut distances: Vec<u8> = memory.iter().filter(|n| *n != local).map(|n| row[n]).collect();
     distances.sort_unstable();

@@ -1,4 +1,4 @@
-//! `ladder_custom`: the (distance, size) list of the scenario, taking what is free.
+//! `ladder_custom`: the (distance, size) list of the tunable `thp.ladder`; takes only free pages.
 
 use super::attempt::{Attempt, FaultContext};
 

@@ -1,5 +1,5 @@
-//! `ladder_sorted`: every (distance, size) in the order of predicted access latency, taking what is free (the aim the
-//! author of the 2019 patch stated).
+//! `ladder_sorted`: every (distance, size) in the order of predicted access latency; takes only free pages. This is
+//! the aim that the author of the 2019 patch stated.
 
 use super::attempt::{Attempt, FaultContext};
 

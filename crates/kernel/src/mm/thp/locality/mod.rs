@@ -1,7 +1,7 @@
 //! The role `thp_locality`: which attempts a huge-page fault makes (thp-and-allocation.md section 8).
 //!
-//! A rule is a pure function from a fault and a number to the attempt with that number. The page allocator executes
-//! attempts until one succeeds; after the last, the fault is handled as one for a base page.
+//! A rule is a pure function from a fault and a number to the attempt with that number. The page allocator carries out
+//! attempts until one succeeds. After the last one the fault allocates a base page.
 //!
 //! | word | kernels |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! `mpol_huge`: a range may have a second policy that only huge pages follow (proposed 2019, never merged).
+//! `mpol_huge`: a range may have a second policy for huge pages only (proposed 2019, never merged).
 //!
-//! The caller puts that policy's placement into the context. A failed huge page falls back to a base page under the
-//! ordinary policy, so binding huge pages never ends in the OOM killer. `strict` with the local policy is
-//! `thp_thisnode`; `noretry` takes its reclaim away.
+//! The caller sets the nodes of that policy in the context. If the huge page fails, a base page is allocated under the
+//! ordinary policy, so binding huge pages never calls the OOM killer. `strict` with the local policy equals
+//! `thp_thisnode`; `noretry` removes its reclaim.
 
 use super::attempt::{Attempt, FaultContext};
 use super::two_step;

@@ -1,12 +1,12 @@
 //! `prctl_span`: a process that spans sockets prefers remote huge pages to local base pages (proposed 2019).
 //!
-//! The second step follows for every `defrag` setting; without direct reclaim it takes only what is free. Processes
-//! without the mode keep the local behaviour.
+//! The second step is made with every `defrag` setting; without direct reclaim it takes only free pages. Processes
+//! without the mode follow `thp_two_step`.
 
 use super::attempt::{Attempt, FaultContext};
 use super::two_step;
 use crate::mm::alloc::gfp::Gfp;
-use crate::mm::policy::placement::PolicyNodes;
+use crate::mm::policy::policy_nodes::PolicyNodes;
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     if !ctx.span {

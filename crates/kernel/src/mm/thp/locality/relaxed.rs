@@ -1,5 +1,4 @@
-//! `thp_relaxed`: the preferred node alone only for faults that may not reclaim, and never under bind (4.20-rc1 to
-//! rc6, 5.3).
+//! `thp_relaxed`: faults that may not reclaim use only the preferred node, except under bind (4.20-rc1 to rc6, 5.3).
 
 use super::attempt::{Attempt, FaultContext};
 

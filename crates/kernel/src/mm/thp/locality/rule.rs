@@ -1,4 +1,4 @@
-//! The rules by name, and which file implements each.
+//! The rules by name, and the file of each.
 
 use super::attempt::{Attempt, FaultContext};
 use super::{ladder_custom, ladder_sorted, mpol_huge, prctl_span, relaxed, thisnode, two_step, two_step_54, zonelist};
@@ -6,7 +6,7 @@ use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use numalab_base::words;
 
 words! {
-    /// The rules.
+    /// The locality rules.
     pub enum Locality {
         /// Any node by distance.
         Zonelist = "thp_zonelist",
@@ -18,7 +18,7 @@ words! {
         TwoStep54 = "thp_two_step_54",
         /// Local node first without reclaim, then any node.
         TwoStep = "thp_two_step",
-        /// As `thp_two_step`, and a range may have a policy for huge pages of its own.
+        /// As `thp_two_step`, and a range may have a separate policy for huge pages.
         MpolHuge = "mpol_huge",
         /// As `thp_two_step`, and a process may prefer remote huge pages.
         PrctlSpan = "prctl_span",
@@ -30,7 +30,7 @@ words! {
 }
 
 impl Locality {
-    /// Attempt `number` (from 0) of a fault, `None` after the last.
+    /// Attempt `number` of a fault, counted from 0; `None` after the last.
     #[inline]
     pub fn attempt(self, ctx: &FaultContext, number: usize) -> Option<Attempt> {
         match self {
@@ -45,7 +45,7 @@ impl Locality {
             Self::LadderCustom => ladder_custom::attempt(ctx, number),
         }
     }
-    /// When the kernels with this rule give up after compaction.
+    /// Rules of the slow path in the kernels with this rule.
     pub fn slow_rules(self) -> SlowRules {
         let (bail, thisnode_fail_reclaims) = match self {
             Self::Zonelist | Self::ThisNode | Self::Relaxed => (BailRule::Deferred, true),

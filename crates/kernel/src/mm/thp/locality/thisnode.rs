@@ -1,6 +1,6 @@
-//! `thp_thisnode`: always the preferred node alone, with the caller's flags (4.1 to 4.19, 4.20 to 5.2).
+//! `thp_thisnode`: only the preferred node, with the caller's flags (4.1 to 4.19, 4.20 to 5.2).
 //!
-//! From 4.8 advised faults carry no NORETRY, so they reclaim and swap their single node in earnest.
+//! From 4.8 on, advised faults have no NORETRY, so they reclaim and swap on their single node as long as they need.
 
 use super::attempt::{Attempt, FaultContext};
 

@@ -1,5 +1,5 @@
-//! `thp_zonelist`: a plain request over the zonelist (up to 3.19; 4.0 meant the local node only, but merely preferred
-//! it).
+//! `thp_zonelist`: a plain request over the zonelist (up to 4.0; 4.0 was meant for the local node only, but merely
+//! preferred it).
 
 use super::attempt::{Attempt, FaultContext};
 

@@ -1,4 +1,4 @@
-//! Machines and node states that the tables speak of.
+//! Machines and states of nodes in the tables.
 
 use crate::machines;
 use numalab_base::node_mask::NodeMask;
@@ -10,7 +10,7 @@ use numalab_kernel::mm::thp::{FaultContext, HugeRules, Ladders, Locality};
 use numalab_kernel::mm::{AllocError, AllocatedPage, Frame, Gfp, MmConfig, PageClass, PhysicalMemory, Work};
 use numalab_model::machine::Machine;
 
-/// Naples with these settings (`group.key=value`).
+/// Naples with these settings, `group.key=value`.
 pub fn naples(settings: &[&str]) -> PhysicalMemory {
     PhysicalMemory::with_config(&machines::naples(), &config(settings), 1)
 }
@@ -26,7 +26,7 @@ pub fn small(mut machine: Machine) -> Machine {
     machine
 }
 
-/// Settings; compaction meets no page it cannot move unless told otherwise.
+/// Settings. Compaction finds no page that it cannot move, unless a setting says otherwise.
 pub fn config(settings: &[&str]) -> MmConfig {
     let mut cfg = MmConfig::default();
     cfg.compact.async_unmovable = 0;
@@ -49,15 +49,15 @@ pub fn config(settings: &[&str]) -> MmConfig {
 /// State of a node in the tables of section 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Everything free.
+    /// All memory is free.
     E,
-    /// No empty block, compaction would succeed.
+    /// No empty block; compaction would succeed.
     C,
-    /// Short of memory: free = low, no empty block; the rest is clean page cache over scattered data.
+    /// Short of memory: free = low, no empty block, and the rest is clean page cache among scattered data.
     S,
-    /// The same without anything to reclaim.
+    /// As [`State::S`], without anything to reclaim.
     Stuck,
-    /// Enough free memory, no empty block, compaction fails.
+    /// Enough free memory, no empty block; compaction fails.
     X,
 }
 
@@ -78,7 +78,7 @@ pub fn put(m: &mut PhysicalMemory, node: usize, state: State) {
     assert_eq!(m.empty_blocks(node), 0, "{state:?}");
 }
 
-/// Outcome of a fault.
+/// Result of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub huge: bool,
@@ -94,7 +94,7 @@ pub const fn small_page(node: usize) -> (bool, usize) {
     (false, node)
 }
 
-/// A huge-page fault under a rule, and what follows for a base page.
+/// A huge-page fault under a rule, and the base page that may follow.
 pub struct Faulting<'a> {
     pub rule: Locality,
     pub gfp: Gfp,
@@ -141,13 +141,13 @@ impl<'a> Faulting<'a> {
         let got = base_fault(m, self.here, &policy_nodes, env, work)?;
         Ok(Fault { huge: false, node: got.node, frame: got.frame })
     }
-    /// Without owners of anonymous pages: size and node.
+    /// Runs the fault without reclaim of anonymous pages; returns size and node.
     pub fn run(&self, m: &mut PhysicalMemory) -> Result<(bool, usize), AllocError> {
         self.with(m, &mut NoAnonReclaim, &mut Work::default()).map(|f| (f.huge, f.node))
     }
 }
 
-/// A fault for a base page.
+/// Allocates a base page as a fault does.
 pub fn base_fault<O: AnonReclaim>(
     m: &mut PhysicalMemory,
     here: usize,
@@ -159,7 +159,7 @@ pub fn base_fault<O: AnonReclaim>(
     m.alloc_anon(Gfp::HIGHUSER_MOVABLE, false, &site, env, work)
 }
 
-/// A base-page fault on node 0 under the default policy.
+/// A base-page fault on node 0 under the default policy; returns the node of the page.
 pub fn base_on_0(m: &mut PhysicalMemory) -> Result<usize, AllocError> {
     base_fault(m, 0, &PolicyNodes::local(0), &mut NoAnonReclaim, &mut Work::default()).map(|g| g.node)
 }
@@ -185,7 +185,7 @@ pub fn run_kswapd<O: AnonReclaim>(m: &mut PhysicalMemory, node: usize, owners: &
     while m.kswapd_step(node, owners, work) == KswapdStep::Running {}
 }
 
-/// Huge pages of one process, swapped out whole, oldest first: what the swap storm needs.
+/// Huge pages of one process, which are swapped out whole, the oldest first, as in the swap storm.
 #[derive(Debug, Default)]
 pub struct HugePages {
     pub resident: std::collections::VecDeque<(usize, Frame)>,
