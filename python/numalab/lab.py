@@ -18,8 +18,8 @@ Name = Union[str, "os.PathLike[str]"]
 class LabError(RuntimeError):
     """The command gave no result that could be returned.
 
-    ``code`` is its exit code (``docs/reference/json.md``), and ``message`` its message on standard error. ``output`` is
-    its standard output, which holds the result if the code is 1 or 4 to 12.
+    ``code`` is its exit code (``docs/reference/json.md``), and ``message`` its message on standard error.
+    ``output`` is its standard output, which holds the result if the code is 1 or 4 to 12.
     """
 
     def __init__(self, code: int, message: str, output: str = "") -> None:
@@ -47,7 +47,7 @@ class LabWarning(UserWarning):
 
 
 class Comparison(dict[str, Any]):
-    """A comparison as the command's JSON (``compare DIR --json`` in ``docs/reference/json.md``), and how it ended.
+    """A comparison as the command's JSON (``docs/reference/json.md``, compare), and how it ended.
 
     ``code`` is 0 if every run completed, else the command's exit code: 1 or 4 to 12, for example 5 if a run
     reached its limit of time. ``message`` is what the command printed on standard error: which run did not
