@@ -1,13 +1,21 @@
-"""The manual keeps its form: short sentences, a short README, every page in the navigation."""
+"""The manual keeps its form: short sentences, a short README, all pages in the navigation, known options."""
 
+import os
 import re
+import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ("tutorials", "how-to", "reference", "explanation")
 # Written from tables of the code.
 GENERATED = {"counters.md", "fidelity.md"}
+COMMAND = os.environ.get("NUMALAB", str(ROOT / "target/release/numalab"))
+# Verbs that have verbs of their own.
+FAMILIES = {"machine", "kernel"}
+# Names of formats that begin with the same word.
+FORMATS = {"record", "experiment"}
 MOST_WORDS = 26
 
 
@@ -27,13 +35,46 @@ def sentences(text: str) -> Iterator[str]:
         yield from re.split(r"(?<=[.:;!?])[\"*)]*\s+", plain)
 
 
-def test_sentences_of_the_manual_are_short() -> None:
+def manual() -> list[Path]:
+    """The pages that are written by hand and tell what holds now."""
     pages = [p for f in MANUAL for p in (ROOT / "docs" / f).glob("*.md") if p.name not in GENERATED]
     assert len(pages) > 20
-    pages += [ROOT / "README.md", ROOT / "docs" / "index.md"]
+    return [*pages, ROOT / "README.md", ROOT / "docs" / "index.md"]
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of every numalab command in code, up to the next command of the shell or a comment."""
+    code = re.findall(r"```.*?```|`[^`\n]+`", text.replace("\\\n", " "), re.DOTALL)
+    for found in re.findall(r"(?<![\w/.-])(?<!from )numalab (?=[a-z])([^`\n]*)", "\n".join(code)):
+        line = re.split(r" #|\\?[|>]| &&", re.sub(r"'[^']*'", "x", found))[0]
+        yield line.split()
+
+
+@cache
+def options(*verbs: str) -> str:
+    """The help of a verb, or nothing if there is no such verb."""
+    ended = subprocess.run([COMMAND, *verbs, "--help"], capture_output=True, text=True, check=False)
+    return ended.stdout if ended.returncode == 0 else ""
+
+
+def test_commands_of_the_manual_exist() -> None:
+    seen, wrong = 0, []
+    for page in manual():
+        for words in commands(page.read_text()):
+            verbs = words[: 2 if words[0] in FAMILIES or words[:2] == ["explain", "ladder"] else 1]
+            known = set(re.findall(r"--[a-z][\w-]*", options(*verbs)))
+            given = {w.split("=")[0] for w in words if re.match(r"--[a-z]", w)}
+            seen += 1
+            if verbs[0] not in FORMATS | {"help"} and (not known or not given <= known):
+                wrong.append(f"{page.relative_to(ROOT)}: {' '.join(words)}")
+    assert seen > 100
+    assert wrong == []
+
+
+def test_sentences_of_the_manual_are_short() -> None:
     long = [
         f"{page.relative_to(ROOT)}: {sentence}"
-        for page in pages
+        for page in manual()
         for sentence in sentences(page.read_text())
         if len(sentence.split()) > MOST_WORDS
     ]
