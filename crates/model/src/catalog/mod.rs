@@ -213,9 +213,8 @@ impl Catalog {
         let noun = kind.noun();
         let a = if kind == Kind::Experiment { "an" } else { "a" };
         let expected = format!("{a} {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
-        let of_kind = || self.files.iter().filter(|f| f.kind == kind);
-        let aliases: Vec<String> = of_kind().filter_map(File::alias).collect();
-        let known = of_kind().map(|f| f.name.as_str()).chain(aliases.iter().map(String::as_str));
+        let aliases: Vec<String> = self.files.iter().filter(|f| f.kind == kind).filter_map(File::alias).collect();
+        let known = self.names(kind).chain(aliases.iter().map(String::as_str));
         name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, known)
     }
 
@@ -293,7 +292,7 @@ mod tests {
         }
         let near = |name: &str| c.find(Kind::Published, &spot(name)).unwrap_err().nearest;
         assert_eq!(near("disjoint-vma").as_deref(), Some("disjoint-vma-2023"));
-        assert_eq!(near("0001").as_deref(), Some("001"));
+        assert_eq!(near("004-strem").as_deref(), Some("004-stream"));
     }
 
     #[test]
