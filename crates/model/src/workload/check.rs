@@ -1,10 +1,10 @@
 //! Checks that need all ops of a workload: barriers and channels on which threads would hang, runs that are too short to
 //! tell anything, and runs that cannot end before their limit.
 
-use super::resolve::Tables;
+use super::tables::Tables;
 use super::{Bound, Op, Process, Workload};
 use crate::expr::{Formula, Value};
-use crate::record::TOO_SHORT;
+use crate::outcome::TOO_SHORT;
 use crate::spec::SpecError;
 use std::collections::BTreeMap;
 use std::sync::Arc;

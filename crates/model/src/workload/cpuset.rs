@@ -3,8 +3,9 @@
 //! A cpuset is the outer limit. What `sched_setaffinity` and `set_mempolicy` ask for is cut down to it, and both return
 //! EINVAL if nothing is left. A process without a cpuset of its own is in the cpuset of its parent.
 
+use super::affinity::Affinities;
 use super::ast::CpusetSpec;
-use super::layout::{expand, Affinities};
+use super::families::expand;
 use super::{Policy, PolicyMode};
 use crate::expr::Env;
 use crate::machine::Machine;

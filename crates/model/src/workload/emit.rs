@@ -2,10 +2,10 @@
 
 use super::ast::{AccessSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::cpuset::Cpuset;
-use super::layout::{absent, expand, member, policy};
+use super::families::{absent, expand, member};
 use super::names::{THREAD, THREADS};
-use super::resolve::Tables;
-use super::{Access, Bound, Op, Policy, PolicyMode, RegionKind, Span};
+use super::tables::Tables;
+use super::{policy, Access, Bound, Op, Policy, PolicyMode, RegionKind, Span};
 use crate::access::within;
 use crate::expr::Env;
 use crate::machine::Machine;
@@ -71,7 +71,7 @@ impl Emitter<'_> {
     }
     fn with_policy(&mut self, step: &Step) -> Result<(), SpecError> {
         let Some(index) = step.policy else { return self.with_clock(step) };
-        let wanted = policy(&self.tables.policies[index], self.env, self.machine, self.cpuset)?;
+        let wanted = policy::resolve(&self.tables.policies[index], self.env, self.machine, self.cpuset)?;
         let start = self.out.len();
         self.push(Op::SetPolicy(wanted.clone()), &step.spot)?;
         let outer = std::mem::replace(&mut self.policy, wanted);

@@ -11,21 +11,26 @@
 //! `docs/reference/workloads.md` describes the language. [`parse`] reads a file, and [`WorkloadSpec::resolve`] evaluates it for a
 //! machine. Access patterns stand in [`crate::access`].
 
+mod affinity;
 mod ast;
 mod check;
+mod context;
 mod cpuset;
 mod emit;
-mod layout;
+mod families;
 mod names;
 mod parse;
 mod parse_process;
 mod parse_step;
+mod policy;
 mod resolve;
+mod tables;
 
 pub use ast::{ParamSpec, WorkloadSpec};
 pub use names::{Variable, VARIABLES};
 pub use parse::{parse, parse_with};
-pub use resolve::{MAX_OPS, MAX_PROCESSES, MAX_THREADS};
+pub use resolve::{MAX_PROCESSES, MAX_THREADS};
+pub use tables::MAX_OPS;
 
 pub use crate::access::Pattern;
 

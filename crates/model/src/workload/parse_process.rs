@@ -1,8 +1,8 @@
 //! `[[process]]` tables: forking, regions, threads, groups of threads.
 
 use super::ast::{Affinity, AffinityUnit, CpusetSpec, Family, Group, ProcessSpec, RegionId, RegionSpec};
+use super::context::{declared, find, with, word, Context, Scope};
 use super::names::THREADS;
-use super::parse::{declared, find, with, word, Context, Scope};
 use super::parse_step::{steps, Place};
 use super::{ForkPoint, HugeAdvice, RegionKind};
 use crate::spec::{SpecError, Spot, Table};

@@ -1,7 +1,7 @@
 //! Steps of a prologue or phase: each has one verb, with modifiers around it.
 
 use super::ast::{AccessSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
-use super::parse::{new_name, with, word, Context, Kind, Scope};
+use super::context::{new_name, with, word, Context, Kind, Scope};
 use crate::access::{AccessPattern, PatternSpec};
 use crate::spec::{SpecError, Spot, Table};
 

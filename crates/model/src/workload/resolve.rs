@@ -1,12 +1,13 @@
 //! [`WorkloadSpec`] to [`Workload`]: parameters, processes, regions and threads for one machine and seed.
 
-use super::ast::Step;
-use super::ast::{Affinity, Family, PolicySpec, ProcessSpec, Ref, RegionId, WorkloadSpec};
+use super::affinity::Affinities;
+use super::ast::{Affinity, ProcessSpec, RegionId, Step, WorkloadSpec};
 use super::cpuset::Cpuset;
 use super::emit::{default_policy, Emitter, Mapped, Regions};
-use super::layout::{self, Affinities, Members};
+use super::families::Members;
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
-use super::{check, ForkPoint, Op, Policy, Process, Region, RegionKind, Score, Thread, Workload};
+use super::tables::Tables;
+use super::{check, policy, ForkPoint, Op, Policy, Process, Region, RegionKind, Thread, Workload};
 use crate::expr::{Env, Formula, Value};
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
@@ -16,8 +17,6 @@ use std::sync::Arc;
 pub const MAX_THREADS: u64 = 1_000_000;
 /// Most process instances of a workload.
 pub const MAX_PROCESSES: u64 = 100_000;
-/// Most ops that are resolved for a workload, before equal lists are shared.
-pub const MAX_OPS: u64 = 4_000_000;
 
 /// How many ops a mapping of a process counts as.
 const OPS_PER_MAPPING: u64 = 16;
@@ -28,81 +27,6 @@ const PAGE_BYTES: u64 = 4096;
 const HUGE_BYTES: u64 = 2 << 20;
 /// Largest region, bytes. Larger sizes are refused before any arithmetic on them.
 const MAX_REGION_BYTES: u64 = 1 << 52;
-
-/// Names of the workload with their members and ids, and how many ops are left of [`MAX_OPS`].
-pub(super) struct Tables {
-    pub policies: Vec<PolicySpec>,
-    barriers: Vec<(Members, bool)>,
-    channels: Vec<(Members, bool)>,
-    scores: Vec<Members>,
-    /// Name and place of the first use of each barrier, by id.
-    pub barrier_uses: Vec<Spot<String>>,
-    /// Name and place of the first use of each channel, by id.
-    pub channel_uses: Vec<Spot<String>>,
-    /// Ids of the channels that are futexes.
-    futexes: Vec<u32>,
-    ops_left: u64,
-}
-
-impl Tables {
-    fn new(spec: &WorkloadSpec, env: &Env) -> Result<Self, SpecError> {
-        let all = |families: &[Family]| families.iter().map(|f| Members::new(f, env)).collect::<Result<Vec<_>, _>>();
-        let spins = spec.barriers.iter().map(|f| f.spin);
-        let futexes = spec.channels.iter().map(|f| f.futex);
-        Ok(Self {
-            policies: spec.policies.clone(),
-            barriers: all(&spec.barriers)?.into_iter().zip(spins).collect(),
-            channels: all(&spec.channels)?.into_iter().zip(futexes).collect(),
-            scores: spec.scores.iter().map(|s| Members::new(&s.family, env)).collect::<Result<_, _>>()?,
-            barrier_uses: Vec::new(),
-            channel_uses: Vec::new(),
-            futexes: Vec::new(),
-            ops_left: MAX_OPS,
-        })
-    }
-    /// Counts `n` ops; refuses them if that is more than [`MAX_OPS`] in all.
-    pub fn spend<T>(&mut self, n: u64, at: &Spot<T>) -> Result<(), SpecError> {
-        self.ops_left = self.ops_left.checked_sub(n).ok_or_else(|| {
-            at.error("the workload comes to too many steps", format!("at most {MAX_OPS} over all threads"))
-        })?;
-        Ok(())
-    }
-    /// Id of a barrier and whether it spins.
-    pub fn barrier(&mut self, r: &Ref, env: &Env) -> Result<(u32, bool), SpecError> {
-        let (members, spin) = &mut self.barriers[r.index];
-        let mut next = self.barrier_uses.len() as u32;
-        let (id, fresh) = members.id(r, env, &mut next)?;
-        if fresh {
-            self.barrier_uses.push(r.spot.clone());
-        }
-        Ok((id, *spin))
-    }
-    /// Id of a channel.
-    pub fn channel(&mut self, r: &Ref, env: &Env) -> Result<u32, SpecError> {
-        let mut next = self.channel_uses.len() as u32;
-        let (members, futex) = &mut self.channels[r.index];
-        let (id, fresh) = members.id(r, env, &mut next)?;
-        if fresh {
-            self.channel_uses.push(r.spot.clone());
-            self.futexes.extend(futex.then_some(id));
-        }
-        Ok(id)
-    }
-    /// Id of a score. Scores have ids from the start, in the order of their declaration.
-    pub fn score(&mut self, r: &Ref, env: &Env) -> Result<u32, SpecError> {
-        self.scores[r.index].id(r, env, &mut 0).map(|(id, _)| id)
-    }
-    fn list_scores(&mut self, spec: &WorkloadSpec) -> Vec<Score> {
-        let mut out = Vec::new();
-        for (members, s) in self.scores.iter_mut().zip(&spec.scores) {
-            for name in members.number_from(out.len() as u32) {
-                let (unit, higher_is_better) = (s.unit.clone(), s.higher_is_better);
-                out.push(Score { name, unit, higher_is_better, per_second: s.per_second });
-            }
-        }
-        out
-    }
-}
 
 impl WorkloadSpec {
     /// Evaluates the workload for `machine`. `overrides` are parameters with the expressions that replace their defaults
@@ -312,7 +236,7 @@ impl Builder<'_> {
         let own = self.regions(entry, p, &mut regions)?;
         self.env.unset(THREADS);
         if let Some(index) = p.policy {
-            policy = Some(layout::policy(&self.tables.policies[index], &self.env, self.machine, &self.cpuset)?);
+            policy = Some(policy::resolve(&self.tables.policies[index], &self.env, self.machine, &self.cpuset)?);
         }
         // The ops of an earlier instance of the same entry are shared if they are equal.
         let (first, _) = self.first[entry];
@@ -359,7 +283,7 @@ impl Builder<'_> {
             self.tables.spend(members.len() as u64 * OPS_PER_MAPPING, &spec.family.name)?;
             let policy = |index: Option<usize>| {
                 index
-                    .map(|i| layout::policy(&self.tables.policies[i], &self.env, self.machine, &self.cpuset))
+                    .map(|i| policy::resolve(&self.tables.policies[i], &self.env, self.machine, &self.cpuset))
                     .transpose()
             };
             let (policy, huge_policy) = (policy(spec.policy)?, policy(spec.huge_policy)?);
