@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Cells of the header.
 #[derive(Clone, Copy, Debug)]
-pub enum Head {
+pub enum HeaderCell {
     /// Time at which the gate opened, ns.
     StartNs,
     /// Turns of the spin loop per second ([`crate::spin`]).
@@ -75,7 +75,7 @@ pub enum State {
     Failed = 4,
 }
 
-const HEAD_CELLS: usize = (Head::AccessCost0 as usize + LOOPS.len()).next_multiple_of(8);
+const HEAD_CELLS: usize = (HeaderCell::AccessCost0 as usize + LOOPS.len()).next_multiple_of(8);
 const PROCESS_CELLS: usize = 6;
 const THREAD_CELLS: usize = 8;
 /// Longest reason of a failed process, bytes.
@@ -224,13 +224,13 @@ impl Control {
     }
 
     /// A header cell.
-    pub fn head(&self, cell: Head) -> &AtomicU64 {
+    pub fn head(&self, cell: HeaderCell) -> &AtomicU64 {
         self.cell(cell as usize)
     }
     /// Cost cell of an access loop, by its number among the [`LOOPS`].
     pub fn access_cost(&self, number: usize) -> &AtomicU64 {
         debug_assert!(number < LOOPS.len());
-        self.cell(Head::AccessCost0 as usize + number)
+        self.cell(HeaderCell::AccessCost0 as usize + number)
     }
     /// A process's cell.
     pub fn process(&self, p: usize, cell: ProcessCell) -> &AtomicU64 {

@@ -1,20 +1,20 @@
-//! What the worker is told to do: a resolved workload and settings, as JSON.
+//! The input of the worker: a resolved workload and settings, as JSON.
 //!
-//! Dense CPU and node indices of the workload are translated by `cpu_ids` and `node_ids`, so that the
-//! same workload runs on a guest (where QEMU numbers CPUs its own way) and on a host with sparse ids.
+//! `cpu_ids` and `node_ids` translate the dense CPU and node indices of the workload. So the same workload runs on a guest,
+//! where QEMU numbers CPUs in its own way, and on a host with sparse ids.
 
 use numalab_model::workload::{ForkPoint, Workload};
 use serde::{Deserialize, Serialize};
 
-/// Version of the job and frame formats; a worker refuses any other.
+/// Version of the formats of jobs and frames; a worker refuses other versions.
 pub const FORMAT: u32 = 2;
 
-/// Everything one run needs.
+/// Everything that one run needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// [`FORMAT`].
     pub format: u32,
-    /// What to carry out.
+    /// The workload, resolved for the machine.
     pub workload: Workload,
     /// Seed of the workload's random draws.
     pub seed: u64,
@@ -26,7 +26,7 @@ pub struct Job {
     pub node_ids: Vec<u32>,
     /// Time between samples, ns; at least 1 ms.
     pub sample_ns: u64,
-    /// Read page placement (`numa_maps`) at every so many samples; 0 = never.
+    /// Number of samples between two readings of page placement (`numa_maps`); 0 = never read.
     pub maps_every: u32,
     /// Read every task's CPU and preferred node at each sample.
     pub sample_tasks: bool,
@@ -34,7 +34,7 @@ pub struct Job {
     pub trace: bool,
     /// Kernel settings to make before the run (root only).
     pub knobs: Vec<Knob>,
-    /// A failure to rehearse instead of a clean run; tests of the failure paths use it.
+    /// A failure to provoke instead of a regular run, for tests of failures.
     pub drill: Option<Drill>,
 }
 
@@ -53,32 +53,25 @@ pub struct Knob {
     pub required: bool,
 }
 
-/// A rehearsed failure of a guest.
+/// A failure that a guest provokes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Drill {
     /// Process 1 ends: the kernel panics.
     Panic,
-    /// Nothing more is reported.
+    /// Process 1 reports nothing more.
     Hang,
-    /// Bytes that are no frame appear on the channel.
+    /// The report channel carries bytes that are not a frame.
     Garbage,
 }
 
 /// Why a job cannot be carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct JobError(pub String);
 
-impl std::fmt::Display for JobError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for JobError {}
-
 impl Job {
-    /// A job with the usual settings: one sample per second, placement at every second sample, tasks and
-    /// tracepoints on, no knobs, identity numbering for `nodes` nodes and CPUs on the nodes `cpu_nodes`.
+    /// A job with default settings: one sample per second, page placement at every second sample, tasks and tracepoints on,
+    /// no knobs. It has `nodes` nodes and CPUs on the nodes `cpu_nodes`, whose ids are their indices.
     pub fn new(workload: Workload, seed: u64, cpu_nodes: Vec<u32>, nodes: usize) -> Self {
         Self {
             format: FORMAT,
@@ -96,7 +89,7 @@ impl Job {
         }
     }
 
-    /// As bytes.
+    /// The job as JSON.
     ///
     /// # Errors
     /// A number that JSON cannot hold (NaN).
@@ -104,10 +97,10 @@ impl Job {
         serde_json::to_vec(self).map_err(|e| JobError(format!("job: {e}")))
     }
 
-    /// From bytes; checks the format and everything that [`crate::program`] does not check.
+    /// Reads a job from JSON, and checks the format and everything that [`crate::program`] does not check.
     ///
     /// # Errors
-    /// [`JobError`] that says which part is wrong.
+    /// [`JobError`] with the part that is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, JobError> {
         let job: Job = serde_json::from_slice(bytes).map_err(|e| JobError(format!("job: {e}")))?;
         job.check()?;
@@ -149,11 +142,11 @@ impl Job {
         Ok(())
     }
 
-    /// Checks that the running system has the CPUs of the job on the nodes of the job, as `sysfs` (usually `/sys`)
-    /// shows them. A kernel without NUMA passes if the job has one node.
+    /// Checks that the running system has the job's CPUs on the job's nodes; `sysfs` is usually `/sys`. A kernel without
+    /// NUMA passes if the job has one node.
     ///
     /// # Errors
-    /// The first CPU or node that is missing or elsewhere.
+    /// The first node that is missing, or the first CPU that is missing or on another node.
     pub fn check_topology(&self, sysfs: &std::path::Path) -> Result<(), JobError> {
         let nodes = sysfs.join("devices/system/node");
         if self.node_ids.len() == 1 && !nodes.is_dir() {
@@ -173,14 +166,14 @@ impl Job {
         Ok(())
     }
 
-    /// Regions process `p` sees, inherited ones first, as (owning process, region index there).
+    /// Regions that process `p` sees, inherited ones first, each as its owning process and its index in that process.
     pub fn visible_regions(&self, p: usize) -> Vec<(usize, usize)> {
         let mut out = self.inherited_regions(p);
         out.extend((0..self.workload.processes[p].regions.len()).map(|r| (p, r)));
         out
     }
 
-    /// Regions process `p` has from its parent at the moment of its fork.
+    /// Regions that process `p` inherits at its fork, in the form of [`Job::visible_regions`].
     pub fn inherited_regions(&self, p: usize) -> Vec<(usize, usize)> {
         let process = &self.workload.processes[p];
         match (process.parent, process.fork) {
@@ -190,7 +183,7 @@ impl Job {
         }
     }
 
-    /// Processes forked from `p` at `point`, in start order.
+    /// Processes that are forked from `p` at `point`, in order of their start.
     pub fn children(&self, p: usize, point: ForkPoint) -> Vec<usize> {
         let all = self.workload.processes.iter().enumerate();
         all.filter(|(_, c)| c.parent == Some(p) && c.fork == point).map(|(i, _)| i).collect()
@@ -234,13 +227,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// One sequential pass.
+    /// An access that is one sequential pass.
     pub(crate) fn access(region: u32, offset_bytes: u64, len_bytes: u64, write: f64) -> Access {
         let span = Span { region, offset_bytes, len_bytes };
         Access { span, pattern: Pattern::sequential(), write, bypass: false, compute_ns: 0.0, accesses: 1, score: None }
     }
 
-    /// A job of these processes with one score, on one node.
+    /// A job of these processes without scores, on one node.
     pub(crate) fn job(processes: Vec<Process>) -> Job {
         let workload = Workload {
             name: "test".into(),
@@ -258,7 +251,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_job_survives_its_bytes() {
+    fn a_job_is_read_back_from_its_bytes() {
         let mut a = process("a", vec![region("x", 8192)], vec![Op::Access(access(0, 0, 8192, 0.3)), Op::Join]);
         a.threads[0].affinity = Some(vec![0, 2].into());
         let mut j = job(vec![a]);

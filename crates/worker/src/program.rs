@@ -1,10 +1,9 @@
-//! Op lists compiled to steps: addresses, jump targets and spin turns are computed before the run.
+//! Compiles lists of ops to steps: addresses, jump targets and spin turns are computed before the run.
 //!
-//! Compiling also checks every index and span, so that running needs no checks and cannot leave the
-//! regions of its process.
+//! The compiler also checks every index and span. So the run needs no checks and cannot leave the regions of its process.
 
 use crate::access::{loop_of, Plan, Range, Walk, LOOPS};
-use crate::control::Control;
+use crate::control::{Control, HeaderCell};
 use crate::job::{Job, JobError};
 use crate::memory::{self, Placed};
 use crate::spin;
@@ -18,31 +17,31 @@ use std::sync::Arc;
 /// One step of a thread.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Walk memory.
+    /// Access memory.
     Access(Plan),
-    /// Spin this many turns.
+    /// Compute for this number of spin turns.
     Compute(u64),
     /// Sleep.
     Sleep {
         /// Mean, ns.
         ns: u64,
-        /// Exponentially distributed.
+        /// Whether the time is exponentially distributed.
         exponential: bool,
     },
-    /// `set_mempolicy`.
+    /// Set the thread's memory policy (`set_mempolicy`).
     SetPolicy(RawPolicy),
-    /// Barrier.
+    /// Wait at a barrier.
     Barrier {
-        /// Which.
+        /// Index of the barrier.
         id: u32,
-        /// How many come.
+        /// Number of threads that it waits for.
         width: u32,
-        /// Busy-wait.
+        /// Whether the thread spins instead of sleeping.
         spin: bool,
     },
-    /// Post a message.
+    /// Post a message to a channel.
     Signal(u32),
-    /// Take a message.
+    /// Take a message from a channel.
     Wait(u32),
     /// Begin a loop; its state is kept in `slot`.
     LoopStart {
@@ -60,18 +59,18 @@ pub enum Step {
         /// Whether the slot is a deadline.
         timed: bool,
     },
-    /// Count a score.
+    /// Add to a score.
     Score {
-        /// Which.
+        /// Index of the score.
         id: u32,
-        /// Units.
+        /// Units that are added.
         amount: f64,
     },
     /// Start or stop this thread's clock of a score.
     ScoreClock {
-        /// Which.
+        /// Index of the score.
         id: u32,
-        /// Start.
+        /// Whether the clock starts.
         run: bool,
     },
     /// Free pages.
@@ -87,16 +86,16 @@ pub enum Step {
     Join,
 }
 
-/// Steps of a thread and the number of loop slots it needs.
+/// Steps of a thread, and the number of loop slots that they need.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Steps.
     pub steps: Vec<Step>,
-    /// Deepest loop nesting.
+    /// Number of loop slots: the depth of nested loops.
     pub slots: usize,
 }
 
-/// What the loops of this machine cost by themselves.
+/// Cost of the worker's own loops on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     /// Spin turns per second.
@@ -106,22 +105,23 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// As the coordinator measured them.
+    /// The costs that the coordinator has measured.
     pub fn read(control: &Control) -> Self {
         let access_ps = std::array::from_fn(|k| control.access_cost(k).load(Ordering::Acquire));
-        let spin = control.head(crate::control::Head::SpinPerSecond);
+        let spin = control.head(HeaderCell::SpinPerSecond);
         Self { spin_per_second: spin.load(Ordering::Acquire), access_ps }
     }
-    /// Spin turns to add to each line of a walk so that it costs `compute_ns`.
+
+    /// Spin turns that are added to each line of a walk so that the line costs `compute_ns`.
     fn turns_per_line(&self, pattern: &Pattern, compute_ns: f64) -> f64 {
         spin::turns(compute_ns - self.access_ps[loop_of(pattern)] as f64 / 1000.0, self.spin_per_second)
     }
 }
 
-/// What a table of ranks depends on: the pattern's word, the lines, the bits of its values.
+/// Key of a table of ranks: the pattern's word, the number of lines, the bits of the pattern's values.
 type RanksKey = (&'static str, u64, [u64; MAX_KEYS]);
 
-/// Compiles op lists of one job.
+/// Compiles the lists of ops of one job.
 pub struct Compiler<'a> {
     job: &'a Job,
     plan: &'a [Vec<Placed>],
@@ -131,7 +131,7 @@ pub struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    /// A compiler for `job` whose regions are placed by `plan`.
+    /// A compiler for `job`, whose regions have the addresses of `plan`.
     pub fn new(job: &'a Job, plan: &'a [Vec<Placed>], costs: Costs) -> Self {
         Self { job, plan, costs, ranks: BTreeMap::new() }
     }
@@ -194,7 +194,10 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// Address of a span and its region, checked.
+    /// Address of a span, and its region.
+    ///
+    /// # Errors
+    /// The region does not exist, or the span leaves it.
     fn place(&self, p: usize, span: Span) -> Result<(u64, &'a Region), JobError> {
         let placed = self.plan[p].get(span.region as usize);
         let placed = placed.ok_or_else(|| JobError(format!("no region {} in process {p}", span.region)))?;
@@ -219,15 +222,15 @@ impl<'a> Compiler<'a> {
                 return Err(JobError(format!("no score {id} in this workload")));
             }
         }
-        // SAFETY: `place` checked that the span lies in a region that the process maps before its first
-        // step and never unmaps; regions hold no Rust objects; writes were checked above.
+        // SAFETY: `place` has checked that the span lies in a region. The process maps the region before its first step and
+        // never unmaps it. Regions hold no Rust objects. A read-only region is not written, as checked above.
         let range = unsafe { Range::new(address, access.span.len_bytes) };
         let walk = Walk::of(&access.pattern, || self.ranks(&access.pattern, range.lines()));
         let turns_per_line = self.costs.turns_per_line(&access.pattern, access.compute_ns);
         Ok(Plan { range, walk, write: access.write, turns_per_line, accesses: access.accesses, score: access.score })
     }
 
-    /// The table of a pattern that draws by rank, made once.
+    /// The table of ranks of a pattern, which is built once per number of lines.
     fn ranks(&mut self, pattern: &Pattern, lines: u64) -> Arc<Ranks> {
         let key = (pattern.word(), lines, pattern.args().map(f64::to_bits));
         self.ranks.entry(key).or_insert_with(|| Arc::new(pattern.ranks(lines))).clone()
@@ -243,7 +246,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// All accesses of a job.
+/// All access ops of a job.
 pub fn accesses(job: &Job) -> impl Iterator<Item = &Access> {
     let processes = job.workload.processes.iter();
     let programs = processes.flat_map(|p| std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)));
@@ -253,8 +256,8 @@ pub fn accesses(job: &Job) -> impl Iterator<Item = &Access> {
     })
 }
 
-/// The access whose loop exceeds the compute time that it asks for by the largest ratio, if one does: its loop's own ns
-/// per line, and the ns per line asked for.
+/// Among accesses whose loop takes longer than their compute time, the one with the largest ratio: the loop's own time and
+/// the compute time, both in ns per line.
 pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
     let mut worst: Option<(f64, f64)> = None;
     for access in accesses(job) {
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_out_of_range_is_refused() {
+    fn indices_and_spans_out_of_range_are_refused() {
         let text = |ops: Vec<Op>| compile(ops).unwrap_err().to_string();
         assert!(text(vec![Op::LoopEnd]).contains("without start"));
         assert!(text(vec![Op::LoopStart(Bound::Count(1))]).contains("without end"));

@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::collect;
-use crate::control::{Control, Head, Layout, ProcessCell, State};
+use crate::control::{Control, HeaderCell, Layout, ProcessCell, State};
 use crate::job::Job;
 use crate::mark::{Mark, Marks};
 use crate::program::{accesses, slowest_walk, Costs};
@@ -66,7 +66,7 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
 
 /// Measures what the loops that the job needs cost by themselves.
 fn calibrate(job: &Job, control: &Control) -> Costs {
-    control.head(Head::SpinPerSecond).store(spin::calibrate(), Ordering::Release);
+    control.head(HeaderCell::SpinPerSecond).store(spin::calibrate(), Ordering::Release);
     let needed: BTreeSet<usize> = accesses(job).map(|a| access::loop_of(&a.pattern)).collect();
     for number in needed {
         control.access_cost(number).store(access::cost_ps(number), Ordering::Release);
@@ -97,7 +97,7 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     }
     let start = Vmstat::read().map_err(|e| format!("/proc/vmstat: {e}"))?;
     let start_ns = sys::now_ns();
-    control.head(Head::StartNs).store(start_ns, Ordering::Release);
+    control.head(HeaderCell::StartNs).store(start_ns, Ordering::Release);
     let mut sampler = Sampler::new(job, &control, start.clone(), start_ns);
     marks.set(Mark::Begin);
     control.open_gate();

@@ -19,8 +19,8 @@ pub struct Open {
     end: u64,
 }
 
-/// `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks of the same
-/// range continues in the block that this one leaves unfinished.
+/// Accesses `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks of
+/// the same range continues in the block that this walk leaves unfinished.
 pub fn walk(
     range: Range,
     (accesses, block_bytes): (u64, u64),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_walk_goes_on_where_one_ended() {
+    fn the_next_walk_continues_in_an_unfinished_block() {
         let mut buffer = Buffer::new(16 * 256);
         let mut draw = Draw::new(3, 0);
         for _ in 0..2 {

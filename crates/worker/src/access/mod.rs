@@ -1,14 +1,13 @@
-//! Accessing memory for real: one file per walk.
+//! Real accesses to memory: one file per walk.
 //!
-//! The walks are the words in which patterns describe themselves ([`numalab_model::access`]), the same that the simulator
-//! carries out; no pattern has a name here. Every walk touches one 8-byte word of each 64-byte line it visits. Writes are
-//! spread evenly over the accesses by an integer accumulator, with at least one on each page of a pass that writes at
-//! all. Work is done in batches. After each batch the thread computes for the time its lines ask for and counts the
-//! score, so that samples see a smooth rate.
+//! Access patterns describe themselves in terms of walks ([`numalab_model::access`]), and the simulator carries out the same
+//! walks; no pattern has a name here. Every walk accesses one 8-byte word of each 64-byte line that it visits. An integer
+//! accumulator spreads writes evenly over the accesses; a pass that writes at all writes at least once to each page. Work
+//! is done in batches. After each batch the thread computes for the time of its lines and adds to the score, so that
+//! samples show a smooth rate.
 
 pub mod blocks;
 pub mod random;
-
 pub mod stride;
 pub mod sweep;
 
@@ -18,25 +17,25 @@ use std::sync::Arc;
 
 pub use numalab_model::access::LINE_BYTES;
 
-/// A walk ready to run.
+/// A walk that is ready to run.
 #[derive(Clone, Debug)]
 pub enum Walk {
     /// Every line in address order.
     Sweep,
-    /// One line every so many bytes.
+    /// One line per stride of this number of bytes.
     Stride(u64),
-    /// Blocks of so many bytes anywhere in the range, each in address order.
+    /// Blocks of this number of bytes anywhere in the range, each in address order.
     Blocks(u64),
     /// Lines drawn at random.
     Random {
-        /// Which lines are drawn.
+        /// Distribution of the lines.
         lines: Lines,
-        /// Whether the address of each line depends on the value of the one before.
+        /// Whether the address of each line depends on the value in the previous one.
         dependent: bool,
     },
 }
 
-/// Which lines are drawn.
+/// Distribution of random lines.
 #[derive(Clone, Debug)]
 pub enum Lines {
     /// Every line equally often.
@@ -48,10 +47,11 @@ pub enum Lines {
 }
 
 impl Walk {
-    /// The walk of `pattern`; `ranks` gives the table of one that draws by rank.
+    /// The walk of `pattern`; `ranks` is called for the table of a pattern that draws by rank.
     pub fn of(pattern: &Pattern, ranks: impl FnOnce() -> Arc<Ranks>) -> Self {
         Self::new(pattern.walk(), pattern.traffic() == Traffic::Dependent, ranks)
     }
+
     fn new(walk: access::Walk, dependent: bool, ranks: impl FnOnce() -> Arc<Ranks>) -> Self {
         let lines = match walk {
             access::Walk::Sweep(Order::Address) => return Walk::Sweep,
@@ -65,8 +65,8 @@ impl Walk {
     }
 }
 
-/// The loops that carry out walks, each with a cost of its own: the walk, and whether each address depends on the value
-/// of the one before.
+/// The loops that carry out walks, each with a cost of its own: the walk, and whether each address depends on the
+/// previous value.
 pub const LOOPS: [(access::Walk, bool); 9] = [
     (access::Walk::Sweep(Order::Address), false),
     (access::Walk::Stride { stride_bytes: LINE_BYTES }, false),
@@ -79,7 +79,7 @@ pub const LOOPS: [(access::Walk, bool); 9] = [
     (access::Walk::Random(access::Lines::Scattered), true),
 ];
 
-/// Which of the [`LOOPS`] carries out `pattern`.
+/// Index in [`LOOPS`] of the loop that carries out `pattern`.
 pub fn loop_of(pattern: &Pattern) -> usize {
     loop_number(pattern.walk(), pattern.traffic() == Traffic::Dependent)
 }
@@ -104,7 +104,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// A range starting at `base` rounded down to a word.
+    /// A range that starts at `base`, rounded down to a word.
     ///
     /// # Safety
     /// All whole words of the range must stay mapped, readable, and writable if the range is ever written. No reference
@@ -112,18 +112,22 @@ impl Range {
     pub unsafe fn new(base: u64, len: u64) -> Self {
         Self { base: base & !7, len: len.max(8) }
     }
+
     /// Length, bytes.
     pub fn len(self) -> u64 {
         self.len
     }
-    /// Never true: a range has at least one word.
+
+    /// Always false: a range has at least one word.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
-    /// Lines in the range, at least 1.
+
+    /// Number of lines in the range, at least 1.
     pub fn lines(self) -> u64 {
         (self.len / LINE_BYTES).max(1)
     }
+
     /// Address of the word at byte `offset`.
     fn word(self, offset: u64) -> *mut u64 {
         debug_assert!(offset + 8 <= self.len.next_multiple_of(8));
@@ -131,21 +135,21 @@ impl Range {
     }
 }
 
-/// Writes the word at `offset` if `turn` says so; otherwise reads it. Returns what was read, or 0.
+/// Writes the word at `offset` if it is the turn of a write, and reads it otherwise. Returns the value read, or 0.
 #[inline(always)]
 fn touch(range: Range, offset: u64, turn: &mut WriteTurn) -> u64 {
     let p = range.word(offset);
     if turn.next() {
-        // SAFETY: `Range` promises mapped, writable memory without references; patterns stay below `len`.
+        // SAFETY: the maker of the `Range` ensured mapped, writable memory without references, and walks stay below `len`.
         unsafe { p.write_volatile(offset) };
         0
     } else {
-        // SAFETY: as above, readable.
+        // SAFETY: the maker of the `Range` ensured mapped, readable memory, and walks stay below `len`.
         unsafe { p.read_volatile() }
     }
 }
 
-/// Says which accesses write.
+/// Decides which accesses write.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteTurn {
     step: u64,
@@ -155,10 +159,11 @@ pub struct WriteTurn {
 const ONE: u64 = 1 << 32;
 
 impl WriteTurn {
-    /// For a share of writes of 0..=1.
+    /// Turns for a share of writes, 0..=1.
     pub fn new(share: f64) -> Self {
         Self { step: ((share.clamp(0.0, 1.0) * ONE as f64) as u64).min(ONE), sum: 0 }
     }
+
     /// Makes the next access a write, if the share is above 0.
     #[inline(always)]
     fn force(&mut self) {
@@ -175,7 +180,7 @@ impl WriteTurn {
     }
 }
 
-/// A thread's generator of random lines (xorshift64*), and the block that it drew last.
+/// A thread's generator of random numbers (xorshift64*), and the block that it drew last.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     state: u64,
@@ -183,7 +188,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The stream of a seed and a thread.
+    /// The stream of random numbers of a seed and a thread.
     pub fn new(seed: u64, thread: u64) -> Self {
         let mut z =
             seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ thread.wrapping_add(1).wrapping_mul(0xD1B5_4A32_D192_ED03);
@@ -191,6 +196,7 @@ impl Draw {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         Self { state: (z ^ (z >> 31)) | 1, block: None }
     }
+
     /// 64 random bits.
     #[inline(always)]
     pub fn bits(&mut self) -> u64 {
@@ -199,43 +205,44 @@ impl Draw {
         self.state ^= self.state >> 27;
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
-    /// Uniform in 0..1, never 0.
+
+    /// A random number, uniform in 0..1 and never 0.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 }
 
-/// One access op, compiled.
+/// A compiled access op.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The bytes that it touches.
+    /// The memory that it accesses.
     pub range: Range,
     /// The order of the accesses.
     pub walk: Walk,
     /// Share of the accesses that write, 0..=1.
     pub write: f64,
-    /// Spin turns per line visited, beyond what the walk itself costs.
+    /// Spin turns per visited line, in addition to the walk's own cost.
     pub turns_per_line: f64,
-    /// Accesses, for walks that are not one pass over the range.
+    /// Number of accesses, for walks that are not one pass over the range.
     pub accesses: u64,
-    /// Score that it counts to, and units per byte.
+    /// Index of the score that it adds to, and units per byte.
     pub score: Option<(u32, f64)>,
 }
 
-/// What a walk needs from its thread.
+/// Receiver of the score of a walk.
 pub trait Tally {
-    /// Counts units of a score.
+    /// Adds units to a score.
     fn score(&mut self, id: u32, amount: f64);
 }
 
 /// Carries out one access op.
 pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
-    let mut owed = 0.0;
+    let mut due_turns = 0.0;
     let mut after = |lines: u64| {
-        owed += plan.turns_per_line * lines as f64;
-        if owed >= 1.0 {
-            spin::spin(owed as u64);
-            owed -= owed.floor();
+        due_turns += plan.turns_per_line * lines as f64;
+        if due_turns >= 1.0 {
+            spin::spin(due_turns as u64);
+            due_turns -= due_turns.floor();
         }
         if let Some((id, per_byte)) = plan.score {
             tally.score(id, per_byte * (lines * LINE_BYTES) as f64);
@@ -252,7 +259,7 @@ pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
     }
 }
 
-/// Own cost of one of the [`LOOPS`] with all its data in the first-level cache, picoseconds per line.
+/// Own cost of one of the [`LOOPS`] with all its data in the first-level cache, ps per line.
 pub fn cost_ps(number: usize) -> u64 {
     struct NoTally;
     impl Tally for NoTally {
@@ -260,7 +267,7 @@ pub fn cost_ps(number: usize) -> u64 {
     }
     let mut memory = vec![0u64; 1024];
     let bytes = memory.len() as u64 * 8;
-    // SAFETY: the buffer outlives the walks below and nothing else refers to it meanwhile.
+    // SAFETY: the buffer outlives the walks below, and nothing else refers to it while they run.
     let range = unsafe { Range::new(memory.as_mut_ptr() as u64, bytes) };
     let (walk, dependent) = LOOPS[number];
     let accesses = 512;
@@ -277,7 +284,7 @@ pub fn cost_ps(number: usize) -> u64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// A zeroed buffer, its range, and helpers to see which words were written.
+    /// A buffer that shows which of its words were written.
     pub(crate) struct Buffer {
         words: Vec<u64>,
     }
@@ -287,7 +294,7 @@ pub(crate) mod tests {
             Self { words: vec![u64::MAX; bytes / 8] }
         }
         pub(crate) fn range(&mut self) -> Range {
-            // SAFETY: tests keep the buffer alive while they walk it.
+            // SAFETY: tests keep the buffer while they walk it.
             unsafe { Range::new(self.words.as_mut_ptr() as u64, self.words.len() as u64 * 8) }
         }
         pub(crate) fn written(&self) -> Vec<usize> {
@@ -325,7 +332,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn batches_count_the_score() {
+    fn batches_add_to_the_score() {
         struct Sum(f64);
         impl Tally for Sum {
             fn score(&mut self, id: u32, amount: f64) {

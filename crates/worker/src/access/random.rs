@@ -1,8 +1,8 @@
 //! Lines drawn at random ([`Walk::Random`](numalab_model::access::Walk::Random)).
 //!
-//! Where lines depend on each other, the next address depends on the value just read, so a CPU cannot start the next
-//! load early. The value is masked away by a zero that the compiler cannot see. So no pointers have to be planted in
-//! memory, which would be a first touch of its own.
+//! In a dependent walk the next address depends on the value just read, so a CPU cannot start the next load early. A zero
+//! that is opaque to the compiler masks the value. So the walk needs no pointers in memory, and writing them would be a
+//! first touch.
 
 use super::{touch, Draw, Lines, Range, WriteTurn, LINE_BYTES};
 use numalab_model::access::scale;
@@ -14,7 +14,7 @@ pub const BATCH: u64 = 64;
 /// A prime far from the number of lines of any span. The line of a rank is their product, modulo the lines.
 const SCATTER: u64 = 2_654_435_761;
 
-/// `accesses` accesses to `lines` of the range, each of which depends on the one before if `dependent`.
+/// Makes `accesses` accesses to `lines` of the range. If `dependent`, each address depends on the previous value.
 pub fn walk(
     range: Range,
     accesses: u64,
@@ -44,7 +44,7 @@ fn scatter(rank: u64, all: u64) -> u64 {
     rank.min(all - 1).wrapping_mul(SCATTER) % all
 }
 
-/// Independent accesses to the lines that `line` gives for random bits.
+/// Makes independent accesses to the lines that `line` gives for random bits.
 #[inline(always)]
 fn each(
     range: Range,
@@ -65,7 +65,7 @@ fn each(
     }
 }
 
-/// Accesses to the lines that `line` gives for random bits, one in flight.
+/// Makes accesses to the lines that `line` gives for random bits, with one load in flight.
 #[inline(always)]
 fn each_dependent(
     range: Range,
@@ -124,6 +124,6 @@ mod tests {
         let mut buffer = Buffer::new(64 * 4096);
         let lines = Lines::Ranked(Arc::new(Pattern::zipf(20.0).ranks(buffer.range().lines())));
         walk(buffer.range(), 100, (&lines, false), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
-        assert_eq!(buffer.written(), [0], "of so much skew hardly anything else is left");
+        assert_eq!(buffer.written(), [0], "with this skew the first rank has nearly all accesses");
     }
 }

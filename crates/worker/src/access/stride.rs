@@ -1,4 +1,4 @@
-//! One line every so many bytes ([`Walk::Stride`](numalab_model::access::Walk::Stride)).
+//! One line per stride ([`Walk::Stride`](numalab_model::access::Walk::Stride)).
 
 use super::{touch, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;
@@ -6,7 +6,7 @@ use crate::sys::PAGE_BYTES;
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
 
-/// One pass with a stride of at least a line.
+/// Makes one pass with a stride of at least a line.
 pub fn walk(range: Range, stride_bytes: u64, mut turn: WriteTurn, after: &mut impl FnMut(u64)) {
     let stride = stride_bytes.max(LINE_BYTES) & !7;
     let (mut offset, mut lines, mut page) = (0, 0, u64::MAX);

@@ -3,7 +3,7 @@
 use super::{touch, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;
 
-/// One pass; `after` is called with the lines of each page.
+/// Makes one pass; `after` is called with the lines of each page.
 pub fn walk(range: Range, mut turn: WriteTurn, after: &mut impl FnMut(u64)) {
     let mut offset = 0;
     while offset < range.len() {
