@@ -6,9 +6,6 @@
 
 use crate::rung_list::RungList;
 
-/// One of a few fixed words: the type of tunables with choices.
-pub type Word = &'static str;
-
 /// Value of a tunable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -16,7 +13,7 @@ pub enum Value {
     Int(i64),
     /// A switch.
     Bool(bool),
-    /// One of the choices in the declaration.
+    /// One of the words of an enum.
     Choice(&'static str),
     /// A ladder of distance classes and page sizes.
     Rungs(RungList),
@@ -33,6 +30,43 @@ impl std::fmt::Display for Value {
     }
 }
 
+/// What the subject of a condition must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// One of these values.
+    OneOf(&'static [&'static str]),
+    /// Any value but this one.
+    Not(&'static str),
+}
+
+impl Needs {
+    /// Whether `value` meets the condition.
+    pub fn met_by(&self, value: &str) -> bool {
+        match self {
+            Self::OneOf(values) => values.contains(&value),
+            Self::Not(other) => *other != value,
+        }
+    }
+}
+
+impl std::fmt::Display for Needs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OneOf(values) => write!(f, "{}", values.join(" or ")),
+            Self::Not(other) => write!(f, "other than {other}"),
+        }
+    }
+}
+
+/// A condition under which a tunable is read at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadWhen {
+    /// A role (no dot) or another tunable (`group.key`).
+    pub subject: &'static str,
+    /// What the subject must be for the tunable to be read.
+    pub needs: Needs,
+}
+
 /// Declaration of a tunable.
 #[derive(Clone, Copy, Debug)]
 pub struct Decl {
@@ -42,12 +76,16 @@ pub struct Decl {
     pub kernel_name: &'static str,
     /// Unit, `""` if none.
     pub unit: &'static str,
-    /// Default value.
-    pub default: Value,
+    /// Makes the default value.
+    pub default: fn() -> Value,
     /// Smallest and largest legal value of a number; ignored for other kinds.
     pub range: (i64, i64),
     /// Legal words of a choice; empty for other kinds.
     pub choices: &'static [&'static str],
+    /// Conditions of this tunable, beside those of its group.
+    pub read_when: &'static [ReadWhen],
+    /// No backend reads it yet.
+    pub unread: bool,
     /// Description in one line.
     pub doc: &'static str,
 }
@@ -67,7 +105,7 @@ impl Decl {
     /// # Errors
     /// [`SetError::Expected`] with the legal values if `text` is not one of them.
     pub fn parse(&self, text: &str) -> Result<Value, SetError> {
-        match self.default {
+        match (self.default)() {
             Value::Int(_) => match text.trim().parse::<i64>() {
                 Ok(v) if v >= self.range.0 && v <= self.range.1 => Ok(Value::Int(v)),
                 _ => Err(SetError::Expected(format!("a whole number from {} to {}", self.range.0, self.range.1))),
@@ -96,6 +134,8 @@ pub trait Group: Default + Clone {
     const NAME: &'static str;
     /// Declarations, in order.
     const DECLS: &'static [Decl];
+    /// Conditions under which any of the tunables is read.
+    const READ_WHEN: &'static [ReadWhen];
     /// Value of the declaration at `index` in `DECLS`.
     fn get(&self, index: usize) -> Value;
     /// Sets the tunable at `index` in `DECLS`. The value must be of the kind of its declaration, as [`Decl::parse`]
@@ -115,6 +155,8 @@ pub trait Group: Default + Clone {
 
 /// Types of the fields of a tunable group.
 pub trait Field: Copy {
+    /// Legal words; empty for types that have none.
+    const WORDS: &'static [&'static str] = &[];
     /// Converts to a [`Value`].
     fn into_value(self) -> Value;
     /// Converts from a [`Value`]; `None` if it is of another kind or out of range.
@@ -145,18 +187,6 @@ impl Field for bool {
     }
 }
 
-impl Field for &'static str {
-    fn into_value(self) -> Value {
-        Value::Choice(self)
-    }
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Choice(v) => Some(v),
-            _ => None,
-        }
-    }
-}
-
 impl Field for RungList {
     fn into_value(self) -> Value {
         Value::Rungs(self)
@@ -169,52 +199,87 @@ impl Field for RungList {
     }
 }
 
-/// Declares a group of tunables once.
+/// Declares a group of tunables once: key, type, default, unit, the kernel's own name, and for numbers the legal range.
+///
+/// * `read when` states a condition under which a tunable, or at the head of the group every tunable of it, is read at
+///   all. An option that is not read is refused. `unread = true` marks what no backend reads yet.
+/// * The fields of `given` are no tunables: the code that makes the struct for a kernel takes them from a role or from
+///   another group.
 ///
 /// ```
-/// use numalab_base::tunable::Word;
+/// numalab_base::words! {
+///     /// Form of the adaptation.
+///     pub enum Adaptation {
+///         /// Fixed bounds.
+///         V38 = "v38",
+///         /// By locality.
+///         V313 = "v313",
+///     }
+/// }
 /// numalab_base::tunables! {
 ///     /// Pace of the scanner.
 ///     pub struct Pace: "pace" {
+///         read when "system.numa_balancing" is Needs::Not("0");
+///         given {
+///             /// Timer ticks per second.
+///             hz: u32 = 250;
+///         }
 ///         /// Delay before the first scan; a description may
 ///         /// go on in the next line.
 ///         scan_delay_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/scan_delay_ms", range 0..=600_000;
 ///         /// Form of the adaptation.
-///         period_model: Word = "v414", "", "model", choices ["v38", "v313", "v414"];
+///         adaptation: Adaptation = Adaptation::V313, "", "model";
+///         /// Local share from which the period grows.
+///         threshold: u8 = 7, "1/10", "model", range 1..=10, read when "pace.adaptation" is Adaptation::V313.or_later();
 ///     }
 /// }
-/// use numalab_base::tunable::Group;
+/// use numalab_base::tunable::{Group, Needs};
 /// let mut p = Pace::default();
 /// p.set("scan_delay_ms", "500").unwrap();
-/// assert_eq!(p.scan_delay_ms, 500);
+/// p.set("adaptation", "v38").unwrap();
+/// assert_eq!((p.hz, p.scan_delay_ms, p.adaptation), (250, 500, Adaptation::V38));
 /// assert!(Pace::DECLS[0].doc.ends_with("a description may go on in the next line."));
-/// assert!(p.set("period_model", "v1").is_err());
+/// assert!(p.set("adaptation", "v1").is_err() && p.set("hz", "100").is_err());
+/// assert_eq!(Pace::DECLS[2].read_when[0].needs, Needs::OneOf(&["v313"]));
 /// ```
 #[macro_export]
 macro_rules! tunables {
     (
-        $(#[$meta:meta])*
+        $( #[$meta:meta] )*
         pub struct $name:ident : $group:literal {
-            $( $( #[doc = $doc:literal] )+ $field:ident : $ty:ident = $default:expr, $unit:literal, $kname:literal
-               $(, range $lo:literal ..= $hi:literal)? $(, choices [$($c:literal),*])? ; )*
+            $( read when $gsubject:literal is $gneeds:expr; )*
+            $( given { $( $( #[doc = $given_doc:literal] )+ $given:ident : $given_ty:ty = $given_default:expr; )* } )?
+            $( $( #[doc = $doc:literal] )+ $field:ident : $ty:ty = $default:expr, $unit:literal, $kname:literal
+               $(, range $lo:literal ..= $hi:literal)?
+               $(, read when $subject:literal is $needs:expr)*
+               $(, unread = $unread:literal)? ; )*
         }
     ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub struct $name { $( $( #[doc = $doc] )+ pub $field: $ty, )* }
+        $( #[$meta] )*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name {
+            $( $( $( #[doc = $given_doc] )+ pub $given: $given_ty, )* )?
+            $( $( #[doc = $doc] )+ pub $field: $ty, )*
+        }
         impl Default for $name {
-            fn default() -> Self { Self { $( $field: $default, )* } }
+            fn default() -> Self {
+                Self { $( $( $given: $given_default, )* )? $( $field: $default, )* }
+            }
         }
         impl $crate::tunable::Group for $name {
             const NAME: &'static str = $group;
+            const READ_WHEN: &'static [$crate::tunable::ReadWhen] =
+                &[ $( $crate::tunable::ReadWhen { subject: $gsubject, needs: $gneeds }, )* ];
             const DECLS: &'static [$crate::tunable::Decl] = &[
                 $( $crate::tunable::Decl {
                     key: stringify!($field),
                     kernel_name: $kname,
                     unit: $unit,
-                    default: $crate::tunable_default!($ty, $default),
+                    default: || <$ty as $crate::tunable::Field>::into_value($default),
                     range: $crate::tunable_range!($($lo, $hi)?),
-                    choices: &[$($($c),*)?],
+                    choices: <$ty as $crate::tunable::Field>::WORDS,
+                    read_when: &[ $( $crate::tunable::ReadWhen { subject: $subject, needs: $needs }, )* ],
+                    unread: $crate::tunable_unread!($($unread)?),
                     doc: concat!($( $doc ),+),
                 }, )*
             ];
@@ -236,21 +301,15 @@ macro_rules! tunables {
     };
 }
 
-/// Default of a declaration as a constant [`Value`] (helper of `tunables!`).
+/// Whether a declaration says `unread = true` (helper of `tunables!`).
 #[doc(hidden)]
 #[macro_export]
-macro_rules! tunable_default {
-    (bool, $d:expr) => {
-        $crate::tunable::Value::Bool($d)
+macro_rules! tunable_unread {
+    () => {
+        false
     };
-    (Word, $d:expr) => {
-        $crate::tunable::Value::Choice($d)
-    };
-    (RungList, $d:expr) => {
-        $crate::tunable::Value::Rungs($d)
-    };
-    ($t:ident, $d:expr) => {
-        $crate::tunable::Value::Int($d as i64)
+    ($unread:literal) => {
+        $unread
     };
 }
 

@@ -115,8 +115,11 @@ fn resolve_kernels(
 ) -> Result<Vec<Kernel>, SpecError> {
     let full = &context.vocabulary;
     // On a real kernel, whether a setting is read never depends on a role, and every setting is implemented.
-    let conditions = full.conditions.iter().filter(|c| c.subject.contains('.')).copied().collect();
-    let vocabulary = Vocabulary { conditions, unread: Vec::new(), ..full.clone() };
+    let mut vocabulary = full.clone();
+    for t in &mut vocabulary.tunables {
+        t.read_when.retain(|c| c.subject.contains('.'));
+        t.unread = false;
+    }
     let found = kernel::resolve(names, &WithImages { catalog: &context.catalog, running }, &vocabulary, sets)?;
     sets.iter().try_for_each(|s| refuse_model_only(context, s))?;
     found.into_iter().zip(names).map(|(k, name)| without_model(k, name, sets, &vocabulary)).collect()

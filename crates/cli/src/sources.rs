@@ -143,7 +143,7 @@ impl Sources for CatalogSources<'_> {
         let kernels = kernels(self.context, names, sets)?;
         for (kernel, name) in kernels.iter().zip(names) {
             let thp = registry::mm_config(kernel).thp;
-            if thp.locality() == Locality::LadderCustom && thp.ladder.is_none() {
+            if thp.locality == Locality::LadderCustom && thp.ladder.is_none() {
                 let set = sets.iter().find(|s| s.name.value == "thp_locality").map_or(name, |s| &s.name);
                 let what = format!("`thp_locality` of kernel {} is ladder_custom, which has no list", kernel.name);
                 return Err(set.error(what, "a list beside it: --set \"thp.ladder=D0 THP | D1 THP | D0 4k\""));

@@ -6,6 +6,7 @@
 //! are balanced by nohz runs inside the ticks of busy ones. A sleep includes the newly-idle search, a wake-up the
 //! search for an idle CPU.
 
+use numalab_kernel::sched::rules::Form;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, SchedConfig, SchedError, Scheduler, TaskId};
 use std::time::Instant;
@@ -37,7 +38,7 @@ struct Bench {
 
 impl Bench {
     /// A bench of `shape` with `busy(cpu)` tasks on each CPU.
-    fn new(shape: &Shape, form: &'static str, busy: impl Fn(u32) -> u32) -> Result<Self, SchedError> {
+    fn new(shape: &Shape, form: Form, busy: impl Fn(u32) -> u32) -> Result<Self, SchedError> {
         let config = SchedConfig { form, ..SchedConfig::default() };
         let machine = shape.machine("bench");
         let cpus = machine.cpus.len() as u32;
@@ -161,13 +162,14 @@ fn main() -> Result<(), SchedError> {
         "{:<6} {:>5} {:<32} {:>8} {:>8} {:>8} {:>8} {:>8}",
         "form", "CPUs", "ns per", "tick", "pass", "sleep", "wake-up", "fork"
     );
-    for form in ["v61", "v612"] {
+    for form in [Form::V61, Form::V612] {
         for (cpus, shape) in &shapes {
             let fork = Bench::new(shape, form, |_| 0)?.forks()?;
             for (what, load) in loads {
                 let (tick, pass) = Bench::new(shape, form, |c| load(c, *cpus))?.ticks(6000 / u64::from(*cpus));
                 let (sleep, wake) =
                     Bench::new(shape, form, |c| load(c, *cpus))?.wakeups(100_000).unwrap_or((f64::NAN, f64::NAN));
+                let form = form.word();
                 println!("{form:<6} {cpus:>5} {what:<32} {tick:>8.0} {pass:>8.0} {sleep:>8.0} {wake:>8.0} {fork:>8.0}");
             }
         }

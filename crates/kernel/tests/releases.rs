@@ -1,7 +1,7 @@
 //! The table of releases (`catalog/releases.toml`): every row resolves, says something new, and is what its release was.
 #![allow(clippy::unwrap_used)]
 
-use numalab_kernel::registry::{catalog_kernel, group, numa_settings, vocabulary};
+use numalab_kernel::registry::{catalog_kernel, numa_settings, sched_config, vocabulary};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::catalog::{Catalog, Kind};
 use numalab_model::kernel::{Setting, Version};
@@ -13,7 +13,7 @@ fn tunable(name: &str, key: &str) -> String {
 }
 
 fn sched(name: &str) -> SchedConfig {
-    group(&catalog_kernel(name).unwrap())
+    sched_config(&catalog_kernel(name).unwrap())
 }
 
 #[test]
@@ -125,5 +125,5 @@ fn distribution_kernels_are_preemptible_from_5_12_on() {
 
 #[test]
 fn pairs_are_left_alone_from_5_6_on() {
-    assert_eq!(["5.5", "5.6", "5.7"].map(|name| sched(name).imbalance), ["none", "fixed2", "fixed2"]);
+    assert_eq!(["5.5", "5.6", "5.7"].map(|name| sched(name).imbalance.word()), ["none", "fixed_2", "fixed_2"]);
 }

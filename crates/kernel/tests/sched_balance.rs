@@ -11,7 +11,7 @@ use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 use numalab_kernel::sched::{Domains, Form, SchedConfig};
 
-const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
+const RULES: [&str; 5] = ["quarter_5_11", "quarter_5_17s", "imb_v3", "imb_5_18", "imb_6_0"];
 
 /// Outcome in the notation of the vectors. `None` is "–": balanced before any calculation.
 type Outcome = Option<i64>;
@@ -35,9 +35,9 @@ fn group(weight: u32, nr: u32, util: u64) -> SgLbStats {
 
 fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> ImbalanceEnv {
     ImbalanceEnv {
-        form: if rule == "k60" { Form::V612 } else { Form::V61 },
+        form: if rule == "imb_6_0" { Form::V612 } else { Form::V61 },
         balancer: Balancer::Types,
-        rule: Rule::from_name(rule).unwrap(),
+        rule: Rule::parse(rule).unwrap(),
         idle: true,
         below_average: true,
         imbalance_pct: 117,
@@ -68,7 +68,7 @@ fn outcome(e: &ImbalanceEnv, l: &SgLbStats, b: &SgLbStats) -> Outcome {
 
 /// Weight of the two groups and threshold of the first NUMA level.
 fn numa_level(shape: &Shape, rule: &'static str, level: usize) -> (u32, u32) {
-    let config = SchedConfig { imbalance: rule, ..SchedConfig::default() };
+    let config = SchedConfig { imbalance: Rule::parse(rule).unwrap(), ..SchedConfig::default() };
     let d = Domains::build(&shape.machine("m"), &config).unwrap();
     let first = d.sd_numa(0).unwrap() as usize;
     let domain = d.domain((first + level) as u32);
@@ -133,13 +133,13 @@ fn v57_second_numa_level_counts_idle_cpus() {
         assert_eq!((weight, imb), (128, 4));
         outcome(&env(rule, imb, false), &group(weight, 0, 300), &group(weight, k, 300))
     };
-    assert_eq!([1, 2, 3, 6].map(|k| second("k60", k)), [None, Some(0), Some(1), Some(3)]);
-    assert_eq!([3, 5, 6].map(|k| second("k518", k)), [Some(0), Some(0), Some(3)]);
+    assert_eq!([1, 2, 3, 6].map(|k| second("imb_6_0", k)), [None, Some(0), Some(1), Some(3)]);
+    assert_eq!([3, 5, 6].map(|k| second("imb_5_18", k)), [Some(0), Some(0), Some(3)]);
 }
 
 #[test]
 fn v58_pkg_level_has_no_allowance() {
-    for rule in ["k518", "k60"] {
+    for rule in ["imb_5_18", "imb_6_0"] {
         let e = ImbalanceEnv { numa: false, ..env(rule, 8, true) };
         let pull = |b: u32, util| decide(&e, &group(16, 0, 300), &group(16, b, util)).map(|p| p.amount);
         assert_eq!([pull(1, 300), pull(2, 300), pull(3, 300)], [None, Some(1), Some(1)]);
@@ -188,7 +188,7 @@ fn v60_smt_groups_inside_a_cache_move_tasks() {
     };
     let (source, local) = (core(3, 2048, 0), core(0, 0, 2));
     assert_eq!((source.kind, local.kind), (GroupType::Overloaded, GroupType::HasSpare));
-    for rule in ["k518", "k60"] {
+    for rule in ["imb_5_18", "imb_6_0"] {
         let e = ImbalanceEnv { numa: false, share_llc: true, ..env(rule, 0, true) };
         assert_eq!(decide(&e, &local, &source), Some(Imbalance { kind: MigrationType::Task, amount: 1 }), "{rule}");
     }
@@ -201,7 +201,7 @@ fn overloaded_pair(local: u64, source: u64) -> Option<Imbalance> {
         avg_load: load * 1024 / 16_384,
         ..group(16, 20, 820)
     };
-    let e = ImbalanceEnv { numa: false, total_load: local + source, total_capacity: 32_768, ..env("k60", 0, true) };
+    let e = ImbalanceEnv { numa: false, total_load: local + source, total_capacity: 32_768, ..env("imb_6_0", 0, true) };
     decide(&e, &full(local), &full(source))
 }
 
@@ -227,7 +227,7 @@ fn a_full_group_above_the_average_pulls_nothing_from_6_3_on() {
     let (local, busiest) = (full(GroupType::FullyBusy, 1100), full(GroupType::Overloaded, 1200));
     let pull = |below_average, third: u64| {
         let (total_load, total_capacity) = (16 * (1100 + 1200 + third), 3 * 16_384);
-        let e = ImbalanceEnv { numa: false, below_average, total_load, total_capacity, ..env("k518", 0, false) };
+        let e = ImbalanceEnv { numa: false, below_average, total_load, total_capacity, ..env("imb_5_18", 0, false) };
         decide(&e, &local, &busiest).map(|p| (p.kind, p.amount))
     };
     assert_eq!(pull(true, 700), None);

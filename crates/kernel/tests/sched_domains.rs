@@ -3,12 +3,14 @@
 
 use numalab_kernel::sched::config::SchedConfig;
 use numalab_kernel::sched::domains::{Domains, Flags, Level, NumaTopology};
+use numalab_kernel::sched::imbalance::Rule;
+use numalab_kernel::sched::rules::Form;
 use numalab_kernel::sched::shapes::{table, Shape};
 
 const PLACE: Flags = Flags(Flags::FORK.0 | Flags::EXEC.0 | Flags::WAKE_AFFINE.0);
 
 fn config(rule: &'static str) -> SchedConfig {
-    SchedConfig { imbalance: rule, ..SchedConfig::default() }
+    SchedConfig { imbalance: Rule::parse(rule).unwrap(), ..SchedConfig::default() }
 }
 
 fn with_rule(shape: &Shape, rule: &'static str) -> Domains {
@@ -16,7 +18,7 @@ fn with_rule(shape: &Shape, rule: &'static str) -> Domains {
 }
 
 fn build(shape: &Shape) -> Domains {
-    with_rule(shape, "k60")
+    with_rule(shape, "imb_6_0")
 }
 
 fn numa_thresholds(d: &Domains, cpu: u32) -> Vec<u32> {
@@ -25,7 +27,7 @@ fn numa_thresholds(d: &Domains, cpu: u32) -> Vec<u32> {
 
 /// `imb_numa_nr` of the NUMA domains of CPU 0, for V3, K518 and K60.
 fn thresholds(shape: &Shape) -> [Vec<u32>; 3] {
-    ["v3", "k518", "k60"].map(|rule| numa_thresholds(&with_rule(shape, rule), 0))
+    ["imb_v3", "imb_5_18", "imb_6_0"].map(|rule| numa_thresholds(&with_rule(shape, rule), 0))
 }
 
 fn weights(d: &Domains, cpu: u32) -> Vec<u32> {
@@ -109,7 +111,7 @@ fn v09_memory_only_node_counts_for_v3_only() {
 
 #[test]
 fn v10_t5u_has_a_value_on_pkg_and_no_numa_domain() {
-    for (rule, want) in [("v3", 1), ("k518", 4), ("k60", 4)] {
+    for (rule, want) in [("imb_v3", 1), ("imb_5_18", 4), ("imb_6_0", 4)] {
         let d = with_rule(&Shape::t5u(), rule);
         let top = d.tower(0).last().unwrap();
         assert_eq!((top.level, top.imb_numa_nr), (Level::Pkg, want), "{rule}");
@@ -276,7 +278,7 @@ fn describe_prints_the_tower() {
 fn bad_distances_are_refused_with_what_was_expected() {
     let bad = |distance: Vec<Vec<u8>>| {
         let shape = Shape { distance, ..Shape::flat(3, 2, 1, 20) };
-        Domains::build(&shape.machine("m"), &config("k60")).unwrap_err().to_string()
+        Domains::build(&shape.machine("m"), &config("imb_6_0")).unwrap_err().to_string()
     };
     let mut low = table(3, |_, _| 20);
     low[0][2] = 9;
@@ -293,7 +295,7 @@ fn group_flags_after_the_removal_of_a_level() {
     let far = |a: usize, b: usize| if a < 2 && b < 2 { 20 } else { 30 };
     let shape = Shape { distance: table(3, far), ..Shape::flat(3, 8, 2, 20) };
     for (form, own) in [("v61", false), ("v612", true)] {
-        let config = SchedConfig { form, ..config("k60") };
+        let config = SchedConfig { form: Form::parse(form).unwrap(), ..config("imb_6_0") };
         let d = Domains::build(&shape.machine("m"), &config).unwrap();
         let top = d.tower(16).last().unwrap();
         assert_eq!((d.tower(16).len(), top.groups.len()), (3, 2));

@@ -8,10 +8,10 @@ use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{NoNuma, Scheduler};
 use sched_common::{config, World, MS};
 
-const RULES: [&str; 5] = ["k511", "k517s", "v3", "k518", "k60"];
+const RULES: [&str; 5] = ["quarter_5_11", "quarter_5_17s", "imb_v3", "imb_5_18", "imb_6_0"];
 
 fn form(rule: &str) -> &'static str {
-    if rule == "k60" {
+    if rule == "imb_6_0" {
         "v612"
     } else {
         "v61"
@@ -35,7 +35,7 @@ fn check(shape: &Shape, children: usize, want: [(u32, u32); 5]) {
         assert_eq!((got[0], got[1]), want, "{rule}");
     }
     // 6.1 and 6.12 share the rule of 6.0.
-    let got = spread(shape, "k60", "v61", children);
+    let got = spread(shape, "imb_6_0", "v61", children);
     assert_eq!((got[0], got[1]), want[4], "k60 on 6.1");
 }
 
@@ -73,7 +73,7 @@ fn from_5_5_to_5_10_forks_fill_the_node_first() {
 #[test]
 fn v12_generic_limit_keeps_forks_on_the_node() {
     let shape = Shape { node_reclaim_distance: 30, ..Shape::t1() };
-    assert_eq!(spread(&shape, "k60", "v612", 140), [141, 0]);
+    assert_eq!(spread(&shape, "imb_6_0", "v612", 140), [141, 0]);
 }
 
 #[test]
@@ -128,22 +128,22 @@ fn v27_t5_8() {
 
 #[test]
 fn v28_t1_k60_sequence() {
-    assert_eq!(letters(&sequence(&Shape::t1(), "k60", 16)), "LLRLRLRLRLRLRRRL");
+    assert_eq!(letters(&sequence(&Shape::t1(), "imb_6_0", 16)), "LLRLRLRLRLRLRRRL");
 }
 
 #[test]
 fn v29_t1_k518_sequence() {
-    assert_eq!(letters(&sequence(&Shape::t1(), "k518", 16)), "LLLLLLLRRRRRRRRL");
+    assert_eq!(letters(&sequence(&Shape::t1(), "imb_5_18", 16)), "LLLLLLLRRRRRRRRL");
 }
 
 #[test]
 fn v30_t1_v3_sequence() {
-    assert_eq!(letters(&sequence(&Shape::t1(), "v3", 16)), "RLRLRLRLRLRLRLRL");
+    assert_eq!(letters(&sequence(&Shape::t1(), "imb_v3", 16)), "RLRLRLRLRLRLRLRL");
 }
 
 #[test]
 fn v31_t4_k60() {
-    let nodes = sequence(&Shape::t4(), "k60", 8);
+    let nodes = sequence(&Shape::t4(), "imb_6_0", 8);
     assert_eq!((nodes[0], nodes[1], nodes[3], nodes[7]), (0, 1, 2, 3));
     for child in [2, 4, 5, 6] {
         assert!(nodes[child] >= 4, "child {} went to node {}", child + 1, nodes[child]);
@@ -154,7 +154,7 @@ fn v31_t4_k60() {
 fn v32_inside_a_node_caches_are_taken_in_ring_order() {
     // K518 keeps the first seven children on the node. An eighth would leave it, so children may use that node only.
     for form in ["v61", "v612"] {
-        let mut w = World::new(&Shape::t1(), &config(form, "k518"));
+        let mut w = World::new(&Shape::t1(), &config(form, "imb_5_18"));
         w.place(0);
         let node: Vec<u32> = (0..128).collect();
         let caches: Vec<u32> = (0..8)
@@ -201,7 +201,7 @@ fn v35_spare_beats_busy() {
     // Two nodes of two CPUs. A busy node has both CPUs fully used for a long time.
     let shape = Shape::flat(2, 2, 1, 20);
     for busy_node in [0, 1] {
-        let mut w = World::new(&shape, &config("v612", "k60"));
+        let mut w = World::new(&shape, &config("v612", "imb_6_0"));
         for cpu in [2 * busy_node, 2 * busy_node + 1] {
             w.fork_with(cpu, Some(&[cpu]));
         }
@@ -213,13 +213,13 @@ fn v35_spare_beats_busy() {
 
 #[test]
 fn v36_affinity_lowers_the_threshold() {
-    let mut w = World::new(&Shape::t1(), &config("v612", "k60"));
+    let mut w = World::new(&Shape::t1(), &config("v612", "imb_6_0"));
     w.place(0);
     w.place(1);
     let t = w.fork_with(0, Some(&[0, 1, 128, 129]));
     assert_eq!(w.node_of(t), 1);
     // Without the affinity the task stays local: 126 against 128 idle CPUs, 3 tasks of 8.
-    let mut w = World::new(&Shape::t1(), &config("v612", "k60"));
+    let mut w = World::new(&Shape::t1(), &config("v612", "imb_6_0"));
     w.place(0);
     w.place(1);
     let t = w.fork(0);
@@ -251,7 +251,9 @@ fn numbering_of_threads_does_not_matter() {
     for (n, node) in machine.nodes.iter_mut().enumerate() {
         node.cpus = (0..256).filter(|c| c % 128 / 64 == n).collect();
     }
-    for (rule, want) in [("v3", "RLRLRLRLRLRLRLRL"), ("k518", "LLLLLLLRRRRRRRRL"), ("k60", "LLRLRLRLRLRLRRRL")] {
+    for (rule, want) in
+        [("imb_v3", "RLRLRLRLRLRLRLRL"), ("imb_5_18", "LLLLLLLRRRRRRRRL"), ("imb_6_0", "LLRLRLRLRLRLRRRL")]
+    {
         let mut s = Scheduler::new(&machine, &config(form(rule), rule)).unwrap();
         let mut start = |affinity: Option<&[u32]>| {
             let t = s.add_task(affinity, 0).unwrap();

@@ -103,7 +103,7 @@ fn v72_weight_rule() {
 
 /// A task that slept on CPU `prev`. CPU `waker`, and `prev` if `prev_busy`, run a task.
 fn asleep(prev: u32, waker: u32, prev_busy: bool) -> (World, u32) {
-    let mut w = World::new(&Shape::t1(), &config("v612", "k60"));
+    let mut w = World::new(&Shape::t1(), &config("v612", "imb_6_0"));
     let t = w.fork_with(prev, Some(&[prev]));
     w.run_until(20 * MS);
     w.sleep(prev);

@@ -41,7 +41,7 @@ fn first_active(w: &World) -> Option<(u64, u32, u32)> {
 #[test]
 fn v77_active_balance_between_nodes_takes_five_failures() {
     for form in ["v61", "v612"] {
-        let mut w = World::new(&Shape::t1(), &config(form, "k60"));
+        let mut w = World::new(&Shape::t1(), &config(form, "imb_6_0"));
         // Four cores of every cache of node 0 are busy and node 1 is empty: only the NUMA level is out of balance.
         for cpu in (0..128).filter(|c| c % 2 == 0 && c % 16 < 8) {
             w.place(cpu);
@@ -60,7 +60,7 @@ fn v77_active_balance_between_nodes_takes_five_failures() {
 #[test]
 fn v77_active_balance_between_caches_takes_four_failures() {
     for form in ["v61", "v612"] {
-        let mut w = World::new(&Shape::t1(), &config(form, "k60"));
+        let mut w = World::new(&Shape::t1(), &config(form, "imb_6_0"));
         (0..16).filter(|c| c % 2 == 0).for_each(|cpu| {
             w.place(cpu);
         });
@@ -74,7 +74,7 @@ fn v77_active_balance_between_caches_takes_four_failures() {
 
 /// Whether `thief` pulls a task. CPU 0 has two tasks; `thief` becomes newly idle `delay_us` after CPU 0 switched.
 fn steal(thief: u32, delay_us: u64, form: &'static str) -> bool {
-    let mut w = World::new(&Shape::t1(), &config(form, "k60"));
+    let mut w = World::new(&Shape::t1(), &config(form, "imb_6_0"));
     let both: Vec<TaskId> = (0..2).map(|_| w.fork_with(0, Some(&[0]))).collect();
     w.fork_with(thief, Some(&[thief]));
     w.run_until(100 * MS);
@@ -110,7 +110,7 @@ fn v78_recently_run_tasks_are_hot() {
 #[test]
 fn v79_no_kick_with_one_busy_cpu_per_cache() {
     for form in ["v61", "v612"] {
-        let mut w = World::new(&Shape::t1(), &config(form, "k60"));
+        let mut w = World::new(&Shape::t1(), &config(form, "imb_6_0"));
         (0..16).for_each(|cache| {
             w.place(cache * 16);
         });
@@ -124,7 +124,7 @@ fn v79_no_kick_with_one_busy_cpu_per_cache() {
 
 /// Time between the switches of `n` hogs on CPU 0 of a machine of eight CPUs, ms, over a second.
 fn quanta(form: &'static str, hz: u32, n: usize) -> Vec<u64> {
-    let config = SchedConfig { hz, ..config(form, "k60") };
+    let config = SchedConfig { hz, ..config(form, "imb_6_0") };
     let mut w = World::new(&Shape::flat(1, 8, 1, 10), &config);
     for _ in 0..n {
         w.fork_with(0, Some(&[0]));
@@ -144,7 +144,7 @@ fn quanta(form: &'static str, hz: u32, n: usize) -> Vec<u64> {
 
 #[test]
 fn v80_slices_of_6_1() {
-    let s = Scheduler::new(&Shape::flat(1, 8, 1, 10).machine("m"), &config("v61", "k60")).unwrap();
+    let s = Scheduler::new(&Shape::flat(1, 8, 1, 10).machine("m"), &config("v61", "imb_6_0")).unwrap();
     let slice = |n: u64| sched_slice(s.params(), n as u32, 1024, 1024 * n);
     assert_eq!((slice(2), slice(8), slice(16)), (12_000_000, 3_000_000, 3_000_000));
     // The slice of a task with all the weight is the period.
@@ -170,7 +170,7 @@ fn v80_quantum_of_6_12() {
 fn fair_shares_on_one_cpu() {
     // Three hogs of nice 0, 0 and −5 on one CPU: shares follow the weights 1024, 1024 and 3121.
     for form in ["v61", "v612"] {
-        let mut w = World::new(&Shape::flat(1, 8, 1, 10), &config(form, "k60"));
+        let mut w = World::new(&Shape::flat(1, 8, 1, 10), &config(form, "imb_6_0"));
         let hogs = [0, 0, -5].map(|nice| {
             let t = w.s.add_task(Some(&[3]), nice).unwrap();
             w.s.fork(3, t, 0);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::sched::domains::Domains;
+use numalab_kernel::sched::rules::Form;
 use numalab_kernel::sched::shapes::{table, Shape};
 use numalab_kernel::sched::SchedConfig;
 use std::collections::BTreeMap;
@@ -52,7 +53,7 @@ fn captured(text: &str) -> Tower {
 }
 
 fn ours(shape: &Shape, form: &'static str) -> Tower {
-    let config = SchedConfig { form, ..SchedConfig::default() };
+    let config = SchedConfig { form: Form::parse(form).unwrap(), ..SchedConfig::default() };
     let domains = Domains::build(&shape.machine("m"), &config).unwrap();
     let mut out = Tower::new();
     for cpu in 0..domains.cpus() as u32 {

@@ -3,7 +3,7 @@
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::{Design, NumaConfig};
-use numalab_kernel::registry::{group, mm_config, numa_settings};
+use numalab_kernel::registry::{design, flush_rules, mm_config, numa_settings, sched_config};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::kernel::Kernel;
 
@@ -43,13 +43,13 @@ impl SimConfig {
     /// # Errors
     /// Roles that do not work together, or a value outside its declaration, as a sentence.
     pub fn of(kernel: &Kernel) -> Result<Self, String> {
-        let sched: SchedConfig = group(kernel);
+        let sched = sched_config(kernel);
         Ok(Self {
             numa: numa_settings(kernel).resolve(sched.hz).map_err(|e| e.to_string())?,
             sched,
-            flush: group(kernel),
+            flush: flush_rules(kernel),
             mm: mm_config(kernel),
-            design: Design::new(&group(kernel), group(kernel), group(kernel))?,
+            design: design(kernel)?,
             harness: Harness::default(),
             background: 0,
         })

@@ -4,6 +4,8 @@
 
 mod common;
 use common::*;
+use numalab_kernel::sched::imbalance::Rule;
+use numalab_kernel::sched::rules::Balancer;
 use numalab_model::record::Outcome;
 
 const VANILLA: &str = "3.7-vanilla";
@@ -108,11 +110,11 @@ fn processes_that_fault_while_they_create_threads_share_the_nodes() {
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
     let without = kernel_set(AUTONUMA, &[("autonuma.migrate_allow_first_fault", "false")]);
-    let mean = |mut k: SimConfig, balancer: &'static str| {
-        k.sched.balancer = balancer;
+    let mean = |mut k: SimConfig, balancer: &str| {
+        k.sched.balancer = Balancer::parse(balancer).unwrap();
         if balancer == "types" {
             // Of the rules for groups with types; 3.7's stands for 5.5's there, which fills a node before it takes the next.
-            k.sched.imbalance = "k60";
+            k.sched.imbalance = Rule::Imb60;
         }
         (1..=3).map(|seed| scalar(&go_seeded(&k, "numa01", &params, seed), "elapsed_s")).sum::<f64>() / 3.0
     };

@@ -5,6 +5,7 @@
 mod common;
 use common::*;
 use numalab_base::tunable::Group;
+use numalab_kernel::mm::thp::{Locality, ThpDefrag, ThpEnabled};
 use numalab_kernel::mm::MmConfig;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
@@ -103,7 +104,7 @@ steps = [
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 512 << 20);
     let mut mm = MmConfig::default();
     mm.compact.set("proactiveness", "0").unwrap();
-    mm.thp.set("defrag", "never").unwrap();
+    mm.thp.defrag = ThpDefrag::Never;
     let o = run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("6.1") }, 1);
     let failed = counter(&o, "thp_migration_fail");
     assert!(failed >= 32, "{failed}");
@@ -180,7 +181,7 @@ fn climbed(ladder: &str) -> Outcome {
     let text = text.replace("[[policy]]\nname = \"far\"\nmode = \"bind\"\nnodes = 0\n", "");
     let m = machine("2x1x4x1");
     let mut mm = MmConfig::default();
-    mm.thp.set("locality", "ladder_custom").unwrap();
+    mm.thp.locality = Locality::LadderCustom;
     mm.thp.set("ladder", ladder).unwrap();
     run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)
 }
@@ -209,7 +210,7 @@ fn a_list_of_ones_own_says_where_pages_land() {
 fn a_ladder_without_its_list_is_refused() {
     let m = machine("2x1x4x1");
     let mut mm = MmConfig::default();
-    mm.thp.set("locality", "ladder_custom").unwrap();
+    mm.thp.locality = Locality::LadderCustom;
     let e = numalab_sim::run(&m, &inline(FAR, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1, true).unwrap_err();
     assert!(e.to_string().contains("thp.ladder="), "{e}");
 }
@@ -248,7 +249,7 @@ fn reads_map_zeros_and_stores_replace_them() {
     let without = reads_first(|mm| mm.thp.set("use_zero_page", "false").unwrap());
     assert_eq!(events(&without), [32, 0, 32, 0, 32 + 32]);
     // Base pages have no such switch.
-    let small = reads_first(|mm| mm.thp.set("enabled", "never").unwrap());
+    let small = reads_first(|mm| mm.thp.enabled = ThpEnabled::Never);
     assert_eq!(events(&small), [2 * pages, 0, 0, 0, pages + 32]);
 }
 

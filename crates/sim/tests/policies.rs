@@ -5,6 +5,7 @@
 mod common;
 use common::*;
 use numalab_base::tunable::Group;
+use numalab_kernel::mm::thp::{ThpDefrag, ThpEnabled};
 use numalab_kernel::mm::MmConfig;
 use numalab_model::record::Outcome;
 
@@ -125,8 +126,8 @@ fn defrag_says_who_compacts() {
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 1 << 30);
     let events = |text: &str, defrag: &str| {
         let mut mm = MmConfig::default();
-        mm.thp.set("enabled", "always").unwrap();
-        mm.thp.set("defrag", defrag).unwrap();
+        mm.thp.enabled = ThpEnabled::Always;
+        mm.thp.defrag = ThpDefrag::parse(defrag).unwrap();
         mm.compact.set("proactiveness", "0").unwrap();
         let w = resolve(text, &m, 1, &[("memory", "128MiB"), ("duration", "10ms")]);
         let o = run(&m, &w, &SimConfig { mm, ..kernel("off") }, 1);

@@ -5,6 +5,7 @@
 mod common;
 use common::*;
 use numalab_base::tunable::Group;
+use numalab_kernel::mm::thp::ThpEnabled;
 use numalab_kernel::mm::MmConfig;
 use numalab_model::record::Outcome;
 use numalab_sim::SimConfig;
@@ -72,7 +73,7 @@ fn go(meanwhile: &str, huge: &str, settings: &[(&str, &str)]) -> Outcome {
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 512 << 20);
     let mut mm = MmConfig::default();
     mm.swap.set("size_mb", "4096").unwrap();
-    mm.thp.set("enabled", huge).unwrap();
+    mm.thp.enabled = ThpEnabled::parse(huge).unwrap();
     // Room for kswapd to work ahead in, as a large node has by itself.
     mm.vm.set("watermark_scale_factor", "500").unwrap();
     settings.iter().for_each(|(key, value)| mm.vm.set(key, value).unwrap());
@@ -161,7 +162,7 @@ fn promote(numa_balancing: u8) -> Outcome {
     // The process starts on node 1.
     (m.nodes[1].memory_bytes, m.nodes[0].memory_bytes, m.nodes[0].tier) = (512 << 20, 1 << 30, 1);
     let mut mm = MmConfig::default();
-    mm.thp.set("enabled", "never").unwrap();
+    mm.thp.enabled = ThpEnabled::Never;
     for key in ["demotion", "tiering"] {
         mm.vm.set(key, if numa_balancing == 2 { "true" } else { "false" }).unwrap();
     }

@@ -5,6 +5,7 @@
 mod common;
 use common::*;
 use numalab_base::tunable::Group;
+use numalab_kernel::mm::thp::ThpEnabled;
 use numalab_kernel::mm::MmConfig;
 use numalab_model::record::Outcome;
 
@@ -45,7 +46,7 @@ fn go(text: &str, huge: &str) -> Outcome {
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 256 << 20);
     let mut mm = MmConfig::default();
     mm.swap.set("size_mb", "2048").unwrap();
-    mm.thp.set("enabled", huge).unwrap();
+    mm.thp.enabled = ThpEnabled::parse(huge).unwrap();
     mm.vm.set("min_free_kbytes", "1024").unwrap();
     let text = if huge == "always" { text.replace("advice = \"nohuge\"\n", "") } else { text.into() };
     run(&m, &inline(&text, &m, 1, &[]), &SimConfig { mm, ..kernel("off") }, 1)

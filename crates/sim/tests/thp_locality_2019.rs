@@ -6,6 +6,7 @@
 mod common;
 use common::*;
 use numalab_base::tunable::Group;
+use numalab_kernel::mm::thp::{Locality, ThpEnabled};
 use numalab_kernel::mm::MmConfig;
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
@@ -17,13 +18,15 @@ fn with(settings: &[&str]) -> SimConfig {
     for s in settings {
         let (name, value) = s.split_once('=').unwrap();
         let (group, key) = name.split_once('.').unwrap();
-        match group {
-            "vm" => mm.vm.set(key, value),
-            "thp" => mm.thp.set(key, value),
-            "compact" => mm.compact.set(key, value),
-            _ => mm.swap.set(key, value),
+        match (group, key) {
+            ("thp", "locality") => mm.thp.locality = Locality::parse(value).unwrap(),
+            ("thp", "enabled") => mm.thp.enabled = ThpEnabled::parse(value).unwrap(),
+            ("vm", "zone_reclaim_mode") => mm.vm.zone_reclaim_mode = value.parse().unwrap(),
+            ("vm", _) => mm.vm.set(key, value).unwrap(),
+            ("thp", _) => mm.thp.set(key, value).unwrap(),
+            ("compact", _) => mm.compact.set(key, value).unwrap(),
+            _ => mm.swap.set(key, value).unwrap(),
         }
-        .unwrap();
     }
     SimConfig { mm, ..kernel("6.1") }
 }

@@ -7,7 +7,7 @@ use crate::verb::list::{entries, word, Kind};
 use numalab_model::catalog::{self, is_path, Kind as Folder};
 use numalab_model::counters;
 use numalab_model::experiment::Param;
-use numalab_model::kernel::{Kernel, RoleInfo, Setting, TunableInfo};
+use numalab_model::kernel::{Implementation, Kernel, RoleInfo, Setting, TunableInfo};
 use numalab_model::spec::{Doc, SpecError, Spot};
 use numalab_model::workload::WorkloadSpec;
 use numalab_model::{experiment, machine, published};
@@ -355,8 +355,8 @@ fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Val
 }
 
 fn role(r: &RoleInfo) -> (String, Value) {
-    let rows: Vec<_> = r.implementations.iter().map(|i| (i.0.to_string(), i.1.to_string())).collect();
-    let one = |i: &(&str, &str)| json!({"name": i.0, "doc": i.1});
+    let rows: Vec<_> = r.implementations.iter().map(|i| (i.name.to_string(), i.text())).collect();
+    let one = |i: &Implementation| json!({"name": i.name, "releases": i.releases, "doc": i.doc});
     let value =
         json!({"name": r.name, "doc": r.doc, "implementations": r.implementations.iter().map(one).collect::<Vec<_>>()});
     (format!("{}: {}\n{}", r.name, r.doc, aligned(&rows)), value)
@@ -364,14 +364,18 @@ fn role(r: &RoleInfo) -> (String, Value) {
 
 fn tunable(t: &TunableInfo) -> (String, Value) {
     let unit = if t.unit.is_empty() { String::new() } else { format!(" {}", t.unit) };
-    let rows = [
+    let mut rows = vec![
         ("default".to_string(), format!("{}{unit}", t.default)),
         ("legal".to_string(), t.legal.clone()),
         ("kernel name".to_string(), t.kernel_name.to_string()),
     ];
+    let when: Vec<String> = t.read_when.iter().map(|c| format!("{} is {}", c.subject, c.needs)).collect();
+    if !when.is_empty() {
+        rows.push(("read when".to_string(), when.join(" and ")));
+    }
     let value = json!({
         "name": t.name, "doc": t.doc, "unit": t.unit, "default": t.default, "legal": t.legal,
-        "kernel_name": t.kernel_name,
+        "kernel_name": t.kernel_name, "read_when": when,
     });
     (format!("{}: {}\n{}", t.name, t.doc, aligned(&rows)), value)
 }

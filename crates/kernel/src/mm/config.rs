@@ -5,13 +5,22 @@ use crate::mm::compact::tunables::CompactTunables;
 use crate::mm::khugepaged::tunables::KhugepagedTunables;
 use crate::mm::reclaim::swap::SwapTunables;
 use crate::mm::thp::tunables::ThpTunables;
-use numalab_base::tunable::Word;
+use numalab_base::tunable::Needs;
+use numalab_base::words;
 
 numalab_base::tunables! {
     /// Allocation and reclaim.
     pub struct VmTunables: "vm" {
+        given {
+            /// Reclaim the local node before going to another, `system.zone_reclaim_mode`: 1 clean page cache, 2 also
+            /// writes, 4 also unmaps.
+            zone_reclaim_mode: u8 = 0;
+            /// kswapd reclaims up to the promotion mark: `system.numa_balancing` has the tiering bit.
+            tiering: bool = false;
+        }
+
         /// Zones: one per node, or node 0 with a DMA32 zone below 4 GiB.
-        zones: Word = "z1", "", "model", choices ["z1", "z2"];
+        zones: ZoneLayout = ZoneLayout::Z1, "", "model";
         /// Free memory kept for emergencies; 0 computes it from the size of memory.
         min_free_kbytes: u64 = 0, "KiB", "vm.min_free_kbytes", range 0..=1_073_741_824;
         /// Greatest computed value (65536 in older kernels).
@@ -19,11 +28,10 @@ numalab_base::tunables! {
         /// Distance between the watermarks.
         watermark_scale_factor: u32 = 10, "1/10000", "vm.watermark_scale_factor", range 1..=3000;
         /// Boost of a zone's watermarks when a pageblock changes mobility, if `boost` is on.
-        watermark_boost_factor: u32 = 15_000, "1/10000", "vm.watermark_boost_factor", range 0..=1_000_000;
+        watermark_boost_factor: u32 = 15_000, "1/10000", "vm.watermark_boost_factor", range 0..=1_000_000,
+            read when "vm.boost" is Needs::OneOf(&["true"]);
         /// Whether watermarks are boosted.
         boost: bool = false, "", "model";
-        /// Reclaim the local node before going to another: 1 clean page cache, 2 also writes, 4 also unmaps.
-        zone_reclaim_mode: u8 = 0, "", "vm.zone_reclaim_mode", range 0..=7;
         /// Unmapped file pages that node reclaim leaves, part of the node.
         min_unmapped_ratio: u32 = 1, "%", "vm.min_unmapped_ratio", range 0..=100;
         /// Reclaimable slab that node reclaim leaves, part of the node.
@@ -34,19 +42,53 @@ numalab_base::tunables! {
         anon_workingset: bool = true, "", "commits b518154e59aa, aae466b0052e";
         /// Reclaim moves pages to the next tier instead of freeing them.
         demotion: bool = false, "", "sys/kernel/mm/numa/demotion_enabled";
-        /// kswapd reclaims up to the promotion mark (NUMA balancing mode 2).
-        tiering: bool = false, "", "kernel.numa_balancing";
         /// When a huge-page request gives up after compaction: as in the kernels with the locality rule, or by one of
         /// the rules.
-        bail_rule: Word = "by_locality", "", "model", choices ["by_locality", "deferred", "pageblock_54", "costly_noretry"];
+        bail_rule: BailChoice = BailChoice::ByLocality, "", "model";
         /// A local-only request without retries reclaims after a compaction that ran and failed.
-        thisnode_fail_reclaims: Word = "by_locality", "", "model", choices ["by_locality", "yes", "no"];
+        thisnode_fail_reclaims: FailReclaims = FailReclaims::ByLocality, "", "model";
         /// Faults hold the lock of the whole address space, so that threads that map memory wait for them (until 6.4,
         /// which has locks of single mappings).
         fault_holds_mmap_lock: bool = false, "", "model";
         /// Pages that a CPU collects before it adds them to the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31
         /// in 6.12).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;
+    }
+}
+
+words! {
+    /// Zones of a machine.
+    pub enum ZoneLayout {
+        /// One zone per node.
+        Z1 = "z1",
+        /// As z1, and node 0 has a DMA32 zone below 4 GiB.
+        Z2 = "z2",
+    }
+}
+
+words! {
+    /// When a huge-page request gives up after compaction.
+    pub enum BailChoice {
+        /// As the kernels with the locality rule do.
+        ByLocality = "by_locality",
+        /// Without retries, if compaction was deferred.
+        Deferred = "deferred" ("before 5.4"),
+        /// Any request that may start IO, if compaction was skipped or deferred; without retries as before.
+        Pageblock54 = "pageblock_54" ("5.4"),
+        /// Without retries, if compaction was skipped or deferred.
+        CostlyNoretry = "costly_noretry" ("5.5 on"),
+    }
+}
+
+words! {
+    /// Whether a local-only request without retries reclaims after a compaction that ran and failed.
+    pub enum FailReclaims {
+        /// As in the kernels with the locality rule.
+        ByLocality = "by_locality",
+        /// It reclaims.
+        Yes = "yes",
+        /// It fails.
+        No = "no",
     }
 }
 
@@ -68,13 +110,18 @@ pub struct MmConfig {
 impl MmConfig {
     /// Rules of the slow path: the configured ones, else those of the kernels with the configured locality rule.
     pub fn slow_rules(&self) -> SlowRules {
-        let era = self.thp.locality().slow_rules();
+        let era = self.thp.locality.slow_rules();
         SlowRules {
-            bail: BailRule::parse(self.vm.bail_rule).unwrap_or(era.bail),
+            bail: match self.vm.bail_rule {
+                BailChoice::ByLocality => era.bail,
+                BailChoice::Deferred => BailRule::Deferred,
+                BailChoice::Pageblock54 => BailRule::Pageblock54,
+                BailChoice::CostlyNoretry => BailRule::CostlyNoretry,
+            },
             thisnode_fail_reclaims: match self.vm.thisnode_fail_reclaims {
-                "yes" => true,
-                "no" => false,
-                _ => era.thisnode_fail_reclaims,
+                FailReclaims::ByLocality => era.thisnode_fail_reclaims,
+                FailReclaims::Yes => true,
+                FailReclaims::No => false,
             },
         }
     }
@@ -83,24 +130,19 @@ impl MmConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mm::thp::locality::rule::Locality;
     use numalab_base::tunable::Group;
 
     #[test]
     fn the_slow_path_follows_the_locality_rule_unless_told_otherwise() {
         let mut cfg = MmConfig::default();
         assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::CostlyNoretry, thisnode_fail_reclaims: false });
-        cfg.thp.set("locality", "thp_thisnode").unwrap();
+        cfg.thp.locality = Locality::ThisNode;
         assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: true });
-        cfg.thp.set("locality", "thp_two_step_54").unwrap();
+        cfg.thp.locality = Locality::TwoStep54;
         assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::Pageblock54, thisnode_fail_reclaims: true });
         cfg.vm.set("bail_rule", "deferred").unwrap();
         cfg.vm.set("thisnode_fail_reclaims", "no").unwrap();
         assert_eq!(cfg.slow_rules(), SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: false });
-    }
-
-    #[test]
-    fn bail_words_are_those_of_the_tunable() {
-        let decl = VmTunables::DECLS.iter().find(|d| d.key == "bail_rule").unwrap();
-        assert_eq!(&decl.choices[1..], BailRule::WORDS);
     }
 }

@@ -4,7 +4,7 @@
 //! file builds it, frees pages, and answers queries. A page is named by its pageblock ([`Frame`]).
 
 use super::account::{NodeAccount, PageClass};
-use super::config::MmConfig;
+use super::config::{MmConfig, ZoneLayout};
 use super::counters::{AllocCounters, MmCounters};
 use super::units::{CHUNK_PAGES, PAGE_BYTES};
 use crate::mm::alloc::slow_rules::SlowRules;
@@ -16,6 +16,7 @@ use crate::mm::reclaim::daemons::{Kcompactd, Kswapd};
 use crate::mm::reclaim::demotion::demotion_targets;
 use crate::mm::reclaim::files::FileLists;
 use crate::mm::reclaim::swap::SwapDevice;
+use crate::mm::thp::tunables::ThpEnabled;
 use crate::mm::zone::layout::{layout, Zone};
 use crate::mm::zone::watermark::{min_free_kbytes, recommended_min_free_kbytes, Watermarks};
 use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
@@ -292,7 +293,7 @@ fn build_zones(present: &[u64], cfg: &MmConfig) -> (Vec<Zone>, Vec<ZoneFacts>, V
     let (mut zones, mut facts, mut first) = (Vec::new(), Vec::new(), vec![0]);
     let mut base = 0;
     for (node, pages) in present.iter().enumerate() {
-        for (kind, managed, lowmem_reserve) in layout(node, *pages, cfg.vm.zones == "z2") {
+        for (kind, managed, lowmem_reserve) in layout(node, *pages, cfg.vm.zones == ZoneLayout::Z2) {
             let marks = Watermarks::new(managed, min_free_kb, lowmem, u64::from(cfg.vm.watermark_scale_factor));
             let pageblocks = Pageblocks::new(base, managed);
             base = pageblocks.end();
@@ -326,7 +327,7 @@ fn min_free_kb(present: &[u64], lowmem: u64, cfg: &MmConfig) -> u64 {
     }
     let boot = min_free_kbytes(lowmem * 4, cfg.vm.min_free_cap_kbytes);
     let zones = present.iter().filter(|p| **p > 0).count() as u64 + 2;
-    if cfg.thp.enabled == "never" {
+    if cfg.thp.enabled == ThpEnabled::Never {
         boot
     } else {
         boot.max(recommended_min_free_kbytes(zones, lowmem))

@@ -1,23 +1,32 @@
 //! Knobs and behaviour switches of NUMA balancing, and their resolved form.
 //!
-//! [`NumaSettings`] is what catalogs and `--set` edit: groups of tunables with names, units, ranges and
-//! words. [`NumaConfig`] is what the decisions read: the same values with words resolved to enums.
-//! Kernel releases differ only by these settings and by roles; `catalog/releases.toml` lists them.
+//! [`NumaSettings`] is what catalogs and `--set` edit: groups of tunables with names, units and ranges, and the roles.
+//! [`NumaConfig`] is what the decisions read. Kernel releases differ only by these settings;
+//! `catalog/releases.toml` lists them.
 
-use super::imbalance::ImbalanceModel;
 use super::page_filter::{PageFilter, PageFilterKind, PageFilterTunables};
 use super::period::V38Tunables;
 use super::rate_limit::RateLimit;
-use super::rules::{FaultStats, MigrateRule, PeriodModel, SearchModel, TieringModel};
+use super::rules::{
+    FaultStats, FaultStatsRole, MigrateRule, PageMigrateRole, PeriodModel, ScanRole, SearchModel, TaskMigrateRole,
+    TieringModel, BALANCING_ON, TIERING_ON,
+};
 use super::time::Hz;
 use super::vma_filter::VmaFilter;
-use numalab_base::tunable::{Decl, Group, SetError, Value, Word};
+use crate::sched::imbalance::Rule;
+use numalab_base::tunable::{Decl, Group, Needs, SetError, Value};
 
 numalab_base::tunables! {
     /// The kernel's own knobs (kernel-numa-balancing.md §1).
     pub struct Scan: "scan" {
-        /// 0 off, 1 normal, 2 memory tiering, 3 both; 4 is on with neither bit.
-        numa_balancing: u8 = 1, "", "kernel.numa_balancing", range 0..=4;
+        read when "system.numa_balancing" is BALANCING_ON;
+        read when "scan" is ScanRole::TASK_WORK;
+
+        given {
+            /// `system.numa_balancing`: 0 off, 1 normal, 2 memory tiering, 3 both; 4 is on with neither bit.
+            numa_balancing: u8 = 1;
+        }
+
         /// First-scan delay, VMA delay and base of the PID window.
         scan_delay_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/scan_delay_ms", range 0..=86_400_000;
         /// Time to scan the whole resident set at the fastest rate.
@@ -27,9 +36,11 @@ numalab_base::tunables! {
         /// Budget of one scan work; 0 would divide by zero and is refused.
         scan_size_mb: u32 = 256, "MiB", "debugfs sched/numa_balancing/scan_size_mb", range 1..=4_194_304;
         /// Hint latency below which a slow-tier page is hot (memory tiering).
-        hot_threshold_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/hot_threshold_ms", range 0..=86_400_000;
+        hot_threshold_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/hot_threshold_ms", range 0..=86_400_000,
+            read when "system.numa_balancing" is TIERING_ON;
         /// Promotions per target node (memory tiering); 0 allows none.
-        promote_rate_limit_mbps: u32 = 65_536, "MiB/s", "kernel.numa_balancing_promote_rate_limit_MBps", range 0..=2_147_483_647;
+        promote_rate_limit_mbps: u32 = 65_536, "MiB/s", "kernel.numa_balancing_promote_rate_limit_MBps",
+            range 0..=2_147_483_647, read when "system.numa_balancing" is TIERING_ON;
         /// Most CPUs the kernel was built for; sets the width of the page's cpupid field.
         max_cpus: u32 = 8192, "CPUs", "CONFIG_NR_CPUS", range 1..=65_536;
     }
@@ -38,28 +49,15 @@ numalab_base::tunables! {
 numalab_base::tunables! {
     /// Behaviour switches that differ between releases (kernel-numa-balancing.md §16, §17).
     pub struct Behaviour: "numa" {
-        /// Which VMAs a thread's scan work may touch.
-        vma_filter: Word = "v612", "", "model",
-            choices ["off", "v64", "rfc_v3", "rfc_v3_cover", "rfc_v2", "v67", "v68", "v612", "v612_budget"];
-        /// Which pages are left unmarked for being shared.
-        page_filter: Word = "cow_shared_or_pinned", "", "model",
-            choices ["none", "mapcount1_any", "cow_mapcount1", "cow_skip_vma", "mapcount_threshold", "cow_refcount1",
-                "cow_shared_or_pinned"];
-        /// Bounds and adaptation of the scan period.
-        period_model: Word = "v414", "", "model", choices ["v38", "v313", "v317", "v40", "v414"];
-        /// Which fault statistics are kept and how they decay.
-        fault_stats: Word = "v315", "", "model", choices ["none", "v313", "v315"];
-        /// Whether a misplaced page migrates.
-        migrate_rule: Word = "v420", "", "model", choices ["moron", "v38", "v313", "v315", "v420"];
+        read when "system.numa_balancing" is BALANCING_ON;
+
         /// How the search for a task's CPU compares nodes, CPUs and swaps: by spare capacity and loads of nodes before 4.19.
-        search: Word = "v419", "", "model", choices ["v313", "v317", "v40", "v42", "v419"];
-        /// NUMA imbalance the scheduler tolerates.
-        imbalance_model: Word = "imb_numa_nr_8", "", "model",
-            choices ["none", "fixed2", "quarter", "quarter_dst", "v3", "imb_numa_nr_4", "imb_numa_nr_8"];
+        search: SearchModel = SearchModel::V419, "", "model",
+            read when "task_migrate" is TaskMigrateRole::Preferred.only();
         /// Legacy migration rate limit per node.
-        rate_limit: Word = "off", "", "model", choices ["off", "legacy", "legacy_and_marking"];
+        rate_limit: RateLimit = RateLimit::Off, "", "model";
         /// Form of memory tiering.
-        tiering_model: Word = "v61", "", "model", choices ["basic", "v61"];
+        tiering_model: TieringModel = TieringModel::V61, "", "model", read when "system.numa_balancing" is TIERING_ON;
         /// The scan budget is charged with entries changed, not with the length walked (3.8).
         scan_charges_updates: bool = false, "", "model";
         /// The trigger compares runtime less node_stamp without a sign, so a stamp ahead of the runtime passes at every tick (before 4.4).
@@ -87,13 +85,17 @@ numalab_base::tunables! {
         /// No scan until a work of the mm runs on a second node (3.8).
         first_nid_gate: bool = false, "", "model";
         /// Page tables whose pages are all on one node are marked too, and their first access handles all marked pages (3.8 to 3.12: do_pmd_numa_page).
-        table_marks: bool = false, "", "model";
+        table_marks: bool = false, "", "model",
+            read when "scan" is ScanRole::TASK_WORK, read when "page_migrate" is PageMigrateRole::KERNEL;
         /// Pages handled with their table can migrate, as 3.8's do. In balancenuma's first stage they were let go where they were (designs-2012.md section 3.3).
-        table_faults_migrate: bool = true, "", "model";
+        table_faults_migrate: bool = true, "", "model",
+            read when "numa.table_marks" is Needs::OneOf(&["true"]);
         /// How many migrations of pages with several users a task passes over after a page of somebody else came from another node (3.13, 3.14); 0: none.
-        migrate_deferred: u32 = 0, "", "kernel.numa_balancing_migrate_deferred", range 0..=1_000_000;
+        migrate_deferred: u32 = 0, "", "kernel.numa_balancing_migrate_deferred", range 0..=1_000_000,
+            read when "page_migrate" is PageMigrateRole::KERNEL;
         /// A task whose busiest node is not its group's prefers the node with the most of both, by weight (3.13 to 3.16); since then its group's busiest.
-        group_prefers_both: bool = false, "", "model";
+        group_prefers_both: bool = false, "", "model",
+            read when "fault_stats" is FaultStatsRole::V313.or_later();
         /// A scan work waits for the mm lock instead of giving up its period.
         scan_lock_blocks: bool = false, "", "model";
         /// Private base pages of a single-user mm that are already on the scanning node stay unmarked.
@@ -102,7 +104,8 @@ numalab_base::tunables! {
         skip_dirty_file: bool = true, "", "model";
         /// Locality counts are zeroed also when the period backs off (6.12.117; scheduler tree, e81ee0630837 of September 2026). Without it
         /// one failed migration makes every later placement back off.
-        locality_reset_on_backoff: bool = true, "", "model";
+        locality_reset_on_backoff: bool = true, "", "model",
+            read when "scan" is ScanRole::V313.or_later();
         /// Local hint faults update the page's last cpupid too (before about 5.15).
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
@@ -139,24 +142,59 @@ numalab_base::tunables! {
         fork_resets_retry: bool = true, "", "model";
         /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
         retry_by_period: bool = true, "", "model";
-        /// Tasks are moved to their preferred node (3.13 on).
-        task_migration: bool = true, "", "model";
         /// Swaps need an importance of 30 and a lead of 15 (4.19 on).
-        small_imp: bool = true, "", "model";
+        small_imp: bool = true, "", "model",
+            read when "task_migrate" is TaskMigrateRole::Preferred.only(), read when "numa.search" is SearchModel::V419.or_later();
         /// The search of a node prefers swap partners that get home, takes idle CPUs on whole idle cores first and ends at the first good choice (5.7 on). Before, every CPU is compared and moves go where select_idle_sibling sends them.
         bias_by_preference: bool = true, "", "model";
         /// A search makes the node of the CPU it has found, or the present one, the preferred node of a group's task (4.19 on). Before, the node examined last, if the group is active there and on others.
         group_prefers_found: bool = true, "", "model";
         /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).
-        no_swap_with_spare: bool = true, "", "model";
+        no_swap_with_spare: bool = true, "", "model",
+            read when "task_migrate" is TaskMigrateRole::Preferred.only();
         /// Any move to another node restarts the scan period of a task that leaves its preferred node or has none (4.19 on). Before, only task placement does, for the task whose search has found a CPU.
         conditional_period_reset: bool = true, "", "model";
+    }
+}
+
+/// The roles that NUMA balancing fills (kernel-numa-balancing.md §8, §16, §17). The defaults are those of 6.12.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumaRoles {
+    /// Who scans, and how fast.
+    pub scan: ScanRole,
+    /// Which VMAs a thread may scan.
+    pub vma_filter: VmaFilter,
+    /// Which pages stay unmarked.
+    pub page_filter: PageFilterKind,
+    /// What is remembered of hint faults.
+    pub fault_stats: FaultStatsRole,
+    /// Whether a misplaced page migrates.
+    pub page_migrate: PageMigrateRole,
+    /// Whether a task moves to its memory.
+    pub task_migrate: TaskMigrateRole,
+    /// NUMA imbalance that the scheduler and task placement tolerate.
+    pub imbalance: Rule,
+}
+
+impl Default for NumaRoles {
+    fn default() -> Self {
+        Self {
+            scan: ScanRole::V414,
+            vma_filter: VmaFilter::V612,
+            page_filter: PageFilterKind::CowSharedOrPinned,
+            fault_stats: FaultStatsRole::V315,
+            page_migrate: PageMigrateRole::V420,
+            task_migrate: TaskMigrateRole::Preferred,
+            imbalance: Rule::Imb60,
+        }
     }
 }
 
 /// Everything that can be set, by group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NumaSettings {
+    /// Roles.
+    pub roles: NumaRoles,
     /// Kernel knobs.
     pub scan: Scan,
     /// Behaviour switches.
@@ -195,7 +233,7 @@ impl NumaSettings {
         }
     }
 
-    /// Resolves words and ranges; `hz` is the kernel's tick rate.
+    /// Checks ranges and tells apart what belongs to which decision; `hz` is the kernel's tick rate.
     ///
     /// # Errors
     /// A field that was set from code to something its declaration forbids, or an impossible tick rate.
@@ -214,38 +252,21 @@ impl NumaSettings {
             found: hz.to_string(),
             expected: "1 to 10000".into(),
         })?;
-        let b = &self.numa;
-        let kind = word("page_filter", b.page_filter, PageFilterKind::parse, PageFilterKind::WORDS)?;
+        let roles = &self.roles;
         Ok(NumaConfig {
             hz,
             scan: self.scan,
             switches: self.numa,
             scan_v38: self.scan_v38,
-            vma_filter: word("vma_filter", b.vma_filter, VmaFilter::parse, VmaFilter::WORDS)?,
-            page_filter: PageFilter::new(kind, &self.page_filter),
-            period_model: word("period_model", b.period_model, PeriodModel::parse, PeriodModel::WORDS)?,
-            fault_stats: word("fault_stats", b.fault_stats, FaultStats::parse, FaultStats::WORDS)?,
-            migrate_rule: word("migrate_rule", b.migrate_rule, MigrateRule::parse, MigrateRule::WORDS)?,
-            search: word("search", b.search, SearchModel::parse, SearchModel::WORDS)?,
-            imbalance_model: word("imbalance_model", b.imbalance_model, ImbalanceModel::parse, ImbalanceModel::WORDS)?,
-            rate_limit: word("rate_limit", b.rate_limit, RateLimit::parse, RateLimit::WORDS)?,
-            tiering_model: word("tiering_model", b.tiering_model, TieringModel::parse, TieringModel::WORDS)?,
+            vma_filter: roles.vma_filter,
+            page_filter: PageFilter::new(roles.page_filter, &self.page_filter),
+            period_model: roles.scan.kernel(),
+            fault_stats: roles.fault_stats.kernel(),
+            migrate_rule: roles.page_migrate.kernel(),
+            moves_tasks: roles.task_migrate == TaskMigrateRole::Preferred,
+            imbalance: roles.imbalance,
         })
     }
-}
-
-fn word<T>(
-    key: &'static str,
-    text: &str,
-    parse: impl Fn(&str) -> Option<T>,
-    words: &'static [&'static str],
-) -> Result<T, ConfigError> {
-    parse(text).ok_or_else(|| ConfigError {
-        group: Behaviour::NAME,
-        key,
-        found: text.to_string(),
-        expected: format!("one of {}", words.join(", ")),
-    })
 }
 
 /// A setting that cannot be used.
@@ -276,7 +297,7 @@ pub struct NumaConfig {
     pub hz: Hz,
     /// Kernel knobs.
     pub scan: Scan,
-    /// Boolean switches (its words are resolved in the fields below).
+    /// Behaviour switches.
     pub switches: Behaviour,
     /// Parameters of the 3.8 period.
     pub scan_v38: V38Tunables,
@@ -290,14 +311,10 @@ pub struct NumaConfig {
     pub fault_stats: FaultStats,
     /// Page migration rule.
     pub migrate_rule: MigrateRule,
-    /// How task placement searches.
-    pub search: SearchModel,
-    /// Imbalance allowance.
-    pub imbalance_model: ImbalanceModel,
-    /// Legacy rate limit.
-    pub rate_limit: RateLimit,
-    /// Tiering form.
-    pub tiering_model: TieringModel,
+    /// Tasks are moved to their preferred node (3.13 on).
+    pub moves_tasks: bool,
+    /// Imbalance that task placement tolerates.
+    pub imbalance: Rule,
 }
 
 impl NumaConfig {

@@ -5,60 +5,43 @@
 //! migration can be exchanged between the two designs, which shows how much each part matters.
 
 use super::autonuma::AutoNumaTunables;
+use super::config::NumaRoles;
+use super::rules::{FaultStatsRole, PageMigrateRole, ScanRole, TaskMigrateRole};
 use super::schednuma::SchedNumaTunables;
-use numalab_base::tunable::Word;
-use numalab_base::words;
 
-numalab_base::tunables! {
-    /// The four roles as the designs of 2012 see them; `task_work` and `kernel` are the kernels of 3.8 and later.
-    pub struct DesignWords: "design" {
-        /// Who scans.
-        scan: Word = "task_work", "", "model", choices ["task_work", "none", "autonuma", "schednuma"];
-        /// What is kept of faults.
-        fault_stats: Word = "kernel", "", "model", choices ["kernel", "autonuma", "schednuma"];
-        /// Whether and how a page moves.
-        page_migrate: Word = "kernel", "", "model", choices ["kernel", "autonuma", "schednuma", "oracle"];
-        /// Whether and how a task moves.
-        task_migrate: Word = "kernel", "", "model", choices ["kernel", "exchange", "home_node"];
-    }
+/// Which mechanism scans address spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scanner {
+    /// Task work of 3.8 and later.
+    TaskWork,
+    /// No scanning.
+    None,
+    /// knuma_scand, one daemon for the machine.
+    Scand,
+    /// Task work of schednuma, a rate per process.
+    PerProcess,
 }
 
-words! {
-    /// Which mechanism scans address spaces.
-    pub enum Scanner {
-        /// Task work of 3.8 and later.
-        TaskWork = "task_work",
-        /// No scanning.
-        None = "none",
-        /// knuma_scand, one daemon for the machine.
-        Scand = "autonuma",
-        /// Task work of schednuma, a rate per process.
-        PerProcess = "schednuma",
-    }
+/// Which design's fault path and statistics are in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// The kernels of 3.8 and later.
+    Kernel,
+    /// AutoNUMA.
+    AutoNuma,
+    /// schednuma.
+    SchedNuma,
 }
 
-words! {
-    /// Which design's fault path and statistics are in use.
-    pub enum Faults {
-        /// The kernels of 3.8 and later.
-        Kernel = "kernel",
-        /// AutoNUMA.
-        AutoNuma = "autonuma",
-        /// schednuma.
-        SchedNuma = "schednuma",
-    }
-}
-
-words! {
-    /// How tasks are moved.
-    pub enum TaskMoves {
-        /// As in 3.8 and later; settings may turn it off.
-        Kernel = "kernel",
-        /// AutoNUMA's exchange.
-        Exchange = "exchange",
-        /// schednuma's home node, pulled by the load balancer.
-        HomeNode = "home_node",
-    }
+/// How tasks are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskMoves {
+    /// As in 3.8 and later; settings may turn it off.
+    Kernel,
+    /// AutoNUMA's exchange.
+    Exchange,
+    /// schednuma's home node, pulled by the load balancer.
+    HomeNode,
 }
 
 /// The roles of a kernel and the tunables of both designs.
@@ -97,18 +80,34 @@ impl Design {
     /// # Errors
     /// A sentence, if the roles cannot work together. Statistics and page migration must be of one design. An exchange
     /// needs AutoNUMA's statistics, home nodes need schednuma's, and the scanner must belong to the statistics.
-    pub fn new(words: &DesignWords, autonuma: AutoNumaTunables, schednuma: SchedNumaTunables) -> Result<Self, String> {
-        let unknown = |role: &str, word: &str| format!("role {role} cannot be `{word}`");
-        let scan = Scanner::parse(words.scan).ok_or_else(|| unknown("scan", words.scan))?;
-        let faults = Faults::parse(words.fault_stats).ok_or_else(|| unknown("fault_stats", words.fault_stats))?;
-        let oracle = words.page_migrate == "oracle";
-        let page_migrate = if oracle { Faults::Kernel.word() } else { words.page_migrate };
-        let pages = Faults::parse(page_migrate).ok_or_else(|| unknown("page_migrate", words.page_migrate))?;
-        let moves = TaskMoves::parse(words.task_migrate).ok_or_else(|| unknown("task_migrate", words.task_migrate))?;
+    pub fn new(roles: &NumaRoles, autonuma: AutoNumaTunables, schednuma: SchedNumaTunables) -> Result<Self, String> {
+        let scan = match roles.scan {
+            ScanRole::None => Scanner::None,
+            ScanRole::AutoNuma => Scanner::Scand,
+            ScanRole::SchedNuma => Scanner::PerProcess,
+            _ => Scanner::TaskWork,
+        };
+        let faults = match roles.fault_stats {
+            FaultStatsRole::AutoNuma => Faults::AutoNuma,
+            FaultStatsRole::SchedNuma => Faults::SchedNuma,
+            _ => Faults::Kernel,
+        };
+        let pages = match roles.page_migrate {
+            PageMigrateRole::AutoNuma => Faults::AutoNuma,
+            PageMigrateRole::SchedNuma => Faults::SchedNuma,
+            _ => Faults::Kernel,
+        };
+        let moves = match roles.task_migrate {
+            TaskMigrateRole::Exchange => TaskMoves::Exchange,
+            TaskMigrateRole::HomeNode => TaskMoves::HomeNode,
+            TaskMigrateRole::None | TaskMigrateRole::Preferred => TaskMoves::Kernel,
+        };
+        let oracle = roles.page_migrate == PageMigrateRole::Oracle;
+        let (scan_word, faults_word) = (roles.scan.word(), roles.fault_stats.word());
         if faults != pages {
             return Err(format!(
-                "roles fault_stats `{}` and page_migrate `{}` do not work together; expected both of one design",
-                words.fault_stats, words.page_migrate
+                "roles fault_stats `{faults_word}` and page_migrate `{}` do not work together; expected both of one design",
+                roles.page_migrate.word()
             ));
         }
         let needs = match moves {
@@ -118,16 +117,15 @@ impl Design {
         };
         if needs.is_some_and(|f| f != faults) {
             return Err(format!(
-                "role task_migrate `{}` needs the fault statistics of its own design, not `{}`",
-                words.task_migrate, words.fault_stats
+                "role task_migrate `{}` needs the fault statistics of its own design, not `{faults_word}`",
+                roles.task_migrate.word()
             ));
         }
         let own = matches!(scan, Scanner::Scand | Scanner::PerProcess);
         if own != (faults != Faults::Kernel) && scan != Scanner::None {
             return Err(format!(
-                "role scan `{}` does not go with fault_stats `{}`; expected a scanner of the designs of 2012 with \
-                 their statistics, and task work with the others",
-                words.scan, words.fault_stats
+                "role scan `{scan_word}` does not go with fault_stats `{faults_word}`; expected a scanner of the designs \
+                 of 2012 with their statistics, and task work with the others"
             ));
         }
         Ok(Self { scan, faults, moves, oracle, autonuma, schednuma })
@@ -143,9 +141,15 @@ impl Design {
 mod tests {
     use super::*;
 
-    fn words(scan: Word, faults: Word, pages: Word, tasks: Word) -> Result<Design, String> {
-        let w = DesignWords { scan, fault_stats: faults, page_migrate: pages, task_migrate: tasks };
-        Design::new(&w, AutoNumaTunables::default(), SchedNumaTunables::default())
+    fn words(scan: &str, faults: &str, pages: &str, tasks: &str) -> Result<Design, String> {
+        let roles = NumaRoles {
+            scan: ScanRole::parse(scan).unwrap(),
+            fault_stats: FaultStatsRole::parse(faults).unwrap(),
+            page_migrate: PageMigrateRole::parse(pages).unwrap(),
+            task_migrate: TaskMigrateRole::parse(tasks).unwrap(),
+            ..NumaRoles::default()
+        };
+        Design::new(&roles, AutoNumaTunables::default(), SchedNumaTunables::default())
     }
 
     #[test]
@@ -153,9 +157,9 @@ mod tests {
         assert!(words("autonuma", "autonuma", "autonuma", "exchange").is_ok());
         assert!(words("schednuma", "schednuma", "schednuma", "home_node").is_ok());
         assert!(words("schednuma", "autonuma", "autonuma", "exchange").is_ok(), "pace swapped");
-        assert!(words("autonuma", "autonuma", "autonuma", "kernel").is_ok(), "exchange off");
-        assert!(!words("none", "kernel", "kernel", "kernel").unwrap().active());
-        let oracle = words("none", "kernel", "oracle", "kernel").unwrap();
+        assert!(words("autonuma", "autonuma", "autonuma", "none").is_ok(), "exchange off");
+        assert!(!words("none", "none", "v38", "none").unwrap().active());
+        let oracle = words("none", "v315", "oracle", "preferred").unwrap();
         assert!(oracle.oracle && !oracle.active());
     }
 
@@ -163,7 +167,7 @@ mod tests {
     fn what_cannot_work_is_refused() {
         assert!(words("autonuma", "autonuma", "schednuma", "exchange").unwrap_err().contains("page_migrate"));
         assert!(words("autonuma", "autonuma", "autonuma", "home_node").unwrap_err().contains("task_migrate"));
-        assert!(words("autonuma", "kernel", "kernel", "kernel").unwrap_err().contains("scan"));
-        assert!(words("task_work", "autonuma", "autonuma", "exchange").unwrap_err().contains("scan"));
+        assert!(words("autonuma", "v315", "v420", "preferred").unwrap_err().contains("scan"));
+        assert!(words("v414", "autonuma", "autonuma", "exchange").unwrap_err().contains("scan"));
     }
 }

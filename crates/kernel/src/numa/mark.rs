@@ -6,7 +6,7 @@
 
 use super::config::NumaConfig;
 use super::page::PageFacts;
-use super::page_filter::{PageFilter, PageFilterKind, Verdict};
+use super::page_filter::{PageFilter, Verdict};
 use super::state::LastCpupid;
 use super::tiering;
 use super::time::Jiffies;
@@ -69,7 +69,7 @@ impl MarkRules {
     pub const OWN_PAGES: Self = Self {
         pte_skip_nodes: NodeMask::EMPTY,
         huge_skip_nodes: NodeMask::EMPTY,
-        filter: PageFilter { kind: PageFilterKind::None, mapcount_limit: 0, cow_only: false, refuse_migration: false },
+        filter: PageFilter::NONE,
         skip_dirty_file: false,
         stamp_nodes: NodeMask::EMPTY,
         stamp: LastCpupid::UNSET,
@@ -106,7 +106,7 @@ impl MarkRules {
     /// Whether a page that waits in an LRU batch is skipped, because the batch holds a reference.
     #[inline]
     pub fn spares_batched(&self) -> bool {
-        self.filter.kind == PageFilterKind::CowRefcount1
+        self.filter.kind.counts_references()
     }
 
     /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are

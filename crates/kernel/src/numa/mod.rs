@@ -56,7 +56,6 @@ pub mod fork;
 pub mod group;
 mod hint_fault;
 pub mod host;
-pub mod imbalance;
 pub mod mark;
 pub mod migrate;
 mod numa_view;

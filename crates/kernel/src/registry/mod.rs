@@ -1,19 +1,16 @@
-//! What a kernel can be composed of: the visible list of roles, implementations and tunable groups.
+//! What a kernel can be composed of, and its way back into typed settings.
 //!
-//! Problem: catalog files, `--set` and reports name behaviour by words; a word nobody implements must
-//! be refused before anything runs, with the nearest one that exists.
-//! Approach: [`ROLES`] lists every role with its implementations, [`GROUPS`] every group of tunables
-//! (declared by the policy that reads them), [`CONDITIONS`] says under which implementation or setting
-//! a tunable is read at all. [`vocabulary`] hands the three to the resolver of `numalab_model::kernel`,
-//! and [`group`] turns a resolved kernel back into the typed struct of a group.
-//! Adding a variant: its file, and its line in [`ROLES`]. Adding a group: its line in [`GROUPS`].
+//! Problem: catalog files, `--set` and reports name behaviour by words. A word that nothing implements must be refused
+//! before anything runs, with the nearest one that exists; so must an option that the kernel never reads.
+//! Approach: [`ROLES`] lists every role with the enum that declares what can fill it, [`GROUPS`] every group of tunables.
+//! Both declarations stand in the file of the policy that reads them, conditions included. [`vocabulary`] hands them to
+//! the resolver of `numalab_model::kernel`, and the functions below turn a resolved kernel into typed settings.
+//! A new variant is its file and its line in the list of its folder. A new group is its line in [`GROUPS`].
 
-mod bound;
 mod roles;
 mod system;
 
-pub use bound::{Bound, BOUND};
-pub use roles::{ImplDecl, RoleDecl, ROLES};
+pub use roles::{numa_roles, Reclaim, RoleDecl, ROLES};
 pub use system::System;
 
 use crate::hw::cost::FlushRules;
@@ -24,29 +21,32 @@ use crate::mm::reclaim::SwapTunables;
 use crate::mm::thp::ThpTunables;
 use crate::numa::autonuma::AutoNumaTunables;
 use crate::numa::config::{Behaviour, Scan};
-use crate::numa::design::DesignWords;
 use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::V38Tunables;
+use crate::numa::rules::TaskMigrateRole;
 use crate::numa::schednuma::SchedNumaTunables;
-use crate::numa::NumaSettings;
+use crate::numa::{Design, NumaSettings};
 use crate::sched::config::SchedConfig;
-use numalab_base::tunable::{Decl, Group, SetError, Value};
+use crate::sched::rules::Locality;
+use numalab_base::tunable::{Decl, Group, ReadWhen, SetError, Value};
 use numalab_model::catalog::Catalog;
-use numalab_model::kernel::{self, Condition, Kernel, Needs, RoleInfo, TunableInfo, Vocabulary};
+use numalab_model::kernel::{self, Kernel, TunableInfo, Vocabulary};
 use numalab_model::record::EffectiveTunable;
 use numalab_model::spec::{SpecError, Spot};
 
-/// A group of tunables: its name and declarations.
+/// A group of tunables.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupDecl {
     /// Part before the dot.
     pub name: &'static str,
+    /// Conditions under which any of them is read.
+    pub read_when: &'static [ReadWhen],
     /// Tunables in order.
     pub decls: &'static [Decl],
 }
 
 const fn of<G: Group>() -> GroupDecl {
-    GroupDecl { name: G::NAME, decls: G::DECLS }
+    GroupDecl { name: G::NAME, read_when: G::READ_WHEN, decls: G::DECLS }
 }
 
 /// Every group, in the order manifests list them.
@@ -56,7 +56,6 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<V38Tunables>(),
     of::<PageFilterTunables>(),
     of::<Behaviour>(),
-    of::<DesignWords>(),
     of::<AutoNumaTunables>(),
     of::<SchedNumaTunables>(),
     of::<FlushRules>(),
@@ -68,164 +67,54 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<KhugepagedTunables>(),
 ];
 
-/// Values of `system.thp` under which there are huge pages.
-const HUGE: &[&str] = &["always", "madvise"];
-/// Values of `system.numa_balancing` under which hint faults and scans happen.
-const ON: &[&str] = &["1", "2", "3", "4"];
-/// Values with the memory-tiering bit.
-const TIERING: &[&str] = &["2", "3"];
-
-/// Scanners that work in the threads, at the tick, as the kernel has had them from 3.8 on.
-const TASK_WORK: &[&str] = &["v38", "v313", "v317", "v40", "v414"];
-
-/// Migration rules of hint faults as the kernel has had them from 3.8 on.
-const HINT_RULES: &[&str] = &["moron", "v38", "v313", "v315", "v420"];
-
-/// When a tunable is read at all; one that is not listed always is.
-pub const CONDITIONS: &[Condition] = &[
-    when("scan.*", "system.numa_balancing", ON),
-    when("scan.*", "scan", TASK_WORK),
-    when("numa.*", "system.numa_balancing", ON),
-    when("page_filter.*", "system.numa_balancing", ON),
-    when("scan_v38.*", "system.numa_balancing", ON),
-    when("page_filter.*", "page_filter", &["mapcount_threshold"]),
-    when("scan_v38.*", "scan", &["v38"]),
-    when("scan.hot_threshold_ms", "system.numa_balancing", TIERING),
-    when("scan.promote_rate_limit_mbps", "system.numa_balancing", TIERING),
-    when("numa.tiering_model", "system.numa_balancing", TIERING),
-    when("flush.migrate_flush_inaccessible", "system.numa_balancing", ON),
-    when("numa.locality_reset_on_backoff", "scan", &["v313", "v317", "v414"]),
-    when("numa.search", "task_migrate", &["preferred"]),
-    when("numa.small_imp", "task_migrate", &["preferred"]),
-    when("numa.small_imp", "numa.search", &["v419"]),
-    when("numa.no_swap_with_spare", "task_migrate", &["preferred"]),
-    when("numa.table_marks", "scan", TASK_WORK),
-    when("numa.table_marks", "page_migrate", HINT_RULES),
-    when("numa.table_faults_migrate", "numa.table_marks", &["true"]),
-    when("numa.migrate_deferred", "page_migrate", HINT_RULES),
-    when("numa.group_prefers_both", "fault_stats", &["v313", "v315"]),
-    when("autonuma.scan_sleep_pass_millisecs", "scan", &["autonuma"]),
-    when("autonuma.scan_sleep_millisecs", "scan", &["autonuma"]),
-    when("autonuma.pages_to_scan", "scan", &["autonuma"]),
-    when("autonuma.mm_working_set", "fault_stats", &["autonuma"]),
-    when("autonuma.child_inheritance", "fault_stats", &["autonuma"]),
-    when("autonuma.scan_pmd", "page_migrate", &["autonuma"]),
-    when("autonuma.migrate_sleep_millisecs", "page_migrate", &["autonuma"]),
-    when("autonuma.pages_to_migrate", "page_migrate", &["autonuma"]),
-    when("autonuma.migrate_allow_first_fault", "page_migrate", &["autonuma"]),
-    when("autonuma.native_huge", "page_migrate", &["autonuma"]),
-    when("autonuma.anon_vma_mutex", "page_migrate", &["autonuma"]),
-    when("autonuma.khugepaged_scan_sleep_millisecs", "page_migrate", &["autonuma"]),
-    when("autonuma.khugepaged_alloc_sleep_millisecs", "page_migrate", &["autonuma"]),
-    when("autonuma.process_weights", "task_migrate", &["exchange"]),
-    when("autonuma.sched_load_balance_strict", "task_migrate", &["exchange"]),
-    when("schednuma.scan_delay_ms", "scan", &["schednuma"]),
-    when("schednuma.scan_period_min_ms", "scan", &["schednuma"]),
-    when("schednuma.scan_period_max_ms", "scan", &["schednuma"]),
-    when("schednuma.scan_size_mb", "scan", &["schednuma"]),
-    when("schednuma.own_period_gate", "scan", &["schednuma"]),
-    when("schednuma.huge_residue_us", "scan", &["schednuma"]),
-    when("schednuma.settle_count", "fault_stats", &["schednuma"]),
-    when("schednuma.numa_settle", "fault_stats", &["schednuma"]),
-    when("schednuma.two_in_a_row", "page_migrate", &["schednuma"]),
-    when("schednuma.copies_lost", "page_migrate", &["schednuma"]),
-    when("schednuma.huge_loses_write", "page_migrate", &["schednuma"]),
-    when("schednuma.freeze", "page_migrate", &["schednuma"]),
-    when("schednuma.migrate_limit_pages", "page_migrate", &["schednuma"]),
-    when("sched.base_slice_ns", "sched.form", &["v612"]),
-    when("sched.complete_eevdf", "sched.form", &["v612"]),
-    when("sched.latency_ns", "sched.form", &["v61"]),
-    when("sched.min_granularity_ns", "sched.form", &["v61"]),
-    when("sched.wakeup_granularity_ns", "sched.form", &["v61"]),
-    when("thp.*", "system.thp", HUGE),
-    when("khugepaged.*", "system.thp", HUGE),
-    when("system.thp_defrag", "system.thp", HUGE),
-    when("thp.span", "thp_locality", &["prctl_span"]),
-    when("thp.span_max_class", "thp_locality", &["prctl_span"]),
-    when("thp.ladder", "thp_locality", &["ladder_custom"]),
-    when("thp.huge_strict", "thp_locality", &["mpol_huge"]),
-    when("thp.huge_noretry", "thp_locality", &["mpol_huge"]),
-    when("vm.watermark_boost_factor", "vm.boost", &["true"]),
-    unless("swap.write_page_ns", "swap.size_mb", "0"),
-    unless("swap.read_page_ns", "swap.size_mb", "0"),
-    unless("swap.whole_huge_pages", "swap.size_mb", "0"),
-];
-
-/// Declared, and without effect on any backend yet. Flushes of migrated pages are counted one page at a time, where
-/// batching changes nothing; those of compaction and demotion are not charged.
-pub const UNREAD: &[&str] = &["thp.span_over_exec", "flush.migrate_batch_flush"];
-
-const fn when(tunable: &'static str, subject: &'static str, values: &'static [&'static str]) -> Condition {
-    Condition { tunable, subject, needs: Needs::OneOf(values) }
-}
-
-const fn unless(tunable: &'static str, subject: &'static str, value: &'static str) -> Condition {
-    Condition { tunable, subject, needs: Needs::Not(value) }
-}
-
 /// The declarations in the form the resolver checks names against.
 pub fn vocabulary() -> Vocabulary {
-    let role = |r: &RoleDecl| RoleInfo {
-        name: r.name,
-        doc: r.doc,
-        implementations: r.impls.iter().map(|i| (i.name, i.doc)).collect(),
-    };
     Vocabulary {
-        roles: ROLES.iter().map(role).collect(),
-        tunables: GROUPS.iter().flat_map(|g| g.decls.iter().filter_map(|d| info(g.name, d))).collect(),
-        conditions: CONDITIONS.to_vec(),
-        unread: UNREAD.to_vec(),
+        roles: ROLES.iter().map(RoleDecl::info).collect(),
+        tunables: GROUPS.iter().flat_map(|g| g.decls.iter().map(|d| info(g, d))).collect(),
         check,
     }
 }
 
-/// A declaration as the resolver sees it; `None` for a field that something else decides.
-fn info(group: &str, d: &Decl) -> Option<TunableInfo> {
-    let name = format!("{group}.{}", d.key);
-    if bound::find(&name).is_some() {
-        return None;
-    }
-    let legal = match d.default {
+/// A declaration as the resolver sees it.
+fn info(group: &GroupDecl, d: &Decl) -> TunableInfo {
+    let default = (d.default)();
+    let legal = match default {
         Value::Int(_) => format!("{} to {}", d.range.0, d.range.1),
         Value::Bool(_) => "true or false".to_string(),
         Value::Choice(_) => d.choices.join(", "),
         Value::Rungs(_) => "a list like `D0 THP | D0 4k | D1 THP`".to_string(),
     };
-    Some(TunableInfo {
-        name,
+    TunableInfo {
+        name: format!("{}.{}", group.name, d.key),
         kernel_name: d.kernel_name,
         unit: d.unit,
-        default: d.default.to_string(),
+        default: default.to_string(),
         legal,
+        read_when: group.read_when.iter().chain(d.read_when).copied().collect(),
+        unread: d.unread,
         doc: d.doc.trim(),
-    })
-}
-
-fn decl(name: &str) -> Option<&'static Decl> {
-    let (group, key) = name.split_once('.')?;
-    GROUPS.iter().filter(|g| g.name == group).flat_map(|g| g.decls).find(|d| d.key == key)
-}
-
-fn check(name: &str, text: &str) -> Result<String, String> {
-    let decl = decl(name).ok_or_else(|| "a declared tunable".to_string())?;
-    match decl.parse(text) {
-        Ok(value) => Ok(value.to_string()),
-        Err(SetError::Expected(expected)) => Err(expected),
-        Err(SetError::Unknown) => Err("a declared tunable".to_string()),
     }
 }
 
-/// The typed struct of group `G` with the values of a resolved kernel, bound fields included.
-pub fn group<G: Group>(kernel: &Kernel) -> G {
+/// The canonical text of a value, or what was expected.
+fn check(name: &str, text: &str) -> Result<String, String> {
+    let decl = name.split_once('.').and_then(|(group, key)| {
+        GROUPS.iter().filter(|g| g.name == group).flat_map(|g| g.decls).find(|d| d.key == key)
+    });
+    match decl.map(|d| d.parse(text)) {
+        Some(Ok(value)) => Ok(value.to_string()),
+        Some(Err(SetError::Expected(expected))) => Err(expected),
+        Some(Err(SetError::Unknown)) | None => Err("a declared tunable".to_string()),
+    }
+}
+
+/// The typed struct of group `G` with the values of a resolved kernel; `given` fields are left at their defaults.
+fn group<G: Group>(kernel: &Kernel) -> G {
     let mut out = G::default();
     for d in G::DECLS {
-        let name = format!("{}.{}", G::NAME, d.key);
-        let value = match bound::find(&name) {
-            Some(bound) => bound.value(kernel),
-            None => kernel.tunable(&name),
-        };
-        if let Some(value) = value {
-            // A resolved kernel's values have passed this very check; the tests go through every bound word.
+        if let Some(value) = kernel.tunable(&format!("{}.{}", G::NAME, d.key)) {
+            // A resolved kernel's values have passed this very check.
             let _ = out.set(d.key, value);
         }
     }
@@ -244,18 +133,67 @@ pub fn catalog_kernel(name: &str) -> Result<Kernel, SpecError> {
 
 /// All settings of NUMA balancing of a resolved kernel.
 pub fn numa_settings(kernel: &Kernel) -> NumaSettings {
-    NumaSettings { scan: group(kernel), numa: group(kernel), page_filter: group(kernel), scan_v38: group(kernel) }
+    let system: System = group(kernel);
+    NumaSettings {
+        roles: numa_roles(kernel),
+        scan: Scan { numa_balancing: system.numa_balancing as u8, ..group(kernel) },
+        numa: group(kernel),
+        page_filter: group(kernel),
+        scan_v38: group(kernel),
+    }
+}
+
+/// All settings of the scheduler of a resolved kernel.
+pub fn sched_config(kernel: &Kernel) -> SchedConfig {
+    let system: System = group(kernel);
+    let autonuma: AutoNumaTunables = group(kernel);
+    let roles = numa_roles(kernel);
+    SchedConfig {
+        hz: system.hz,
+        imbalance: roles.imbalance,
+        locality: match roles.task_migrate {
+            TaskMigrateRole::Exchange => Locality::Selected,
+            TaskMigrateRole::HomeNode => Locality::Home,
+            TaskMigrateRole::None | TaskMigrateRole::Preferred => Locality::Preferred,
+        },
+        locality_strict: autonuma.sched_load_balance_strict,
+        ..group(kernel)
+    }
 }
 
 /// All settings of the memory side of a resolved kernel.
 pub fn mm_config(kernel: &Kernel) -> MmConfig {
+    let system: System = group(kernel);
+    let thp: ThpTunables = group(kernel);
     MmConfig {
-        vm: group(kernel),
+        vm: VmTunables {
+            zone_reclaim_mode: system.zone_reclaim_mode as u8,
+            tiering: system.numa_balancing & 2 != 0,
+            ..group(kernel)
+        },
         compact: group(kernel),
         swap: group(kernel),
-        thp: group(kernel),
+        thp: ThpTunables {
+            enabled: system.thp,
+            defrag: system.thp_defrag,
+            locality: roles::filled(kernel, "thp_locality", thp.locality),
+            ..thp
+        },
         khugepaged: group(kernel),
     }
+}
+
+/// Which operations of a resolved kernel need a TLB flush.
+pub fn flush_rules(kernel: &Kernel) -> FlushRules {
+    group(kernel)
+}
+
+/// The designs of 2012 in a resolved kernel.
+///
+/// # Errors
+/// See [`Design::new`].
+pub fn design(kernel: &Kernel) -> Result<Design, String> {
+    Design::new(&numa_roles(kernel), group(kernel), group(kernel))
 }
 
 /// The tunables of a resolved kernel in the form a record keeps.
@@ -272,11 +210,13 @@ pub fn effective(kernel: &Kernel) -> Vec<EffectiveTunable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mm::thp::ThpEnabled;
+    use numalab_base::tunable::Needs;
 
     #[test]
     fn lots_at_newly_idle_are_drawn_under_either_form() {
         // Stable 6.1.192 has the feature as 6.12.117 does.
-        assert!(CONDITIONS.iter().all(|c| c.tunable != "sched.ni_random"));
+        assert_eq!(vocabulary().tunable("sched.ni_random").map(|t| t.read_when.len()), Some(0));
     }
 
     #[test]
@@ -285,57 +225,27 @@ mod tests {
         for (i, r) in v.roles.iter().enumerate() {
             assert!(v.roles[..i].iter().all(|o| o.name != r.name), "{}", r.name);
             for (j, w) in r.implementations.iter().enumerate() {
-                assert!(r.implementations[..j].iter().all(|o| o.0 != w.0), "{} {}", r.name, w.0);
-                assert!(!w.1.is_empty());
+                assert!(r.implementations[..j].iter().all(|o| o.name != w.name), "{} {}", r.name, w.name);
+                assert!(!w.doc.is_empty());
             }
         }
         for (i, t) in v.tunables.iter().enumerate() {
             assert!(v.tunables[..i].iter().all(|o| o.name != t.name), "{}", t.name);
             assert_eq!(check(&t.name, &t.default), Ok(t.default.clone()), "default of {} is legal", t.name);
         }
-        for name in &v.unread {
-            assert!(v.roles.iter().any(|r| r.name == *name) || v.tunables.iter().any(|t| t.name == *name), "{name}");
-        }
-        for c in &v.conditions {
-            assert!(v.tunables.iter().any(|t| c.covers(&t.name)), "{c:?} covers something");
+        for (t, c) in v.tunables.iter().flat_map(|t| t.read_when.iter().map(move |c| (t, c))) {
             let values = match &c.needs {
                 Needs::OneOf(values) => *values,
                 Needs::Not(value) => std::slice::from_ref(value),
             };
+            assert!(!values.is_empty(), "{}", t.name);
             for value in values {
                 if c.subject.contains('.') {
-                    assert_eq!(check(c.subject, value).as_deref(), Ok(*value));
+                    assert_eq!(check(c.subject, value).as_deref(), Ok(*value), "{}", t.name);
                 } else {
                     let role = v.roles.iter().find(|r| r.name == c.subject).unwrap();
-                    assert!(role.implementations.iter().any(|i| i.0 == *value), "{c:?}");
+                    assert!(role.implementations.iter().any(|i| i.name == *value), "{}: {c:?}", t.name);
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn every_word_of_an_owner_is_legal_where_it_is_bound() {
-        for b in BOUND {
-            let decl = decl(b.tunable).unwrap_or_else(|| panic!("{} is declared", b.tunable));
-            let words: Vec<String> = match ROLES.iter().find(|r| r.name == b.owner) {
-                Some(role) => role.impls.iter().map(|i| i.name.to_string()).collect(),
-                None => {
-                    let owner = super::decl(b.owner).unwrap();
-                    match owner.default {
-                        Value::Choice(_) => owner.choices.iter().map(|c| (*c).to_string()).collect(),
-                        _ if owner.range.1 <= 10 => (owner.range.0..=owner.range.1).map(|v| v.to_string()).collect(),
-                        _ => vec![owner.default.to_string()],
-                    }
-                }
-            };
-            for word in &words {
-                let here = b.here(word);
-                assert!(decl.parse(here).is_ok(), "{} cannot be {here}", b.tunable);
-            }
-            assert!(b.words.iter().all(|w| words.iter().any(|o| o == w.0)), "{} maps words that exist", b.tunable);
-            // Every implementation that exists has a name in the role.
-            for choice in decl.choices {
-                assert!(words.iter().any(|w| b.here(w) == *choice), "{} has no role word for {choice}", b.tunable);
             }
         }
     }
@@ -409,8 +319,9 @@ mod tests {
             warnings: vec![],
         };
         let s: System = group(&kernel);
-        assert_eq!((s.hz, s.thp, s.numa_balancing), (1000, "never", 1));
-        assert_eq!(group::<SchedConfig>(&kernel).hz, 1000, "a bound field follows its owner");
+        assert_eq!((s.hz, s.thp, s.numa_balancing), (1000, ThpEnabled::Never, 1));
+        assert_eq!(sched_config(&kernel).hz, 1000, "a given field follows its owner");
+        assert_eq!(mm_config(&kernel).thp.enabled, ThpEnabled::Never);
         assert_eq!(effective(&kernel).len(), 3);
     }
 }

@@ -1,68 +1,74 @@
 //! Tunables of the scheduler, and their resolved form.
 //!
 //! A kernel composition and `--set sched.key=value` write [`SchedConfig`]. [`Params`] holds the same values once
-//! resolved on a machine: words are enums, and the kernel's scaling by CPU count is applied.
+//! resolved on a machine: the kernel's scaling by CPU count is applied.
 
 use super::error::SchedError;
 use super::imbalance::Rule;
 use super::rules::{
-    Balancer, DomainConstants, Form, IdleScan, Locality, Newidle, NohzKick, QueueOrder, RecentCpu, WakeAffine,
+    Balancer, DomainConstants, Form, IdleScan, Locality, Newidle, NohzKick, QueueOrder, RecentCpu, TunableScaling,
+    WakeAffine,
 };
-use numalab_base::tunable::Word;
 use numalab_model::machine::Machine;
 
 numalab_base::tunables! {
     /// Tunables of the modelled CPU scheduler (defaults of 6.12).
     pub struct SchedConfig: "sched" {
-        /// Timer interrupts per second; jiffies and every balance interval are counted in it.
-        hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;
+        given {
+            /// Timer interrupts per second, `system.hz`. Jiffies and every balance interval are counted in it.
+            hz: u32 = 250;
+            /// NUMA imbalance that fork and load balance tolerate: the role `imbalance`.
+            imbalance: Rule = Rule::Imb60;
+            /// What the preferred node of a task means to the balancer: follows from the role `task_migrate`.
+            locality: Locality = Locality::Preferred;
+            /// Non-idle balancing may not take a task off its selected node: `autonuma.sched_load_balance_strict`.
+            locality_strict: bool = false;
+        }
+
         /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
-        form: Word = "v612", "", "model", choices ["v61", "v612"];
+        form: Form = Form::V612, "", "model";
         /// How groups are compared at fork, exec and balancing: by load per capacity, each word as from that release
         /// on, or by type and idle CPUs (5.5 on; as it is since 5.12: `types`).
-        balancer: Word = "types", "", "model",
-            choices ["v37", "v311", "v318", "v41", "v413", "v417", "v420", "v50", "v55", "v56", "v57", "v59", "v510", "types"];
-        /// NUMA imbalance that fork, load balance and task migration tolerate (role `load-balancer NUMA rule`).
-        imbalance: Word = "k60", "", "model", choices ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"];
+        balancer: Balancer = Balancer::Types, "", "model";
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
-        idle_scan: Word = "sis_util", "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way",
-            choices ["sis_util", "sis_prop", "sis_prop_v413", "idle_groups", "idle_groups_v37"];
+        idle_scan: IdleScan = IdleScan::Util, "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way";
         /// The recently used CPU a wake-up tries: none (to 4.15), the one where the task last woke somebody, or its
         /// last but one (5.15 on).
-        recent_used_cpu: Word = "previous", "", "model", choices ["off", "waker", "previous"];
+        recent_used_cpu: RecentCpu = RecentCpu::Previous, "", "model";
         /// A waker of many partners does not pull them (3.12 on).
         wake_wide: bool = true, "", "model";
         /// How a wake-up chooses between the waker's and the previous CPU: by load alone (to 4.13), or by idleness first.
-        wake_affine: Word = "v511", "", "model", choices ["v311", "v318", "v414", "v416", "v417", "v511"];
+        wake_affine: WakeAffine = WakeAffine::V511, "", "model";
         /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has
         /// two tasks (3.17), by the cost alone (5.16).
-        newidle: Word = "v516", "", "model", choices ["v37", "v313", "v317", "v516"];
+        newidle: Newidle = Newidle::V516, "", "model";
         /// Whom balancing takes off a queue first: who came last (to 4.14), or who has not run for longest.
-        queue_order: Word = "v415", "", "model", choices ["v37", "v415"];
+        queue_order: QueueOrder = QueueOrder::V415, "", "model";
         /// When a busy CPU has idle ones balance: with two tasks, or if a thread of its core is busy too (to 3.12), or
         /// a CPU of its cache.
-        nohz_kick: Word = "v313", "", "model", choices ["v37", "v313"];
+        nohz_kick: NohzKick = NohzKick::V313, "", "model";
         /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16
         /// times and 17 %.
-        domain_constants: Word = "v510", "", "model", choices ["v37", "v316", "v510"];
+        domain_constants: DomainConstants = DomainConstants::V510, "", "model";
         /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
         idle_tick: bool = true, "", "model";
-        /// What the preferred node of a task means to the balancer: `selected` is AutoNUMA's, `home` schednuma's.
-        locality: Word = "preferred", "", "model", choices ["preferred", "selected", "home"];
-        /// Non-idle balancing may not take a task off its selected node.
-        locality_strict: bool = false, "", "model";
         /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.6 to 6.12.0).
-        base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)", range 10_000..=1_000_000_000;
+        base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)",
+            range 10_000..=1_000_000_000, read when "sched.form" is Form::V612.only();
         /// The rest of EEVDF: a sleeper stays queued until its lag is worked off, a move keeps the time to the deadline, and who has had its share may lose the CPU before its request is used up (6.12 on).
-        complete_eevdf: bool = true, "", "features DELAY_DEQUEUE, PLACE_REL_DEADLINE, PREEMPT_SHORT";
+        complete_eevdf: bool = true, "", "features DELAY_DEQUEUE, PLACE_REL_DEADLINE, PREEMPT_SHORT",
+            read when "sched.form" is Form::V612.only();
         /// CFS targeted latency of one CPU, before the scaling by CPU count.
-        latency_ns: u64 = 6_000_000, "ns", "debugfs sched/latency_ns (normalised)", range 10_000..=1_000_000_000;
+        latency_ns: u64 = 6_000_000, "ns", "debugfs sched/latency_ns (normalised)",
+            range 10_000..=1_000_000_000, read when "sched.form" is Form::V61.only();
         /// CFS shortest slice of one CPU, before the scaling by CPU count.
-        min_granularity_ns: u64 = 750_000, "ns", "debugfs sched/min_granularity_ns (normalised)", range 10_000..=1_000_000_000;
+        min_granularity_ns: u64 = 750_000, "ns", "debugfs sched/min_granularity_ns (normalised)",
+            range 10_000..=1_000_000_000, read when "sched.form" is Form::V61.only();
         /// CFS lead a woken task needs to pre-empt, before the scaling by CPU count.
-        wakeup_granularity_ns: u64 = 1_000_000, "ns", "debugfs sched/wakeup_granularity_ns (normalised)", range 0..=1_000_000_000;
+        wakeup_granularity_ns: u64 = 1_000_000, "ns", "debugfs sched/wakeup_granularity_ns (normalised)",
+            range 0..=1_000_000_000, read when "sched.form" is Form::V61.only();
         /// How the four values above grow with the CPU count.
-        tunable_scaling: Word = "log", "", "debugfs sched/tunable_scaling", choices ["none", "log", "linear"];
+        tunable_scaling: TunableScaling = TunableScaling::Log, "", "debugfs sched/tunable_scaling";
         /// A task that ran within this time is cache-hot; -1 means always, 0 never.
         migration_cost_ns: i64 = 500_000, "ns", "debugfs sched/migration_cost_ns", range -1..=1_000_000_000;
         /// Most tasks one balance pass looks at.
@@ -151,51 +157,33 @@ impl Params {
     /// Resolves `config` on `machine`.
     ///
     /// # Errors
-    /// [`SchedError::Tunable`] for a word that is not a choice. A `SchedConfig` set through its tunables has no such
-    /// word.
+    /// [`SchedError::Tunable`] for a tick rate of 0.
     pub fn new(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
-        let form = match config.form {
-            "v61" => Form::V61,
-            "v612" => Form::V612,
-            other => return Err(bad_word("sched.form", other, "v61 or v612")),
-        };
-        let balancer = word("sched.balancer", config.balancer, &Balancer::NAMES)?;
-        let rule = Rule::from_name(config.imbalance)
-            .ok_or_else(|| bad_word("sched.imbalance", config.imbalance, &Rule::names().join(", ")))?;
-        let idle_scan = word("sched.idle_scan", config.idle_scan, &IdleScan::NAMES)?;
-        let recent_used_cpu = word("sched.recent_used_cpu", config.recent_used_cpu, &RecentCpu::NAMES)?;
-        let wake_affine = word("sched.wake_affine", config.wake_affine, &WakeAffine::NAMES)?;
-        let newidle = word("sched.newidle", config.newidle, &Newidle::NAMES)?;
-        let queue_order = word("sched.queue_order", config.queue_order, &QueueOrder::NAMES)?;
-        let nohz_kick = word("sched.nohz_kick", config.nohz_kick, &NohzKick::NAMES)?;
-        let domain_constants = word("sched.domain_constants", config.domain_constants, &DomainConstants::NAMES)?;
-        let locality = Locality::from_name(config.locality)
-            .ok_or_else(|| bad_word("sched.locality", config.locality, "preferred, selected or home"))?;
         let cpus = machine.cpu_count().clamp(1, 8) as u64;
         let factor = match config.tunable_scaling {
-            "none" => 1,
-            "log" => 1 + u64::from(cpus.ilog2()),
-            "linear" => cpus,
-            other => return Err(bad_word("sched.tunable_scaling", other, "none, log or linear")),
+            TunableScaling::None => 1,
+            TunableScaling::Log => 1 + u64::from(cpus.ilog2()),
+            TunableScaling::Linear => cpus,
         };
         if config.hz == 0 {
-            return Err(bad_word("sched.hz", "0", "a whole number from 100 to 1000"));
+            let expected = "a whole number from 100 to 1000".to_string();
+            return Err(SchedError::Tunable { what: "`sched.hz` is `0`".into(), expected });
         }
         let scaled = |ns: u64| ns.saturating_mul(factor).min(i64::MAX as u64 / 4096) as i64;
         Ok(Self {
-            form,
-            balancer,
-            rule,
-            idle_scan,
-            recent_used_cpu,
+            form: config.form,
+            balancer: config.balancer,
+            rule: config.imbalance,
+            idle_scan: config.idle_scan,
+            recent_used_cpu: config.recent_used_cpu,
             wake_wide: config.wake_wide,
-            wake_affine,
-            newidle,
-            queue_order,
-            nohz_kick,
-            domain_constants,
+            wake_affine: config.wake_affine,
+            newidle: config.newidle,
+            queue_order: config.queue_order,
+            nohz_kick: config.nohz_kick,
+            domain_constants: config.domain_constants,
             idle_tick: config.idle_tick,
-            locality,
+            locality: config.locality,
             locality_strict: config.locality_strict,
             hz: u64::from(config.hz),
             jiffy_ns: 1_000_000_000 / u64::from(config.hz),
@@ -221,37 +209,5 @@ impl Params {
     /// Converts milliseconds to jiffies, rounded up.
     pub fn jiffies_of_ms(&self, ms: u64) -> u64 {
         (ms * self.hz).div_ceil(1000)
-    }
-}
-
-/// The value that a tunable's word stands for.
-fn word<T: Copy>(key: &str, word: &str, names: &[(&'static str, T)]) -> Result<T, SchedError> {
-    let known = || names.iter().map(|n| n.0).collect::<Vec<_>>().join(", ");
-    names.iter().find(|n| n.0 == word).map(|n| n.1).ok_or_else(|| bad_word(key, word, &known()))
-}
-
-fn bad_word(key: &str, word: &str, expected: &str) -> SchedError {
-    SchedError::Tunable { what: format!("`{key}` is `{word}`"), expected: expected.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use numalab_base::tunable::Group;
-
-    #[test]
-    fn every_choice_has_its_variant() {
-        let decl = SchedConfig::DECLS.iter().find(|d| d.key == "imbalance").unwrap();
-        assert_eq!(decl.choices, Rule::names());
-        let decl = SchedConfig::DECLS.iter().find(|d| d.key == "idle_scan").unwrap();
-        assert_eq!(decl.choices, IdleScan::NAMES.map(|n| n.0));
-        let choices = |key| SchedConfig::DECLS.iter().find(|d| d.key == key).unwrap().choices;
-        assert_eq!(choices("recent_used_cpu"), RecentCpu::NAMES.map(|n| n.0));
-        assert_eq!(choices("balancer"), Balancer::NAMES.map(|n| n.0));
-        assert_eq!(choices("wake_affine"), WakeAffine::NAMES.map(|n| n.0));
-        assert_eq!(choices("newidle"), Newidle::NAMES.map(|n| n.0));
-        assert_eq!(choices("queue_order"), QueueOrder::NAMES.map(|n| n.0));
-        assert_eq!(choices("nohz_kick"), NohzKick::NAMES.map(|n| n.0));
-        assert_eq!(choices("domain_constants"), DomainConstants::NAMES.map(|n| n.0));
     }
 }

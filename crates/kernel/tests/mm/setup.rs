@@ -6,7 +6,7 @@ use numalab_base::tunable::Group;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint, Request};
 use numalab_kernel::mm::policy::{MemPolicy, PolicyNodes};
 use numalab_kernel::mm::reclaim::{AnonReclaim, AnonShrunk, KswapdStep, NoAnonReclaim};
-use numalab_kernel::mm::thp::{FaultContext, HugeRules, Ladders, Locality};
+use numalab_kernel::mm::thp::{FaultContext, HugeRules, Ladders, Locality, ThpDefrag, ThpEnabled};
 use numalab_kernel::mm::{AllocError, AllocatedPage, Frame, Gfp, MmConfig, PageClass, PhysicalMemory, Work};
 use numalab_model::machine::Machine;
 
@@ -34,14 +34,16 @@ pub fn config(settings: &[&str]) -> MmConfig {
     for s in settings {
         let (name, value) = s.split_once('=').unwrap();
         let (group, key) = name.split_once('.').unwrap();
-        match group {
-            "vm" => cfg.vm.set(key, value),
-            "thp" => cfg.thp.set(key, value),
-            "compact" => cfg.compact.set(key, value),
-            "swap" => cfg.swap.set(key, value),
-            _ => cfg.khugepaged.set(key, value),
+        match (group, key) {
+            ("thp", "locality") => cfg.thp.locality = Locality::parse(value).unwrap(),
+            ("thp", "enabled") => cfg.thp.enabled = ThpEnabled::parse(value).unwrap(),
+            ("thp", "defrag") => cfg.thp.defrag = ThpDefrag::parse(value).unwrap(),
+            ("vm", _) => cfg.vm.set(key, value).unwrap(),
+            ("thp", _) => cfg.thp.set(key, value).unwrap(),
+            ("compact", _) => cfg.compact.set(key, value).unwrap(),
+            ("swap", _) => cfg.swap.set(key, value).unwrap(),
+            _ => cfg.khugepaged.set(key, value).unwrap(),
         }
-        .unwrap();
     }
     cfg
 }

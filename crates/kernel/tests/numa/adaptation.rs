@@ -95,7 +95,7 @@ fn settings_name_their_models() {
     for (release, word) in
         [("3.8", "v38"), ("3.13", "v313"), ("3.17", "v317"), ("4.1", "v40"), ("4.14", "v414"), ("6.12", "v414")]
     {
-        assert_eq!(settings(release).numa.period_model, word);
+        assert_eq!(settings(release).roles.scan.word(), word);
     }
 }
 

@@ -7,6 +7,7 @@ use numalab_kernel::numa::counters::{Denial, Refusal};
 use numalab_kernel::numa::fault::policy::{EffectivePolicy, PolicyMode};
 use numalab_kernel::numa::group::NumaGroup;
 use numalab_kernel::numa::migrate::{nearly_full, ZoneFacts};
+use numalab_kernel::numa::page_filter::PageFilterKind;
 use numalab_kernel::numa::state::{fault_index, CPU, MEM, PRIVATE, SHARED};
 use numalab_kernel::numa::topology::NodeParts;
 use numalab_kernel::numa::{fault::should_migrate::MigrationFacts, rules::MigrateRule};
@@ -200,7 +201,7 @@ fn refusals_of_single_releases() {
         assert_eq!(n.migrate_misplaced_folio_prepare(at, &huge, 1, &[zone(5000)], true), thp, "{release}");
     }
     let mut s = settings("6.12");
-    s.set("numa", "page_filter", "mapcount_threshold").unwrap();
+    s.roles.page_filter = PageFilterKind::MapcountThreshold;
     let many = PageFacts { mapcount: 6, ..shared };
     for (refuses, expected) in [("false", Ok(())), ("true", Err(Refusal::MapcountLimit))] {
         s.set("page_filter", "mapcount_limit_refuses_migration", refuses).unwrap();

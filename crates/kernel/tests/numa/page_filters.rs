@@ -63,7 +63,7 @@ fn f9_page_cache_page_mapped_once() {
 /// VMA.
 fn scan_data_segment(word: &str, shared: &[usize]) -> (NumaBalancing, MockSpace, ScanReport) {
     let mut s = settings("4.16");
-    s.set("numa", "page_filter", word).unwrap();
+    s.roles.page_filter = PageFilterKind::parse(word).unwrap();
     let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), super::mock::direct(2, 2));
     n.start(0, Some(0), 1000);
     n.mms[0].numa_next_scan = 10_000;
@@ -95,7 +95,7 @@ fn f8_nothing_marked_charges_the_virtual_budget_only() {
 #[test]
 fn f8_a_skipped_vma_counts_as_completed() {
     let mut s = settings("6.12");
-    s.set("numa", "page_filter", "cow_skip_vma").unwrap();
+    s.roles.page_filter = PageFilterKind::CowSkipVma;
     let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), super::mock::direct(2, 2));
     n.start(0, Some(0), 1000);
     n.mms[0].numa_next_scan = 10_000;
@@ -175,7 +175,7 @@ fn shared_pages_of_a_filtered_kernel_yield_no_update() {
 #[test]
 fn f8_a_skipped_vma_may_use_up_the_budget() {
     let mut s = settings("6.12");
-    s.set("numa", "page_filter", "cow_skip_vma").unwrap();
+    s.roles.page_filter = PageFilterKind::CowSkipVma;
     s.set("scan", "scan_size_mb", "1").unwrap();
     let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), super::mock::direct(2, 2));
     n.start(0, Some(0), 1000);

@@ -598,7 +598,7 @@ fn before_4_19_a_placement_starts_the_move_itself() {
 #[test]
 fn without_task_migration_tasks_stay() {
     let mut s = setup(direct(2, 2), "6.12", &[(0, &[100, 900], Some(1))]);
-    s.n.cfg.switches.task_migration = false;
+    s.n.cfg.moves_tasks = false;
     assert!(s.place().is_empty());
     assert!(s.n.tasks[0].numa_migrate_retry > 0, "the pace is kept");
 }

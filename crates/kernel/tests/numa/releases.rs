@@ -3,14 +3,12 @@
 use super::mock::settings;
 use numalab_base::tunable::SetError;
 use numalab_kernel::numa::counters::{NumaCounters, NumaReasons};
-use numalab_kernel::numa::imbalance::ImbalanceModel;
 use numalab_kernel::numa::page_filter::PageFilterKind;
 use numalab_kernel::numa::rate_limit::RateLimit;
-use numalab_kernel::numa::rules::PeriodModel;
-use numalab_kernel::numa::rules::TieringModel;
-use numalab_kernel::numa::rules::{FaultStats, MigrateRule};
+use numalab_kernel::numa::rules::MigrateRule;
 use numalab_kernel::numa::vma_filter::VmaFilter;
 use numalab_kernel::numa::NumaSettings;
+use numalab_kernel::sched::imbalance::Rule;
 
 #[test]
 fn the_defaults_are_6_12() {
@@ -18,40 +16,29 @@ fn the_defaults_are_6_12() {
 }
 
 #[test]
-fn words_of_declarations_and_enums_agree() {
-    let words = |key: &str| {
-        let settings = NumaSettings::default();
-        let decl = settings.effective().into_iter().map(|(_, d, _)| d).find(|d| d.key == key).unwrap();
-        decl.choices
-    };
-    assert_eq!(words("vma_filter"), VmaFilter::WORDS);
-    assert_eq!(words("page_filter"), PageFilterKind::WORDS);
-    assert_eq!(words("period_model"), PeriodModel::WORDS);
-    assert_eq!(words("fault_stats"), FaultStats::WORDS);
-    assert_eq!(words("migrate_rule"), MigrateRule::WORDS);
-    assert_eq!(words("imbalance_model"), ImbalanceModel::WORDS);
-    assert_eq!(words("rate_limit"), RateLimit::WORDS);
-    assert_eq!(words("tiering_model"), TieringModel::WORDS);
+fn words_and_variants_agree() {
     for (word, filter) in VmaFilter::WORDS.iter().zip(VmaFilter::ALL) {
         assert_eq!((VmaFilter::parse(word), filter.word()), (Some(*filter), *word));
     }
     assert_eq!(VmaFilter::parse("v65"), None);
+    let settings = NumaSettings::default();
+    let decl = settings.effective().into_iter().map(|(_, d, _)| d).find(|d| d.key == "rate_limit").unwrap();
+    assert_eq!(decl.choices, RateLimit::WORDS);
 }
 
 #[test]
 fn bad_settings_are_errors() {
     let mut s = NumaSettings::default();
     assert!(matches!(s.set("scan", "scan_size_mb", "0"), Err(SetError::Expected(_))), "would divide by zero");
-    assert!(matches!(s.set("numa", "vma_filter", "v65"), Err(SetError::Expected(_))));
-    assert_eq!(s.set("numa", "vma_filtre", "v64"), Err(SetError::Unknown));
-    assert_eq!(s.set("nuna", "vma_filter", "v64"), Err(SetError::Unknown));
+    assert!(matches!(s.set("numa", "search", "v418"), Err(SetError::Expected(_))));
+    assert_eq!(s.set("numa", "serch", "v419"), Err(SetError::Unknown));
+    assert_eq!(s.set("nuna", "search", "v419"), Err(SetError::Unknown));
     s.scan.scan_size_mb = 0;
     let error = s.resolve(250).unwrap_err();
     assert_eq!((error.group, error.key), ("scan", "scan_size_mb"));
     assert!(NumaSettings::default().resolve(0).is_err());
-    let mut s = NumaSettings::default();
-    s.numa.page_filter = "nothing";
-    assert!(s.resolve(250).unwrap_err().to_string().contains("cow_shared_or_pinned"));
+    let expected = "one of off, legacy, legacy_and_marking".to_string();
+    assert_eq!(NumaSettings::default().set("numa", "rate_limit", "nothing"), Err(SetError::Expected(expected)));
 }
 
 #[test]
@@ -66,13 +53,10 @@ fn rows_of_the_version_table() {
     let vma = |r| cfg(r).vma_filter;
     assert_eq!((vma("6.3"), vma("6.4"), vma("6.4-rc2+rfc-v3")), (VmaFilter::Off, VmaFilter::V64, VmaFilter::RfcV3));
     assert_eq!((vma("6.7"), vma("6.8"), vma("6.12")), (VmaFilter::V67, VmaFilter::V68, VmaFilter::V612));
-    let imb = |r| cfg(r).imbalance_model;
-    assert_eq!(
-        (imb("5.7"), imb("5.16"), imb("5.16+imb-v3")),
-        (ImbalanceModel::Fixed2, ImbalanceModel::Quarter, ImbalanceModel::V3)
-    );
-    assert_eq!((imb("5.18"), imb("6.1")), (ImbalanceModel::ImbNumaNr4, ImbalanceModel::ImbNumaNr8));
-    assert_eq!((cfg("4.18").rate_limit, cfg("4.19").rate_limit), (RateLimit::Legacy, RateLimit::Off));
+    let imb = |r| cfg(r).imbalance;
+    assert_eq!((imb("5.7"), imb("5.16"), imb("5.16+imb-v3")), (Rule::Fixed2, Rule::Quarter511, Rule::ImbV3));
+    assert_eq!((imb("5.18"), imb("6.1")), (Rule::Imb518, Rule::Imb60));
+    assert_eq!((cfg("4.18").switches.rate_limit, cfg("4.19").switches.rate_limit), (RateLimit::Legacy, RateLimit::Off));
     let s = |r: &str| cfg(r).switches;
     assert!(!s("6.1").migration_drops_write && s("6.2").migration_drops_write);
     let refused = ["6.1", "6.2", "6.10", "6.11", "6.12"].map(|r| s(r).refusal_drops_write);

@@ -183,7 +183,7 @@ fn a_budget_on_6_12_replaces_only_the_free_passes() {
 
 fn system_with(filter: &str) -> NumaBalancing {
     let mut s = settings("6.4");
-    s.set("numa", "vma_filter", filter).unwrap();
+    s.roles.vma_filter = VmaFilter::parse(filter).unwrap();
     let mut n = NumaBalancing::new(s.resolve(1000).unwrap(), super::mock::direct(2, 2));
     n.start(0, Some(0), 1000);
     n

@@ -1,6 +1,7 @@
 //! A minimal event loop around the scheduler: CPU-bound tasks, ticks in order, immediate reschedules.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use numalab_base::words::Words;
 use numalab_kernel::registry;
 use numalab_kernel::sched::shapes::Shape;
 use numalab_kernel::sched::{Event, NoNuma, NumaView, SchedConfig, Scheduler, TaskId};
@@ -8,12 +9,17 @@ use numalab_kernel::sched::{Event, NoNuma, NumaView, SchedConfig, Scheduler, Tas
 pub const MS: u64 = 1_000_000;
 
 pub fn config(form: &'static str, rule: &'static str) -> SchedConfig {
-    SchedConfig { form, imbalance: rule, ..SchedConfig::default() }
+    SchedConfig { form: word(form), imbalance: word(rule), ..SchedConfig::default() }
+}
+
+/// The variant of a tunable's type with this word.
+pub fn word<T: Words>(word: &str) -> T {
+    T::parse(word).unwrap_or_else(|| panic!("no word {word}"))
 }
 
 /// The scheduler of a release of the catalog.
 pub fn release(major: u32, minor: u32) -> SchedConfig {
-    registry::group(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
+    registry::sched_config(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
 }
 
 pub struct World<V: NumaView = NoNuma> {

@@ -13,6 +13,7 @@ mod parse;
 mod releases;
 mod resolve;
 
+pub use numalab_base::tunable::{Needs, ReadWhen};
 pub use parse::{parse, settings, KernelSpec, IMAGE_FORMS, IMAGE_KINDS, SAME_IMAGE};
 pub use releases::{Change, Release, Releases, Version, COMMIT_NOT_KNOWN};
 pub use resolve::{resolve, Lookup};
@@ -144,12 +145,15 @@ pub struct Vocabulary {
     pub roles: Vec<RoleInfo>,
     /// Tunables, in the order reports use.
     pub tunables: Vec<TunableInfo>,
-    /// When a tunable is read at all; a tunable without an entry always is.
-    pub conditions: Vec<Condition>,
-    /// Roles and tunables that are declared but that no backend reads yet: an override gets a warning.
-    pub unread: Vec<&'static str>,
     /// Checks a value: (tunable, text) to its canonical text, or what was expected.
     pub check: fn(&str, &str) -> Result<String, String>,
+}
+
+impl Vocabulary {
+    /// The tunable of that name (`group.key`).
+    pub fn tunable(&self, name: &str) -> Option<&TunableInfo> {
+        self.tunables.iter().find(|t| t.name == name)
+    }
 }
 
 /// A role and what can fill it.
@@ -159,8 +163,29 @@ pub struct RoleInfo {
     pub name: &'static str,
     /// One line.
     pub doc: &'static str,
-    /// Implementations: name and one line.
-    pub implementations: Vec<(&'static str, &'static str)>,
+    /// What can fill it.
+    pub implementations: Vec<Implementation>,
+}
+
+/// What can fill a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Implementation {
+    /// Name.
+    pub name: &'static str,
+    /// Releases that it stands for; empty if it stands for none.
+    pub releases: &'static str,
+    /// One line.
+    pub doc: &'static str,
+}
+
+impl Implementation {
+    /// The one line, with the releases in parentheses.
+    pub fn text(&self) -> String {
+        match self.releases {
+            "" => self.doc.to_string(),
+            releases => format!("{} ({releases}).", self.doc.trim_end_matches('.')),
+        }
+    }
 }
 
 /// A tunable as declared.
@@ -176,57 +201,12 @@ pub struct TunableInfo {
     pub default: String,
     /// Legal values in words.
     pub legal: String,
+    /// Conditions under which it is read at all; without any it always is.
+    pub read_when: Vec<ReadWhen>,
+    /// No backend reads it yet: an override gets a warning.
+    pub unread: bool,
     /// One line.
     pub doc: &'static str,
-}
-
-/// What the subject of a condition must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// One of these values.
-    OneOf(&'static [&'static str]),
-    /// Any value but this one.
-    Not(&'static str),
-}
-
-impl Needs {
-    /// Whether `value` will do.
-    pub fn met_by(&self, value: &str) -> bool {
-        match self {
-            Self::OneOf(values) => values.contains(&value),
-            Self::Not(other) => *other != value,
-        }
-    }
-}
-
-impl std::fmt::Display for Needs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::OneOf(values) => write!(f, "{}", values.join(" or ")),
-            Self::Not(other) => write!(f, "other than {other}"),
-        }
-    }
-}
-
-/// A tunable (or, with a trailing `*`, several) is read only if `subject` is what it `needs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Condition {
-    /// `group.key`, or `group.*`.
-    pub tunable: &'static str,
-    /// A role (no dot) or another tunable.
-    pub subject: &'static str,
-    /// What the subject must be for the tunable to be read.
-    pub needs: Needs,
-}
-
-impl Condition {
-    /// Whether this condition speaks about the tunable `name`.
-    pub fn covers(&self, name: &str) -> bool {
-        match self.tunable.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => self.tunable == name,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub fn resolve(
     for setting in overrides {
         let unread: Vec<_> = overridden.iter().map(|k| unread(k, vocabulary, &setting.name.value, |_| true)).collect();
         withdraw_unread(&mut kernels, &plain, setting, &unread)?;
-        if vocabulary.unread.contains(&setting.name.value.as_str()) {
+        if vocabulary.tunable(&setting.name.value).is_some_and(|t| t.unread) {
             let note = format!("`{}` was set, but no backend models it yet", setting.name.value);
             kernels.iter_mut().for_each(|k| k.warnings.push(note.clone()));
         }
@@ -178,7 +178,7 @@ fn empty(top: &KernelSpec, alias_of: Option<String>, warnings: Vec<String>, voca
 
 fn implementations<'a>(vocabulary: &'a Vocabulary, role: &str) -> Vec<&'a str> {
     let info = vocabulary.roles.iter().find(|r| r.name == role);
-    info.map(|r| r.implementations.iter().map(|i| i.0).collect()).unwrap_or_default()
+    info.map(|r| r.implementations.iter().map(|i| i.name).collect()).unwrap_or_default()
 }
 
 /// Sets a tunable (`group.key`) or fills a role (no dot).
@@ -286,7 +286,8 @@ fn withdraw_unread(
 /// Why the kernel never reads a tunable, in words that complete "expected"; `None` if it does read it.
 /// Only conditions on subjects that `which` accepts count.
 fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str, which: fn(&str) -> bool) -> Option<String> {
-    vocabulary.conditions.iter().filter(|c| c.covers(name) && which(c.subject)).find_map(|c| {
+    let conditions = vocabulary.tunable(name).map_or(&[][..], |t| &t.read_when);
+    conditions.iter().filter(|c| which(c.subject)).find_map(|c| {
         let is = if c.subject.contains('.') { kernel.tunable(c.subject) } else { kernel.implementation(c.subject) }?;
         (!c.needs.met_by(is)).then(|| format!("`{}` to be {} (it is {is})", c.subject, c.needs))
     })

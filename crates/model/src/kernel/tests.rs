@@ -19,19 +19,21 @@ fn vocabulary() -> Vocabulary {
         unit: "ms",
         default: default.into(),
         legal: "0 to 100".into(),
+        read_when: Vec::new(),
+        unread: name == "system.hz",
         doc: "A number.",
     };
+    let when = |subject, word: &'static [&'static str]| ReadWhen { subject, needs: Needs::OneOf(word) };
+    let scans = when("scan", &["v414"]);
+    let scan_size = TunableInfo { read_when: vec![scans], ..tunable("numa.scan_size_mb", "50") };
+    let window = TunableInfo { read_when: vec![scans, when("vma_filter", &["v64"])], ..tunable("numa.window_ms", "4") };
+    let role = |name, doc, words: [&'static str; 2]| {
+        let implementations = words.map(|name| Implementation { name, releases: "", doc: "" }).to_vec();
+        RoleInfo { name, doc, implementations }
+    };
     Vocabulary {
-        roles: vec![
-            RoleInfo { name: "scan", doc: "Pace.", implementations: vec![("none", ""), ("v414", "")] },
-            RoleInfo { name: "vma_filter", doc: "Which.", implementations: vec![("off", ""), ("v64", "")] },
-        ],
-        tunables: vec![tunable("numa.scan_size_mb", "50"), tunable("numa.window_ms", "4"), tunable("system.hz", "25")],
-        conditions: vec![
-            Condition { tunable: "numa.*", subject: "scan", needs: Needs::OneOf(&["v414"]) },
-            Condition { tunable: "numa.window_ms", subject: "vma_filter", needs: Needs::OneOf(&["v64"]) },
-        ],
-        unread: vec!["system.hz"],
+        roles: vec![role("scan", "Pace.", ["none", "v414"]), role("vma_filter", "Which.", ["off", "v64"])],
+        tunables: vec![scan_size, window, tunable("system.hz", "25")],
         check: |_, text| match text.parse::<u8>() {
             Ok(n) if n <= 100 => Ok(n.to_string()),
             _ => Err("a whole number from 0 to 100".into()),

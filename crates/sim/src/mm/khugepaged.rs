@@ -12,7 +12,7 @@ use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::alloc::{Constraint, Request};
 use numalab_kernel::mm::khugepaged::{scan_pmd, target_node, Pause, PmdFacts, ScanResult};
 use numalab_kernel::mm::khugepaged::{too_far_apart, Target};
-use numalab_kernel::mm::thp::collapse_gfp;
+use numalab_kernel::mm::thp::{collapse_gfp, ThpEnabled};
 use numalab_kernel::mm::{AllocatedPage, ChunkKind, Gfp, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
 
 /// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load memory. The
@@ -34,7 +34,7 @@ pub(crate) fn collapse_in_background(sim: &mut Simulation<'_>) {
     // AutoNUMA and schednuma have a khugepaged of their own.
     if sim.kernel.numa_2012.active()
         || !t.collapse
-        || sim.cfg.mm.thp.enabled == "never"
+        || sim.cfg.mm.thp.enabled == ThpEnabled::Never
         || sim.now_ns < sim.mm.daemons.khugepaged.awake_at_ns
     {
         return;

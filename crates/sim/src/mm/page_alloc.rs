@@ -68,7 +68,7 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     let here = sim.cpus[s.cpu].node;
     let vma = sim.processes[s.process].space.vma(s.vma);
     let own = sim.processes[s.process].vma_huge_policy[s.vma].as_ref();
-    let own = own.filter(|_| thp.locality() == Locality::MpolHuge);
+    let own = own.filter(|_| thp.locality == Locality::MpolHuge);
     let mut policy_nodes = own.unwrap_or(policy(sim, s)).policy_nodes(here, page_index(vma, s.chunk, 0, 9));
     policy_nodes.preferred = home_node(sim, s.task).unwrap_or(policy_nodes.preferred);
     let ctx = FaultContext {
@@ -83,7 +83,7 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     };
     let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
     let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
-    let landed = sim.mm.physical.alloc_thp(thp.locality(), &ctx, &mut env, work)?;
+    let landed = sim.mm.physical.alloc_thp(thp.locality, &ctx, &mut env, work)?;
     Some(AllocatedFolio { huge: landed.huge, got: landed.got })
 }
 

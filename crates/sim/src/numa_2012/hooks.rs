@@ -10,6 +10,7 @@ use crate::numa_2012::khugepaged::khugepaged;
 use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
 use crate::state::simulation::Simulation;
+use numalab_kernel::mm::thp::ThpEnabled;
 use numalab_kernel::numa::design::{Scanner, TaskMoves};
 
 /// Starts the daemons of the kernel, each at a random point of its sleep.
@@ -22,7 +23,7 @@ pub(crate) fn start_daemons(sim: &mut Simulation<'_>) {
         let at = sim.rng.below(sleep.max(1));
         sleep_daemon(sim, Daemon::Scand, at * 1_000_000);
     }
-    if sim.cfg.mm.thp.enabled != "never" {
+    if sim.cfg.mm.thp.enabled != ThpEnabled::Never {
         let sleep = u64::from(sim.kernel.numa_2012.khugepaged.knobs.scan_sleep_millisecs);
         let at = sim.rng.below(sleep.max(1));
         sleep_daemon(sim, Daemon::Khugepaged, at * 1_000_000);

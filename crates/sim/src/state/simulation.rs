@@ -264,7 +264,7 @@ impl Memory {
 /// # Errors
 /// `ladder_custom` without a list.
 fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
-    if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
+    if cfg.thp.locality == Locality::LadderCustom && cfg.thp.ladder.is_none() {
         return Err("thp_locality = ladder_custom needs its list: thp.ladder=\"D0 THP | D1 THP | D0 4k\"".into());
     }
     Ok(cfg.thp.ladders(machine, machine.tlb.nested))

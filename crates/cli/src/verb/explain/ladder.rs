@@ -5,7 +5,7 @@ use crate::failure::{Done, Failure};
 use crate::sources;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
-use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality, Step};
+use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality, Step, ThpEnabled};
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
@@ -71,11 +71,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let policy = mempolicy("--mempolicy", &args.mempolicy, &machine)?;
     let own = |text| mempolicy("--huge-mempolicy", text, &machine);
     let huge = args.huge_mempolicy.as_deref().map(own).transpose()?;
-    if huge.is_some() && cfg.thp.locality() != Locality::MpolHuge {
+    if huge.is_some() && cfg.thp.locality != Locality::MpolHuge {
         let what = "a policy for huge pages that only mpol_huge reads";
         return Err(SpecError::plain("--huge-mempolicy", what, "--policy mpol_huge").into());
     }
-    if cfg.thp.locality() == Locality::LadderCustom && cfg.thp.ladder.is_none() {
+    if cfg.thp.locality == Locality::LadderCustom && cfg.thp.ladder.is_none() {
         let what = "no list for ladder_custom";
         return Err(SpecError::plain("--ladder", what, "--ladder \"D0 THP | D0 4k\"").into());
     }
@@ -91,8 +91,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let answer = Answer {
         machine: &machine.name,
         kernel: &args.kernel,
-        policy: cfg.thp.locality,
-        defrag: cfg.thp.defrag,
+        policy: cfg.thp.locality.word(),
+        defrag: cfg.thp.defrag.word(),
         mempolicy: &args.mempolicy,
         node: args.node,
         advised: !args.plain,
@@ -130,7 +130,7 @@ fn config(context: &Context, args: &Args) -> Result<MmConfig, Failure> {
     }
     let kernel = sources::kernels(context, &[named("--kernel", &args.kernel)], &sets)?.remove(0);
     let cfg = registry::mm_config(&kernel);
-    if cfg.thp.enabled == "never" {
+    if cfg.thp.enabled == ThpEnabled::Never {
         let what = "`system.thp` is never, so there are no huge pages";
         return Err(SpecError::plain(&format!("kernel {}", kernel.name), what, "always or madvise").into());
     }

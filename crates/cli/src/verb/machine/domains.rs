@@ -5,8 +5,9 @@ use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
 use numalab_kernel::numa::NumaTopology;
-use numalab_kernel::registry::{self, BOUND, ROLES};
+use numalab_kernel::registry;
 use numalab_kernel::sched::domains::{Domain, Domains, Flags};
+use numalab_kernel::sched::imbalance::Rule;
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::Kernel;
@@ -91,7 +92,7 @@ pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
     NumaTopology::new(&machine).map_err(|e| option.error(e.what, e.expected))?;
     let kernel = named("--kernel", request.kernel.unwrap_or(DEFAULT_KERNEL));
     let kernel = sources::kernels(context, &[kernel], &[])?.remove(0);
-    let config: SchedConfig = registry::group(&kernel);
+    let config = registry::sched_config(&kernel);
     let build = |config: &SchedConfig| sources::domains(&machine, &option, config).map_err(Failure::from);
     let domains = build(&config)?;
     let cpu = index_of(&machine, request.cpu)?;
@@ -118,21 +119,18 @@ fn rules(
     context: &Context,
     domains: &Domains,
     cpu: u32,
-    build: impl Fn(&'static str) -> Result<Domains, Failure>,
+    build: impl Fn(Rule) -> Result<Domains, Failure>,
 ) -> Result<Vec<RuleRow>, Failure> {
     let names: Vec<_> = context.catalog.names(Kind::Kernel).map(|n| named("catalog kernel", n)).collect();
     let kernels = sources::kernels(context, &names, &[])?;
-    let role = ROLES.iter().find(|r| r.name == "imbalance");
-    let bound = BOUND.iter().find(|b| b.tunable == "sched.imbalance");
     let mut out = Vec::new();
-    for (implementation, bound) in role.iter().flat_map(|r| r.impls).zip(bound.into_iter().cycle()) {
-        let word = bound.here(implementation.name);
-        let with_rule = build(word)?;
+    for rule in Rule::ALL {
+        let with_rule = build(*rule)?;
         let numa = domains.tower(cpu).iter().enumerate().filter(|(_, d)| d.flags.has(Flags::NUMA));
-        let allowed = numa.map(|(i, d)| allowed(word, i, d, domains, with_rule.tower(cpu)[i].imb_numa_nr));
-        let users = kernels.iter().filter(|k| k.implementation("imbalance") == Some(implementation.name));
+        let allowed = numa.map(|(i, d)| allowed(*rule, i, d, domains, with_rule.tower(cpu)[i].imb_numa_nr));
+        let users = kernels.iter().filter(|k| k.implementation("imbalance") == Some(rule.word()));
         out.push(RuleRow {
-            implementation: implementation.name,
+            implementation: rule.word(),
             allowed: allowed.collect(),
             kernels: users.map(|k| k.name.clone()).collect(),
         });
@@ -140,17 +138,17 @@ fn rules(
     Ok(out)
 }
 
-/// What the rule called `word` allows in a domain (kernel-scheduler.md §5.1).
-fn allowed(word: &str, domain: usize, d: &Domain, domains: &Domains, imb_numa_nr: u32) -> Allowed {
+/// What a rule allows in a domain (kernel-scheduler.md §5.1).
+fn allowed(rule: Rule, domain: usize, d: &Domain, domains: &Domains, imb_numa_nr: u32) -> Allowed {
     let own = d.groups.first().map_or(0, |g| domains.group(*g).weight);
-    let (value, meaning) = match word {
-        "none" => (None, "nothing".to_string()),
-        "fixed2" => (None, "2 tasks at the source".to_string()),
-        "k511" => {
+    let (value, meaning) = match rule {
+        Rule::None => (None, "nothing".to_string()),
+        Rule::Fixed2 => (None, "2 tasks at the source".to_string()),
+        Rule::Quarter511 => {
             (None, format!("fork stays below {} tasks; balancing spares a source below {}", d.weight / 4, own / 4))
         }
-        "k517s" => (None, format!("up to {} tasks, the new one counted", (own / 4).saturating_sub(1))),
-        "v3" => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: below {imb_numa_nr}")),
+        Rule::Quarter517s => (None, format!("up to {} tasks, the new one counted", (own / 4).saturating_sub(1))),
+        Rule::ImbV3 => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: below {imb_numa_nr}")),
         _ => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: up to {imb_numa_nr}, the new one counted")),
     };
     Allowed { domain, imb_numa_nr: value, meaning }

@@ -188,7 +188,7 @@ fn settings(context: &Context, kernel: &KernelPlan) -> Vec<Setting> {
     let v = &context.vocabulary;
     let role_doc = |role: &str, implementation: &str| {
         let role = v.roles.iter().find(|r| r.name == role)?;
-        let word = role.implementations.iter().find(|i| i.0 == implementation).map_or("", |i| i.1);
+        let word = role.implementations.iter().find(|i| i.name == implementation).map(|i| i.text()).unwrap_or_default();
         Some(format!("{} {implementation}: {word}", role.doc))
     };
     let roles = kernel.roles.iter().map(|r| Setting {

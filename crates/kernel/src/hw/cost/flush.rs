@@ -4,14 +4,19 @@
 //! it was marked, so unmapping it needs no second flush. The exception is a marking of the same address space that is
 //! still under way, because its flush is yet to come.
 
+use numalab_base::tunable::Needs;
+
 numalab_base::tunables! {
     /// TLB flushes of page migration in this kernel.
     pub struct FlushRules: "flush" {
         /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one
         /// shoot-down: from 6.3 (7e12beb8ca2a) to 6.5 (4d4b6d66db63).
-        migrate_flush_inaccessible: bool = false, "", "model";
-        /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page.
-        migrate_batch_flush: bool = true, "", "model";
+        migrate_flush_inaccessible: bool = false, "", "model",
+            read when "system.numa_balancing" is Needs::OneOf(&["1", "2", "3", "4"]);
+        /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page. Flushes of migrated pages
+        /// are counted one page at a time, where batching changes nothing; those of compaction and demotion are not
+        /// charged.
+        migrate_batch_flush: bool = true, "", "model", unread = true;
     }
 }
 

@@ -5,6 +5,7 @@ use super::gfp::Gfp;
 use super::request::{AllocError, AllocatedPage, Request};
 use super::slow_rules::BailRule;
 use crate::mm::compact::attempt::{Mode, Status};
+use crate::mm::compact::tunables::CompactEra;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
 use crate::mm::work::Work;
@@ -43,7 +44,7 @@ impl PhysicalMemory {
         anon: &mut A,
         work: &mut Work,
     ) -> Result<AllocatedPage, AllocError> {
-        let first = if self.cfg.compact.era == "naive" { Mode::SyncLight } else { Mode::Async };
+        let first = if self.cfg.compact.era == CompactEra::Naive { Mode::SyncLight } else { Mode::Async };
         let status = match self.direct_compact(req, first, work) {
             Ok(got) => return Ok(got),
             Err(status) => status,

@@ -1,8 +1,12 @@
 //! Tunables of khugepaged.
 
+use crate::mm::thp::tunables::ThpEnabled;
+
 numalab_base::tunables! {
     /// Settings of khugepaged.
     pub struct KhugepagedTunables: "khugepaged" {
+        read when "system.thp" is ThpEnabled::SOME;
+
         /// khugepaged runs.
         collapse: bool = true, "", "model";
         /// khugepaged may compact and reclaim.

@@ -3,6 +3,7 @@
 use super::shadow::Shadow;
 use crate::mm::pageblock::bit_tree::BitTree;
 use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use numalab_base::tunable::Needs;
 
 numalab_base::tunables! {
     /// Settings of the swap device.
@@ -10,11 +11,11 @@ numalab_base::tunables! {
         /// Size, at most 1 TiB; 0 for no swap.
         size_mb: u64 = 0, "MiB", "swapon", range 0..=1_048_576;
         /// Sustained time to write a page.
-        write_page_ns: u32 = 8000, "ns", "model", range 0..=1_000_000_000;
+        write_page_ns: u32 = 8000, "ns", "model", range 0..=1_000_000_000, read when "swap.size_mb" is Needs::Not("0");
         /// Time to read a page at random.
-        read_page_ns: u32 = 90_000, "ns", "model", range 0..=1_000_000_000;
+        read_page_ns: u32 = 90_000, "ns", "model", range 0..=1_000_000_000, read when "swap.size_mb" is Needs::Not("0");
         /// Huge pages are swapped out whole if there are 512 adjacent slots (4.13 on).
-        whole_huge_pages: bool = true, "", "CONFIG_THP_SWAP";
+        whole_huge_pages: bool = true, "", "CONFIG_THP_SWAP", read when "swap.size_mb" is Needs::Not("0");
     }
 }
 

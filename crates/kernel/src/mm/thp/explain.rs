@@ -97,7 +97,7 @@ impl<'a> LadderQuery<'a> {
 
 /// The ladder of a huge-page fault on a machine under these settings.
 pub fn explain_ladder(machine: &Machine, cfg: &MmConfig, query: &LadderQuery) -> Vec<Step> {
-    let rule = cfg.thp.locality();
+    let rule = cfg.thp.locality;
     let ladders = cfg.thp.ladders(machine, query.guest);
     let memory = NodeMask::of((0..machine.nodes.len()).filter(|n| machine.nodes[*n].memory_bytes > 0));
     let cpus = NodeMask::of((0..machine.nodes.len()).filter(|n| !machine.nodes[*n].cpus.is_empty()));

@@ -20,4 +20,4 @@ pub use fault::HugeFaultPage;
 pub use ladders::{Ladders, Rung};
 pub use locality::{Attempt, FaultContext, HugeRules, Locality};
 pub use settings::{collapse_gfp, fault_gfp, may_have_huge};
-pub use tunables::ThpTunables;
+pub use tunables::{ThpDefrag, ThpEffort, ThpEnabled, ThpTunables};

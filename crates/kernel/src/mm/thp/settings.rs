@@ -1,33 +1,32 @@
 //! Which mappings may have huge pages, and what a fault may do to get one (thp-and-allocation.md section 5).
 
-use super::tunables::ThpTunables;
+use super::tunables::{ThpDefrag, ThpEffort, ThpEnabled, ThpTunables};
 use crate::mm::alloc::gfp::Gfp;
 use numalab_model::workload::HugeAdvice;
 
 /// Whether a mapping with this advice may hold huge pages.
 pub fn may_have_huge(thp: &ThpTunables, advice: HugeAdvice) -> bool {
     match (thp.enabled, advice) {
-        (_, HugeAdvice::NoHuge) => false,
-        ("always", _) => true,
-        ("madvise", advice) => advice == HugeAdvice::Huge,
-        _ => false,
+        (_, HugeAdvice::NoHuge) | (ThpEnabled::Never, _) => false,
+        (ThpEnabled::Always, _) => true,
+        (ThpEnabled::Madvise, advice) => advice == HugeAdvice::Huge,
     }
 }
 
 /// Request flags of a huge-page fault (`vma_thp_gfp_mask`), in a mapping that is advised or not.
 pub fn fault_gfp(thp: &ThpTunables, advised: bool) -> Gfp {
     match thp.effort {
-        "none" => return Gfp::TRANSHUGE_LIGHT,
-        "compact" => return Gfp::TRANSHUGE | Gfp::COMPACT_ONLY,
-        "compact_reclaim" => return Gfp::TRANSHUGE,
-        _ => {}
+        ThpEffort::None => return Gfp::TRANSHUGE_LIGHT,
+        ThpEffort::Compact => return Gfp::TRANSHUGE | Gfp::COMPACT_ONLY,
+        ThpEffort::CompactReclaim => return Gfp::TRANSHUGE,
+        ThpEffort::ByDefrag => {}
     }
     let full = if thp.advised_noretry { Gfp::TRANSHUGE | Gfp::NORETRY } else { Gfp::TRANSHUGE };
     match (thp.defrag, advised) {
-        ("always", false) => Gfp::TRANSHUGE | Gfp::NORETRY,
-        ("always" | "defer+madvise" | "madvise", true) => full,
-        ("defer", _) | ("defer+madvise", false) => Gfp::TRANSHUGE_LIGHT | Gfp::KSWAPD_RECLAIM,
-        _ => Gfp::TRANSHUGE_LIGHT,
+        (ThpDefrag::Always, false) => Gfp::TRANSHUGE | Gfp::NORETRY,
+        (ThpDefrag::Always | ThpDefrag::DeferMadvise | ThpDefrag::Madvise, true) => full,
+        (ThpDefrag::Defer, _) | (ThpDefrag::DeferMadvise, false) => Gfp::TRANSHUGE_LIGHT | Gfp::KSWAPD_RECLAIM,
+        (ThpDefrag::Madvise, false) | (ThpDefrag::Never, _) => Gfp::TRANSHUGE_LIGHT,
     }
 }
 
@@ -47,7 +46,7 @@ mod tests {
 
     fn thp(defrag: &str) -> ThpTunables {
         let mut t = ThpTunables::default();
-        t.set("defrag", defrag).unwrap();
+        t.defrag = ThpDefrag::parse(defrag).unwrap();
         t
     }
 
@@ -65,7 +64,7 @@ mod tests {
         for (defrag, plain, advised) in rows {
             assert_eq!((fault_gfp(&thp(defrag), false), fault_gfp(&thp(defrag), true)), (plain, advised), "{defrag}");
         }
-        assert_eq!(ThpTunables::default().defrag, "madvise", "default since 4.6");
+        assert_eq!(ThpTunables::default().defrag, ThpDefrag::Madvise, "default since 4.6");
         let mut old = thp("madvise");
         old.advised_noretry = true;
         assert_eq!(fault_gfp(&old, true), Gfp::TRANSHUGE | Gfp::NORETRY);
@@ -86,7 +85,7 @@ mod tests {
     fn enabled_and_advice() {
         let mut t = ThpTunables::default();
         let mut row = |enabled: &str| {
-            t.set("enabled", enabled).unwrap();
+            t.enabled = ThpEnabled::parse(enabled).unwrap();
             [HugeAdvice::Default, HugeAdvice::Huge, HugeAdvice::NoHuge].map(|a| may_have_huge(&t, a))
         };
         assert_eq!(row("always"), [true, true, false]);

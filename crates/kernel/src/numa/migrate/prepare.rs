@@ -6,7 +6,6 @@ use crate::numa::config::NumaConfig;
 use crate::numa::counters::Refusal;
 use crate::numa::hint_fault::FaultSite;
 use crate::numa::page::PageFacts;
-use crate::numa::page_filter::{PageFilterKind, Verdict};
 use crate::numa::rate_limit::RateLimit;
 
 /// Whether no zone can take `pages` more pages above its high watermark and reserve (`!migrate_balanced_pgdat`).
@@ -16,15 +15,9 @@ pub fn nearly_full(zones: &[ZoneFacts], pages: u32) -> bool {
 
 /// Refusals that depend on the page alone, in the kernel's order.
 pub fn refusal_by_page(cfg: &NumaConfig, page: &PageFacts) -> Option<Refusal> {
-    let filter = &cfg.page_filter;
-    if filter.kind == PageFilterKind::Mapcount1Any && page.mapcount != 1 {
-        return Some(Refusal::MapcountNotOne);
-    }
-    if filter.kind == PageFilterKind::MapcountThreshold
-        && filter.refuse_migration
-        && filter.verdict(page) != Verdict::Mark
-    {
-        return Some(Refusal::MapcountLimit);
+    let by_filter = cfg.page_filter.refusal(page);
+    if by_filter.is_some() {
+        return by_filter;
     }
     if page.file_lru && page.exec_vma && mapped_shared(cfg, page) {
         return Some(Refusal::ExecShared);
@@ -80,7 +73,7 @@ impl NumaBalancing {
         if let Some(reason) = refusal_by_page(&self.cfg, page) {
             return Some(reason);
         }
-        let limited = self.cfg.rate_limit != RateLimit::Off;
+        let limited = self.cfg.switches.rate_limit != RateLimit::Off;
         if limited && !self.limits[target].admit(self.cfg.hz, at.now, page.pages) {
             return Some(Refusal::RateLimited);
         }

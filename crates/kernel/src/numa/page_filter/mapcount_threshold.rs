@@ -1,23 +1,30 @@
-//! Only pages mapped at most T times (suggested by C. Lameter, never merged): code mapped by hundreds of processes
-//! stays where it is, while a segment shared by fewer than T workers remains migratable.
+//! Only pages mapped at most T times are marked (suggested by C. Lameter, never merged). Code mapped by hundreds of
+//! processes stays where it is, while a segment shared by fewer than T workers remains migratable.
 
-use super::{PageFilter, Verdict};
+use super::rule::{PageRule, Verdict};
+use super::tunables::PageFilterTunables;
+use crate::numa::counters::Refusal;
 use crate::numa::page::PageFacts;
 
-numalab_base::tunables! {
-    /// Parameters of `mapcount_threshold`.
-    pub struct PageFilterTunables: "page_filter" {
-        /// T: pages mapped more often are left unmarked.
-        mapcount_limit: u32 = 5, "mappings", "model", range 0..=4_294_967_295;
-        /// Only private mappings that may be written are filtered.
-        mapcount_limit_cow_only: bool = false, "", "model";
-        /// Pages above the limit are not migrated at fault time either.
-        mapcount_limit_refuses_migration: bool = false, "", "model";
+/// The filter as suggested.
+pub struct MapcountThreshold;
+
+impl PageRule for MapcountThreshold {
+    /// Skips a page mapped more than T times.
+    fn verdict(page: &PageFacts, t: &PageFilterTunables) -> Verdict {
+        Verdict::skip_if(above_limit(page, t))
+    }
+
+    fn refusal(page: &PageFacts, t: &PageFilterTunables) -> Option<Refusal> {
+        (t.mapcount_limit_refuses_migration && above_limit(page, t)).then_some(Refusal::MapcountLimit)
+    }
+
+    fn marks_all_exclusive_anon(t: &PageFilterTunables) -> bool {
+        t.mapcount_limit >= 1
     }
 }
 
-/// Skips a page mapped more than T times.
-pub fn verdict(page: &PageFacts, filter: &PageFilter) -> Verdict {
-    let in_scope = !filter.cow_only || page.is_cow();
-    Verdict::skip_if(in_scope && page.mapcount > filter.mapcount_limit)
+fn above_limit(page: &PageFacts, t: &PageFilterTunables) -> bool {
+    let in_scope = !t.mapcount_limit_cow_only || page.is_cow();
+    in_scope && page.mapcount > t.mapcount_limit
 }

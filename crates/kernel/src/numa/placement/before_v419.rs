@@ -81,7 +81,7 @@ impl SearchModel {
 impl NumaBalancing {
     /// Compares `dst_cpu` with the best choice so far.
     pub(super) fn task_numa_compare_before_v419<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
-        let model = self.cfg.search;
+        let model = self.cfg.switches.search;
         let v313 = model == SearchModel::V313;
         let cur = host.running_on(s.dst_cpu).filter(|&t| !self.tasks[t as usize].exiting);
         if cur == Some(s.task) || cur.is_some_and(|t| !host.allowed(t, s.src_cpu)) {

@@ -21,7 +21,7 @@ impl NumaBalancing {
             second
         };
         t.numa_migrate_retry = now.wrapping_add(interval);
-        if self.cfg.switches.task_migration && self.topo.node_of(host.cpu_of(task)) != preferred {
+        if self.cfg.moves_tasks && self.topo.node_of(host.cpu_of(task)) != preferred {
             self.task_numa_migrate(task, preferred, now, host);
         }
     }

@@ -11,10 +11,10 @@ use super::search::Search;
 use super::update_numa_stats::load_too_imbalanced;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
-use crate::numa::imbalance::PlacementLoad;
 use crate::numa::rules::SearchModel;
 use crate::numa::state::TaskId;
 use crate::numa::weights::Whose;
+use crate::sched::imbalance::PlacementLoad;
 
 /// Smallest importance of a swap.
 pub const SMALLIMP: i64 = 30;
@@ -42,7 +42,7 @@ pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
 impl NumaBalancing {
     /// Searches the destination node for the best choice.
     pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
-        if self.cfg.search != SearchModel::V419 {
+        if self.cfg.switches.search != SearchModel::V419 {
             for &cpu in self.topo.cpus(s.dst_nid) {
                 if host.allowed(s.task, cpu) {
                     s.dst_cpu = cpu;
@@ -83,7 +83,7 @@ impl NumaBalancing {
     fn spare_imbalance(&self, s: &Search) -> Option<u32> {
         let src_running = i64::from(s.src.nr_running) - 1;
         let dst_running = s.dst.nr_running + 1;
-        self.cfg.imbalance_model.placement(&PlacementLoad {
+        self.cfg.imbalance.placement(&PlacementLoad {
             imbalance: (i64::from(dst_running) - src_running).max(0) as u32,
             dst_running,
             src_running: src_running.max(0) as u32,

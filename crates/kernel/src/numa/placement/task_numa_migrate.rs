@@ -52,10 +52,10 @@ impl NumaBalancing {
         s.src = self.update_numa_stats(&s, src_nid, false, host);
         self.examine(&mut s, preferred, weights, host);
         let spread = self.tasks[task as usize].numa_group.is_some_and(|g| self.groups.get(g).active_nodes > 1);
-        if s.best_cpu.is_none() || spread && self.cfg.search.spread_groups_look_on() {
+        if s.best_cpu.is_none() || spread && self.cfg.switches.search.spread_groups_look_on() {
             self.examine_others(&mut s, preferred, weights, host);
         }
-        if self.cfg.search == SearchModel::V313 {
+        if self.cfg.switches.search == SearchModel::V313 {
             if s.best_cpu.is_some() {
                 self.sched_setnuma(task, Some(s.dst_nid), host);
             }
@@ -82,7 +82,7 @@ impl NumaBalancing {
         s.group_imp = dst.1 - src.1;
         s.dst_nid = nid;
         s.dst = self.update_numa_stats(s, nid, true, host);
-        if self.cfg.search.considers(s, self.prefers(s.task, nid)) {
+        if self.cfg.switches.search.considers(s, self.prefers(s.task, nid)) {
             self.task_numa_find_cpu(s, host);
         }
     }

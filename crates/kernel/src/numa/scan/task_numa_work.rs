@@ -88,7 +88,9 @@ impl NumaBalancing {
             // Another thread is likely to scan next time.
             t.node_stamp = t.node_stamp.wrapping_add(2 * hz.tick_ns());
         }
-        if self.cfg.rate_limit == RateLimit::LegacyAndMarking && self.limits[args.this_node].limited(hz, args.now) {
+        if self.cfg.switches.rate_limit == RateLimit::LegacyAndMarking
+            && self.limits[args.this_node].limited(hz, args.now)
+        {
             return ScanEnd::RateLimited;
         }
         ScanEnd::Walked

@@ -14,7 +14,7 @@ const PID_BITS: u32 = 8;
 /// Whether slow-tier pages carry their scan time instead of a cpupid.
 #[inline]
 pub fn uses_access_time(cfg: &NumaConfig) -> bool {
-    cfg.tiering() && cfg.tiering_model == TieringModel::V61
+    cfg.tiering() && cfg.switches.tiering_model == TieringModel::V61
 }
 
 /// Width of the time field, and the number of low bits of the time that it leaves out.

@@ -1,7 +1,15 @@
-//! No filter (until 6.3): every thread scans every suitable VMA, and VMAs carry no state.
+//! No filter (up to 6.3): every thread scans every suitable VMA, and VMAs carry no state.
 
-use super::Shape;
+use super::filter::{Access, Filter, FilterContext, Shape};
+use crate::numa::state::VmaNuma;
 
-/// Nothing.
-pub const SHAPE: Shape =
-    Shape { state: false, shift_before_filter: false, completion: false, counts_visits: false, refill_passes: 0 };
+/// No filter.
+pub struct Off;
+
+impl Filter for Off {
+    const SHAPE: Shape = Shape::NONE;
+
+    fn access(_vma: &VmaNuma, _c: &FilterContext) -> Access {
+        Access::Allow
+    }
+}

@@ -1,22 +1,28 @@
 //! 6.12: as 6.8, and a VMA that was not completed for more passes than the process has threads is free.
 
-use super::{v67, v68, Access, FilterContext, Shape};
+use super::filter::{Access, Filter, FilterContext, Shape};
+use super::v67::by_thread_or_partial;
+use super::v68::V68;
 use crate::numa::state::VmaNuma;
 
-/// As 6.8.
-pub const SHAPE: Shape = v68::SHAPE;
+/// The filter of 6.12.
+pub struct V612;
 
-/// `vma_is_accessed` of 6.12.
-pub fn access(vma: &VmaNuma, c: &FilterContext) -> Access {
-    match v68::access(vma, c) {
-        Access::Deny => starved(vma, c),
-        allowed => allowed,
+impl Filter for V612 {
+    /// As 6.8.
+    const SHAPE: Shape = V68::SHAPE;
+
+    fn access(vma: &VmaNuma, c: &FilterContext) -> Access {
+        match V68::access(vma, c) {
+            Access::Deny => starved(vma, c),
+            allowed => allowed,
+        }
     }
 }
 
-/// The same, had the VMA no free passes.
+/// The filter of 6.12 for a VMA without free passes.
 pub(super) fn without_free_passes(vma: &VmaNuma, c: &FilterContext) -> Access {
-    match v67::by_thread_or_partial(vma, c) {
+    match by_thread_or_partial(vma, c) {
         Access::Deny => starved(vma, c),
         allowed => allowed,
     }

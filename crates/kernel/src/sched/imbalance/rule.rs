@@ -1,77 +1,60 @@
-//! The NUMA imbalance rules by name.
+//! The visible list of NUMA imbalance rules.
 
-use super::sides::{ForkSides, NodeShape, PullSides, Threshold};
-use super::{fixed2, k511, k517s, k518, k60, none, v3};
+use super::sides::{ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Threshold};
+use super::{fixed_2, imb_5_18, imb_6_0, imb_v3, none, quarter_5_11, quarter_5_17s};
+use numalab_base::words;
 
-/// The NUMA imbalance rules, oldest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Nothing is tolerated in the balancer. From 5.5 on a fork stays while the node has an idle CPU.
-    None,
-    /// 5.6 to 5.10: two tasks.
-    Fixed2,
-    /// 5.11 to 5.17: a quarter.
-    K511,
-    /// The quarter as corrected in stable 5.15, 5.16 and 5.17.
-    K517s,
-    /// "Adjust NUMA imbalance for multiple LLCs" as posted in version 3.
-    V3,
-    /// "Adjust NUMA imbalance for multiple LLCs" as merged in 5.18.
-    K518,
-    /// 6.0 and later.
-    K60,
+/// Declares the enum of rules, and calls the file of each.
+macro_rules! imbalance_rules {
+    (
+        $( #[doc = $doc:literal] )+
+        pub enum $name:ident {
+            $( $( #[doc = $vdoc:literal] )+ $variant:ident = $word:literal $( ($releases:literal) )? in $file:ident, )+
+        }
+    ) => {
+        words! {
+            $( #[doc = $doc] )+
+            pub enum $name { $( $( #[doc = $vdoc] )+ $variant = $word $( ($releases) )?, )+ }
+        }
+        impl $name {
+            /// Threshold from the sizes of a node; `None` for rules without one, whose `imb_numa_nr` is 0.
+            pub fn threshold(self, shape: NodeShape) -> Option<Threshold> {
+                match self { $( Self::$variant => $file::$variant::threshold(shape), )+ }
+            }
+            /// Whether a forked task stays local although the other node may have more idle CPUs.
+            pub fn fork_stays(self, s: &ForkSides) -> bool {
+                match self { $( Self::$variant => $file::$variant::fork_stays(s), )+ }
+            }
+            /// Number of tasks to move between nodes when the difference, in tasks or idle CPUs, is `raw`.
+            pub fn tasks_to_move(self, raw: i64, s: &PullSides) -> i64 {
+                match self { $( Self::$variant => $file::$variant::tasks_to_move(raw, s), )+ }
+            }
+            /// Imbalance that counts against a move of NUMA balancing to a node with spare capacity. `None` if task
+            /// placement decides by load instead.
+            pub fn placement(self, l: &PlacementLoad) -> Option<u32> {
+                match self { $( Self::$variant => $file::$variant::placement(l), )+ }
+            }
+        }
+    };
 }
 
-impl Rule {
-    /// Every variant with its word.
-    pub const ALL: [(&'static str, Rule); 7] = [
-        ("none", Rule::None),
-        ("fixed2", Rule::Fixed2),
-        ("k511", Rule::K511),
-        ("k517s", Rule::K517s),
-        ("v3", Rule::V3),
-        ("k518", Rule::K518),
-        ("k60", Rule::K60),
-    ];
-    /// The variant called `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(n, _)| *n == name).map(|(_, r)| *r)
-    }
-    /// The words, in the order of [`Rule::ALL`].
-    pub fn names() -> [&'static str; 7] {
-        Self::ALL.map(|(n, _)| n)
-    }
-    /// Threshold from the sizes of a node; `None` for rules without one, whose `imb_numa_nr` is 0.
-    pub fn threshold(self, shape: NodeShape) -> Option<Threshold> {
-        match self {
-            Rule::None | Rule::Fixed2 | Rule::K511 | Rule::K517s => None,
-            Rule::V3 => Some(v3::threshold(shape)),
-            Rule::K518 => Some(k518::threshold(shape)),
-            Rule::K60 => Some(k60::threshold(shape)),
-        }
-    }
-    /// Whether a forked task stays local although the other node may have more idle CPUs.
-    pub fn fork_stays(self, s: &ForkSides) -> bool {
-        match self {
-            Rule::None | Rule::Fixed2 => fixed2::fork_stays(s),
-            Rule::K511 => k511::fork_stays(s),
-            Rule::K517s => k517s::fork_stays(s),
-            Rule::V3 => v3::fork_stays(s),
-            Rule::K518 => k518::fork_stays(s),
-            Rule::K60 => k60::fork_stays(s),
-        }
-    }
-    /// Number of tasks to move between nodes when the difference, in tasks or idle CPUs, is `raw`.
-    pub fn tasks_to_move(self, raw: i64, s: &PullSides) -> i64 {
-        match self {
-            Rule::None => none::tasks_to_move(raw),
-            Rule::Fixed2 => fixed2::tasks_to_move(raw, s),
-            Rule::K511 => k511::tasks_to_move(raw, s),
-            Rule::K517s => k517s::tasks_to_move(raw, s),
-            Rule::V3 => v3::tasks_to_move(raw, s),
-            Rule::K518 => k518::tasks_to_move(raw, s),
-            Rule::K60 => k60::tasks_to_move(raw, s),
-        }
+imbalance_rules! {
+    /// How uneven the load balancer lets nodes be.
+    pub enum Rule {
+        /// No allowance.
+        None = "none" ("before 5.6") in none,
+        /// A difference of two tasks.
+        Fixed2 = "fixed_2" ("5.6 to 5.10") in fixed_2,
+        /// Up to a quarter of the CPUs, counted at the source.
+        Quarter511 = "quarter_5_11" ("5.11 to 5.17") in quarter_5_11,
+        /// Up to a quarter of the CPUs, counted at the destination.
+        Quarter517s = "quarter_5_17s" ("stable 5.15.33, 5.16.19, 5.17.2") in quarter_5_17s,
+        /// imb_numa_nr as posted in v3: half an LLC shared out over the nodes' LLCs.
+        ImbV3 = "imb_v3" in imb_v3,
+        /// imb_numa_nr as merged: the LLCs of a node, or a quarter of its CPUs.
+        Imb518 = "imb_5_18" ("5.18") in imb_5_18,
+        /// The LLCs of a node, or an eighth of its CPUs, at least 1.
+        Imb60 = "imb_6_0" ("6.0 on") in imb_6_0,
     }
 }
 
@@ -101,5 +84,53 @@ mod tests {
             assert!(rule.fork_stays(&fork), "{rule:?}: until 5.10 any idle CPU keeps a fork on its node");
             assert!(!rule.fork_stays(&ForkSides { local_idle: 0, ..fork }), "{rule:?}");
         }
+    }
+
+    /// The file of a rule that keeps every task where it is.
+    mod keep_all {
+        use super::*;
+
+        pub struct KeepAll;
+
+        impl ImbalanceRule for KeepAll {
+            fn fork_stays(_s: &ForkSides) -> bool {
+                true
+            }
+            fn tasks_to_move(_raw: i64, _s: &PullSides) -> i64 {
+                0
+            }
+            fn placement(l: &PlacementLoad) -> Option<u32> {
+                Some(l.imbalance)
+            }
+        }
+    }
+
+    imbalance_rules! {
+        /// A list of its own.
+        pub enum Toys {
+            /// No allowance.
+            None = "none" in none,
+            /// All.
+            KeepAll = "keep_all" ("never") in keep_all,
+        }
+    }
+
+    #[test]
+    fn a_rule_is_one_file_and_one_line() {
+        let toy = Toys::parse("keep_all").unwrap();
+        assert_eq!((toy.tasks_to_move(9, &PULL), Toys::None.tasks_to_move(9, &PULL)), (0, 4));
+        let fork = ForkSides {
+            local_nr: 5,
+            local_idle: 0,
+            idlest_idle: 9,
+            local_weight: 8,
+            local_allowed: 8,
+            span_weight: 16,
+            imb_numa_nr: 0,
+        };
+        assert!(toy.fork_stays(&fork) && !Toys::None.fork_stays(&fork));
+        assert_eq!(toy.threshold(NodeShape { llc: 8, node: 16, nodes: 2 }), None);
+        let load = PlacementLoad { imbalance: 3, dst_running: 4, src_running: 1, dst_weight: 8, imb_numa_nr: 2 };
+        assert_eq!((toy.placement(&load), Toys::None.placement(&load)), (Some(3), None));
     }
 }

@@ -1,7 +1,22 @@
-//! The arguments of an imbalance rule: the sizes of a node, the groups of a fork, the groups of a pull.
+//! What an imbalance rule is: four questions, and their arguments.
 
 /// Imbalance tolerated below the threshold, in tasks or idle CPUs (`NUMA_IMBALANCE_MIN`).
 pub const NUMA_IMBALANCE_MIN: i64 = 2;
+
+/// A NUMA imbalance rule.
+pub trait ImbalanceRule {
+    /// Threshold from the sizes of a node; `None` for rules without one, whose `imb_numa_nr` is 0.
+    fn threshold(_shape: NodeShape) -> Option<Threshold> {
+        None
+    }
+    /// Whether a forked task stays local although the other node may have more idle CPUs.
+    fn fork_stays(s: &ForkSides) -> bool;
+    /// Number of tasks to move between nodes when the difference, in tasks or idle CPUs, is `raw`.
+    fn tasks_to_move(raw: i64, s: &PullSides) -> i64;
+    /// Imbalance that counts against a move of NUMA balancing to a node with spare capacity. `None` if task placement
+    /// decides by load instead.
+    fn placement(l: &PlacementLoad) -> Option<u32>;
+}
 
 /// The sizes a threshold is computed from: the first domain above the shared caches, and the cache below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +70,28 @@ pub struct PullSides {
     pub busiest_weight: u32,
     /// Threshold of the domain.
     pub imb_numa_nr: u32,
+}
+
+/// The two nodes of a move by NUMA balancing (`task_numa_find_cpu`). The destination has spare capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacementLoad {
+    /// max(0, dst_running − src_running), both after the move.
+    pub imbalance: u32,
+    /// Fair tasks on the destination after the move.
+    pub dst_running: u32,
+    /// Fair tasks on the source after the move.
+    pub src_running: u32,
+    /// CPUs of the destination node.
+    pub dst_weight: u32,
+    /// `imb_numa_nr` of the source CPU's lowest NUMA domain.
+    pub imb_numa_nr: u32,
+}
+
+impl PlacementLoad {
+    /// 0 if the imbalance is within the minimum and `allowed`, else the imbalance.
+    pub(super) fn unless(&self, allowed: bool) -> u32 {
+        adjust_numa_imbalance(i64::from(self.imbalance), allowed) as u32
+    }
 }
 
 /// 0 if the imbalance `x` is within the minimum and `allowed`, else `x`.

@@ -10,15 +10,3 @@ pub enum Locality {
     /// schednuma's home node.
     Home,
 }
-
-impl Locality {
-    /// The variant for a word of `sched.locality`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "preferred" => Some(Self::Preferred),
-            "selected" => Some(Self::Selected),
-            "home" => Some(Self::Home),
-            _ => None,
-        }
-    }
-}

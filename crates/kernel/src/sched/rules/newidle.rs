@@ -1,20 +1,17 @@
 //! When a newly idle CPU searches for work, by release.
 
-/// When a newly idle CPU searches for work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Newidle {
-    /// If its average idle time is longer than a migration costs (to 3.12).
-    V37,
-    /// As `V37`, and in a domain only if its search pays (9bd721c55c8a, 3.13).
-    V313,
-    /// As `V313`, and only if some CPU has two tasks (4486edd12b5a, 3.17).
-    V317,
-    /// If the search of the lowest domain pays, however short the idle time (c5b0a7eefc70, 5.16).
-    V516,
-}
+use numalab_base::words;
 
-impl Newidle {
-    /// Every variant with its word.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("v37", Self::V37), ("v313", Self::V313), ("v317", Self::V317), ("v516", Self::V516)];
+words! {
+    /// When a newly idle CPU searches for work.
+    pub enum Newidle {
+        /// If its average idle time is longer than a migration costs (to 3.12).
+        V37 = "v37",
+        /// As `V37`, and in a domain only if its search pays (9bd721c55c8a, 3.13).
+        V313 = "v313",
+        /// As `V313`, and only if some CPU has two tasks (4486edd12b5a, 3.17).
+        V317 = "v317",
+        /// If the search of the lowest domain pays, however short the idle time (c5b0a7eefc70, 5.16).
+        V516 = "v516",
+    }
 }

@@ -1,15 +1,13 @@
 //! In which order balancing looks at queued tasks, by release.
 
-/// In which order balancing looks at the tasks of a queue (`cfs_tasks`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueOrder {
-    /// The task that was queued last comes first. Running does not change the order (to 4.14).
-    V37,
-    /// The task that has not run or been queued for longest comes first (93824900a2e2, 4.15).
-    V415,
-}
+use numalab_base::words;
 
-impl QueueOrder {
-    /// Every variant with its word.
-    pub const NAMES: [(&'static str, Self); 2] = [("v37", Self::V37), ("v415", Self::V415)];
+words! {
+    /// In which order balancing looks at the tasks of a queue (`cfs_tasks`).
+    pub enum QueueOrder {
+        /// The task that was queued last comes first. Running does not change the order (to 4.14).
+        V37 = "v37",
+        /// The task that has not run or been queued for longest comes first (93824900a2e2, 4.15).
+        V415 = "v415",
+    }
 }

@@ -12,7 +12,7 @@ use super::super::rules::{Balancer, Form};
 use super::super::shapes::Shape;
 use super::super::state::sg_lb_stats::SgLbStats;
 use super::super::state::CpuIdleType;
-use super::{config, Lab, FORMS, MS};
+use super::{config, word, Lab, FORMS, MS};
 
 /// The domain of `cpu` with `weight` CPUs.
 pub fn dom<V: NumaView>(lab: &Lab<V>, cpu: u32, weight: u32) -> DomId {
@@ -269,7 +269,7 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
     let env = ImbalanceEnv {
         form: Form::V612,
         balancer: Balancer::Types,
-        rule: Rule::K60,
+        rule: Rule::Imb60,
         idle: true,
         below_average: true,
         imbalance_pct: 117,
@@ -310,7 +310,10 @@ fn busy_cpus_wait_sixteen_times_longer() {
 fn busy_intervals_of_older_releases() {
     // The levels are the cores, the node of twelve threads, and the machine of four nodes.
     let due = |domain_constants: &'static str| {
-        let lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants, hz: 1000, ..config("v61") });
+        let lab = Lab::new(
+            &Shape::flat(4, 12, 2, 21),
+            &SchedConfig { domain_constants: word(domain_constants), hz: 1000, ..config("v61") },
+        );
         let both = |d| [false, true].map(|busy| lab.s.get_sd_balance_interval(d, busy));
         lab.s.topo.ids(0).map(both).collect::<Vec<_>>()
     };
@@ -318,7 +321,7 @@ fn busy_intervals_of_older_releases() {
     assert_eq!(due("v316"), [[2, 64], [12, 384], [48, 1536]]);
     assert_eq!(due("v37"), [[1, 64], [1, 64], [48, 1536]]);
     // Balanced domains wait longer, inside a node up to four times as long.
-    let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants: "v37", ..config("v61") });
+    let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { domain_constants: word("v37"), ..config("v61") });
     (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 12, CpuIdleType::Idle), (0, true)));
     assert_eq!(interval(&lab, 0, 12), 4);
     (0..5).for_each(|_| assert_eq!(pass(&mut lab, 0, 48, CpuIdleType::Idle), (0, true)));

@@ -10,15 +10,15 @@ use super::super::select_cpu::fork_leaves;
 use super::super::shapes::Shape;
 use super::super::state::CpuIdleType;
 use super::four_nodes::{dom, hogs, pass, tasks_on};
-use super::{config, Lab, MS};
+use super::{config, word, Lab, MS};
 
 fn sched(balancer: &'static str) -> SchedConfig {
     SchedConfig {
-        balancer,
-        imbalance: "none",
-        domain_constants: "v37",
-        newidle: "v37",
-        nohz_kick: "v37",
+        balancer: word(balancer),
+        imbalance: word("none"),
+        domain_constants: word("v37"),
+        newidle: word("v37"),
+        nohz_kick: word("v37"),
         ..config("v61")
     }
 }
@@ -209,7 +209,7 @@ fn hot_tasks_stay_even_in_their_core() {
 #[test]
 fn before_3_13_a_lone_task_asks_for_balance_only_if_its_core_is_busy() {
     let asks = |nohz_kick: &'static str, other: u32| {
-        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { nohz_kick, ..sched("v37") });
+        let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &SchedConfig { nohz_kick: word(nohz_kick), ..sched("v37") });
         lab.start(0, None);
         lab.start(other, None);
         lab.pass_time(400 * MS);
@@ -227,7 +227,8 @@ fn before_3_13_a_lone_task_asks_for_balance_only_if_its_core_is_busy() {
 fn wake_ups_compare_weights_before_3_11() {
     // CPU 0's task mostly sleeps: by its average another task fits beside it, by its weight it does not.
     let pulls = |balancer: &'static str, light: u64| {
-        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { wake_affine: "v311", ..sched(balancer) });
+        let mut lab =
+            Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { wake_affine: word("v311"), ..sched(balancer) });
         let waker = lab.start(0, None);
         lab.start(2, None);
         let t = lab.s.add_task(Some(&[2]), 0).unwrap();

@@ -11,10 +11,13 @@ use super::super::rules::{Balancer, Form};
 use super::super::shapes::Shape;
 use super::super::state::sg_lb_stats::{GroupType, SgLbStats};
 use super::super::state::CpuIdleType;
-use super::{config, Lab, MS};
+use super::{config, word, Lab, MS};
 
 fn lab(shape: &Shape, balancer: &'static str) -> Lab {
-    Lab::new(shape, &SchedConfig { balancer, imbalance: "none", relax_util: false, ..config("v61") })
+    Lab::new(
+        shape,
+        &SchedConfig { balancer: word(balancer), imbalance: word("none"), relax_util: false, ..config("v61") },
+    )
 }
 
 fn dom(lab: &Lab, cpu: u32, weight: u32) -> DomId {

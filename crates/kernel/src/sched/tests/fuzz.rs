@@ -2,11 +2,13 @@
 //! exactly.
 
 use super::next_resched::next_resched_ns;
+use super::word;
+use crate::sched::rules::Locality;
 use crate::sched::shapes::{table, Shape};
 use crate::sched::{Event, NumaView, SchedConfig, Scheduler, TaskId};
 
 fn config(form: &'static str, imbalance: &'static str) -> SchedConfig {
-    SchedConfig { form, imbalance, ..SchedConfig::default() }
+    SchedConfig { form: word(form), imbalance: word(imbalance), ..SchedConfig::default() }
 }
 
 struct Rng(u64);
@@ -218,13 +220,14 @@ fn small() -> Shape {
 fn random_histories_keep_every_count_true() {
     let line = Shape { distance: table(4, |a, b| 10 * (1 + a.abs_diff(b)) as u8), ..Shape::flat(4, 2, 1, 20) };
     for form in ["v61", "v612"] {
-        for rule in ["none", "fixed2", "k511", "k517s", "v3", "k518", "k60"] {
+        for rule in ["none", "fixed_2", "quarter_5_11", "quarter_5_17s", "imb_v3", "imb_5_18", "imb_6_0"] {
             history(&small(), &config(form, rule), 7, 1500);
             history(&line, &config(form, rule), 8, 1500);
         }
-        let odd = SchedConfig { ni_random: true, preempt_full: false, hz: 1000, nr_migrate: 2, ..config(form, "k60") };
+        let odd =
+            SchedConfig { ni_random: true, preempt_full: false, hz: 1000, nr_migrate: 2, ..config(form, "imb_6_0") };
         history(&small(), &odd, 9, 3000);
-        history(&Shape::flat(1, 1, 1, 10), &config(form, "k60"), 10, 500);
+        history(&Shape::flat(1, 1, 1, 10), &config(form, "imb_6_0"), 10, 500);
     }
 }
 
@@ -241,8 +244,8 @@ fn random_histories_of_older_releases() {
         assert_eq!(history(&small(), &config, 3, 1500), history(&small(), &config, 3, 1500));
     }
     // Selected and home nodes on the balancer of their time.
-    for locality in ["selected", "home"] {
-        let config = SchedConfig { locality, balancer: "v37", ..super::release(3, 7) };
+    for locality in [Locality::Selected, Locality::Home] {
+        let config = SchedConfig { locality, balancer: word("v37"), ..super::release(3, 7) };
         (14..17).for_each(|seed| _ = history(&small(), &config, seed, 1500));
     }
 }
@@ -250,7 +253,7 @@ fn random_histories_of_older_releases() {
 #[test]
 fn the_same_history_repeats_exactly() {
     for form in ["v61", "v612"] {
-        let run = |seed| history(&small(), &config(form, "k60"), seed, 1500);
+        let run = |seed| history(&small(), &config(form, "imb_6_0"), seed, 1500);
         assert_eq!(run(3), run(3));
         assert_ne!(run(3), run(4));
     }

@@ -1,8 +1,10 @@
 //! The pull towards homes (designs-2012.md section 2.6): when it is tried, what it may push, and how a refusal counts.
 
+use super::word;
 use super::*;
 use crate::sched::balance::lb_env::LbEnv;
 use crate::sched::event::Why;
+use crate::sched::rules::Locality;
 use crate::sched::state::CpuIdleType;
 
 /// Three nodes of four CPUs. `counts[n]` CPUs of node n run a task each, whose home is `homes[n]`.
@@ -12,7 +14,13 @@ fn nodes(counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
 
 /// Like [`nodes`], with `width` CPUs in a node and `smt` in a core.
 fn on((width, smt): (usize, usize), balancer: &'static str, counts: [u32; 3], homes: [Option<u32>; 3]) -> Lab {
-    let config = SchedConfig { imbalance: "none", locality: "home", newidle: "v37", balancer, ..config("v61") };
+    let config = SchedConfig {
+        imbalance: word("none"),
+        locality: Locality::Home,
+        newidle: word("v37"),
+        balancer: word(balancer),
+        ..config("v61")
+    };
     let mut lab = Lab::new(&Shape::flat(3, width, smt, 20), &config);
     for (node, (count, home)) in counts.into_iter().zip(homes).enumerate() {
         for cpu in 0..count {
@@ -120,8 +128,14 @@ fn a_newly_idle_cpu_among_tasks_at_home_stays_idle() {
 /// Four nodes with AutoNUMA's meaning of a preferred node.
 fn selected(balancer: &'static str) -> Lab {
     // A rule for groups with types. The rule before them keeps a fork on any node with an idle CPU.
-    let imbalance = if balancer == "types" { "k60" } else { "none" };
-    let config = SchedConfig { imbalance, locality: "selected", newidle: "v37", balancer, ..config("v61") };
+    let imbalance = if balancer == "types" { "imb_6_0" } else { "none" };
+    let config = SchedConfig {
+        imbalance: word(imbalance),
+        locality: Locality::Selected,
+        newidle: word("v37"),
+        balancer: word(balancer),
+        ..config("v61")
+    };
     Lab::new(&Shape::flat(4, 12, 2, 21), &config)
 }
 
@@ -174,8 +188,8 @@ fn a_waker_off_the_selected_node_leaves_the_task_on_its_previous_cpu() {
 #[test]
 fn the_stopper_pushes_the_task_that_locality_prefers() {
     // CPU 0 on node 0 has three tasks: the first of its queue prefers node 0, the second node 3, the third node 1.
-    let pushed = |locality: &'static str, dst: u32| {
-        let config = SchedConfig { imbalance: "none", locality, ..config("v61") };
+    let pushed = |locality: Locality, dst: u32| {
+        let config = SchedConfig { imbalance: word("none"), locality, ..config("v61") };
         let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
         let tasks = [Some(0), Some(3), Some(1)].map(|nid| {
             let t = lab.start(0, Some(&[0]));
@@ -189,16 +203,17 @@ fn the_stopper_pushes_the_task_that_locality_prefers() {
         lab.settle();
         tasks.iter().position(|t| lab.s.cpu_of(*t) == dst)
     };
-    assert_eq!(pushed("preferred", 12), Some(0));
-    assert_eq!(pushed("selected", 12), Some(2), "the task that prefers node 1");
-    assert_eq!(pushed("selected", 24), Some(0), "no task prefers node 2: any");
-    assert_eq!(pushed("home", 12), Some(1), "off its home, wherever that is");
+    assert_eq!(pushed(Locality::Preferred, 12), Some(0));
+    assert_eq!(pushed(Locality::Selected, 12), Some(2), "the task that prefers node 1");
+    assert_eq!(pushed(Locality::Selected, 24), Some(0), "no task prefers node 2: any");
+    assert_eq!(pushed(Locality::Home, 12), Some(1), "off its home, wherever that is");
 }
 
 #[test]
 fn a_task_off_its_home_is_looked_at_once() {
     // CPU 0 runs a task; two off their home and one at home wait. All are hot, so a pull for a busy CPU refuses each.
-    let config = SchedConfig { imbalance: "none", locality: "home", migration_cost_ns: -1, ..config("v61") };
+    let config =
+        SchedConfig { imbalance: word("none"), locality: Locality::Home, migration_cost_ns: -1, ..config("v61") };
     let mut lab = Lab::new(&Shape::flat(4, 12, 2, 21), &config);
     let tasks = [None, Some(3), Some(0), Some(3)].map(|nid| {
         let t = lab.start(0, Some(&[0]));

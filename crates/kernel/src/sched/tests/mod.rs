@@ -21,17 +21,23 @@ use super::rq::task::TaskId;
 use super::shapes::Shape;
 use super::state::Scheduler;
 use crate::registry;
+use numalab_base::words::Words;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const FORMS: [&str; 2] = ["v61", "v612"];
 
 pub(super) fn config(form: &'static str) -> SchedConfig {
-    SchedConfig { form, ..SchedConfig::default() }
+    SchedConfig { form: word(form), ..SchedConfig::default() }
+}
+
+/// The variant of a tunable's type with this word.
+pub(super) fn word<T: Words>(word: &str) -> T {
+    T::parse(word).unwrap_or_else(|| panic!("no word {word}"))
 }
 
 /// The scheduler of a release of the catalog.
 pub(super) fn release(major: u32, minor: u32) -> SchedConfig {
-    registry::group(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
+    registry::sched_config(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
 }
 
 /// A scheduler with a clock. After every step its reschedules are carried out and its counts are checked.

@@ -6,7 +6,7 @@ use super::super::numa_view::NoNuma;
 use super::super::rq::task::TaskId;
 use super::super::shapes::Shape;
 use super::balance::dom;
-use super::{config, Lab, FORMS, MS};
+use super::{config, word, Lab, FORMS, MS};
 
 /// Two tasks on CPU 1. The task of CPU 0 has just gone to sleep and is returned.
 fn becomes_newly_idle(form: &'static str) -> (Lab<NoNuma>, TaskId) {
@@ -140,7 +140,7 @@ fn up_to_5_15_short_idle_times_end_the_search() {
     // CPU 0 has nothing left to run and a task waits on its node. No cost has been measured. The arguments are the
     // average idle time and whether some CPU is known to have two tasks.
     let searches = |newidle: &'static str, avg_idle_us: u64, overload: bool| {
-        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle, ..config("v61") });
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle: word(newidle), ..config("v61") });
         lab.fill(4, Some(&[4]), 2);
         lab.start(0, None);
         (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
@@ -156,7 +156,7 @@ fn up_to_5_15_short_idle_times_end_the_search() {
     assert_eq!(all(600, false), [true, true, false, false]);
     // The oldest rule does not know the cost of a search; for the others it is too high.
     let costly = |newidle: &'static str| {
-        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle, ..config("v61") });
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle: word(newidle), ..config("v61") });
         lab.fill(4, Some(&[4]), 2);
         lab.start(0, None);
         (0..2).for_each(|t| lab.s.set_affinity(t, None, lab.now).unwrap());
@@ -173,7 +173,7 @@ fn up_to_5_15_short_idle_times_end_the_search() {
 #[test]
 fn up_to_3_12_one_long_idle_period_makes_the_average() {
     let average = |newidle: &'static str| {
-        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle, ..config("v61") });
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { newidle: word(newidle), ..config("v61") });
         let t = lab.start(3, Some(&[3]));
         lab.pass_time(MS);
         lab.sleep(3);

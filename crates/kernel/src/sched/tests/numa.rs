@@ -7,7 +7,7 @@ use super::super::numa::CpuLoad;
 use super::super::numa_view::NumaView;
 use super::super::shapes::Shape;
 use super::super::state::CpuIdleType;
-use super::{config, Lab, FORMS, MS};
+use super::{config, word, Lab, FORMS, MS};
 
 /// Every task has faults; the weight of node n is `self.0[n]`.
 struct Weights([i64; 2]);
@@ -67,7 +67,7 @@ fn counts_follow_preference_and_place() {
 /// The task that CPU 0 on node 0 pulls when it becomes newly idle. CPU 4 of node 1 has two cache-cold tasks, of which
 /// the first runs.
 fn newidle_steal(form: &'static str, preferred: [Option<u32>; 2], view: Weights) -> Option<u32> {
-    let config = SchedConfig { imbalance: "none", ..config(form) };
+    let config = SchedConfig { imbalance: word("none"), ..config(form) };
     let mut lab = Lab::with_view(&Shape::flat(2, 4, 1, 20), &config, view);
     lab.start(0, Some(&[0]));
     let both = [lab.start(4, Some(&[4])), lab.start(4, Some(&[4]))];
@@ -105,7 +105,7 @@ fn tasks_at_home_are_left_there() {
 #[test]
 fn queues_of_a_higher_class_are_not_pulled_from() {
     for form in FORMS {
-        let config = SchedConfig { imbalance: "none", ..config(form) };
+        let config = SchedConfig { imbalance: word("none"), ..config(form) };
         let mut lab = Lab::with_view(&Shape::flat(2, 4, 1, 20), &config, Weights([5, 5]));
         lab.fill(4, Some(&[4]), 3);
         lab.fill(5, Some(&[5]), 2);

@@ -4,7 +4,7 @@ use super::super::config::SchedConfig;
 use super::super::rq::task::State;
 use super::super::shapes::Shape;
 use super::next_resched::next_resched_ns;
-use super::{config, release, Lab, MS};
+use super::{config, release, word, Lab, MS};
 
 fn lab(form: &'static str) -> Lab {
     Lab::new(&Shape::flat(1, 8, 1, 10), &config(form))
@@ -232,7 +232,7 @@ fn the_lead_that_a_cfs_wakee_needs_grows_with_the_logarithm_of_the_cpus() {
     for (cpus, lead_us) in [(1, 1000), (2, 2000), (4, 3000), (8, 4000), (16, 4000)] {
         for balancer in ["types", "v37"] {
             for (more_us, preempts) in [(0, false), (1, true)] {
-                let config = SchedConfig { balancer, ..config("v61") };
+                let config = SchedConfig { balancer: word(balancer), ..config("v61") };
                 let mut lab = Lab::new(&Shape::flat(1, cpus, 1, 10), &config);
                 let (hog, t) = (lab.start(0, Some(&[0])), lab.start(0, Some(&[0])));
                 let running = lab.s.current(0).unwrap();
@@ -269,7 +269,7 @@ fn an_eevdf_wakee_preempts_when_the_running_task_has_had_its_share() {
 #[test]
 fn before_4_15_the_task_queued_last_is_pulled_first() {
     for order in ["v37", "v415"] {
-        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { queue_order: order, ..config("v61") });
+        let mut lab = Lab::new(&Shape::flat(1, 8, 1, 10), &SchedConfig { queue_order: word(order), ..config("v61") });
         let [a, b, c] = [0; 3].map(|_| lab.start(0, Some(&[0])));
         // The tasks take turns until the first of them runs again.
         let mut ran = vec![lab.s.current(0).unwrap()];

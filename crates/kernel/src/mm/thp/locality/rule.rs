@@ -6,25 +6,25 @@ use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use numalab_base::words;
 
 words! {
-    /// The locality rules.
+    /// Where a huge page comes from when the local node has none free.
     pub enum Locality {
         /// Any node by distance.
-        Zonelist = "thp_zonelist",
+        Zonelist = "thp_zonelist" ("up to 4.0"),
         /// Only the local node.
-        ThisNode = "thp_thisnode",
+        ThisNode = "thp_thisnode" ("4.1 to 5.2"),
         /// Any node if the fault may reclaim.
-        Relaxed = "thp_relaxed",
-        /// Local node first, then any without retries; gives up early when compaction is skipped.
-        TwoStep54 = "thp_two_step_54",
-        /// Local node first without reclaim, then any node.
-        TwoStep = "thp_two_step",
-        /// As `thp_two_step`, and a range may have a separate policy for huge pages.
-        MpolHuge = "mpol_huge",
-        /// As `thp_two_step`, and a process may prefer remote huge pages.
-        PrctlSpan = "prctl_span",
-        /// Every (distance, size) by predicted latency.
-        LadderSorted = "ladder_sorted",
-        /// A list from the scenario.
+        Relaxed = "thp_relaxed" ("4.20-rc, 5.3"),
+        /// Local node first, then any node without retry; gives up early when compaction is skipped.
+        TwoStep54 = "thp_two_step_54" ("5.4"),
+        /// Local node first without retry, then any node.
+        TwoStep = "thp_two_step" ("5.5 on"),
+        /// As thp_two_step; a range may have a policy of its own for huge pages.
+        MpolHuge = "mpol_huge" ("proposed 2019"),
+        /// As thp_two_step; processes in span mode prefer remote huge pages.
+        PrctlSpan = "prctl_span" ("proposed 2019"),
+        /// Every distance and size by predicted latency, what is free.
+        LadderSorted = "ladder_sorted" ("the aim of thp-locality-2019"),
+        /// A given list of distances and sizes, what is free.
         LadderCustom = "ladder_custom",
     }
 }
