@@ -38,6 +38,9 @@ pub fn config(settings: &[&str]) -> MmConfig {
             ("thp", "locality") => cfg.thp.locality = Locality::parse(value).unwrap(),
             ("thp", "enabled") => cfg.thp.enabled = ThpEnabled::parse(value).unwrap(),
             ("thp", "defrag") => cfg.thp.defrag = ThpDefrag::parse(value).unwrap(),
+            // Both follow from settings of the system.
+            ("vm", "zone_reclaim_mode") => cfg.vm.zone_reclaim_mode = value.parse().unwrap(),
+            ("vm", "tiering") => cfg.vm.tiering = value.parse().unwrap(),
             ("vm", _) => cfg.vm.set(key, value).unwrap(),
             ("thp", _) => cfg.thp.set(key, value).unwrap(),
             ("compact", _) => cfg.compact.set(key, value).unwrap(),
