@@ -163,9 +163,7 @@ fn promote(numa_balancing: u8) -> Outcome {
     (m.nodes[1].memory_bytes, m.nodes[0].memory_bytes, m.nodes[0].tier) = (512 << 20, 1 << 30, 1);
     let mut mm = MmConfig::default();
     mm.thp.enabled = ThpEnabled::Never;
-    for key in ["demotion", "tiering"] {
-        mm.vm.set(key, if numa_balancing == 2 { "true" } else { "false" }).unwrap();
-    }
+    (mm.vm.demotion, mm.vm.tiering) = (numa_balancing == 2, numa_balancing == 2);
     let mut k = SimConfig { mm, ..kernel("6.12") };
     k.numa.scan.numa_balancing = numa_balancing;
     run(&m, &inline(PROMOTION, &m, 1, &[]), &k, 1)
