@@ -11,7 +11,7 @@ pub enum Unit {
     HugePages,
     /// Page faults.
     Faults,
-    /// Allocations, whatever their size.
+    /// Allocations of any size.
     Allocations,
     /// Occurrences.
     Events,
@@ -22,7 +22,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As printed.
+    /// The unit as it is printed.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Pages => "pages",
@@ -43,7 +43,7 @@ pub enum Kind {
     NumaBalancing,
     /// Promotion between memory tiers.
     Tiering,
-    /// Migration of pages, for whatever reason.
+    /// Migration of pages for any reason.
     Migration,
     /// Which node an allocation got.
     AllocationPolicy,
@@ -66,7 +66,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As printed.
+    /// The part as it is printed.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NumaBalancing => "NUMA balancing",
@@ -121,9 +121,9 @@ pub struct CounterDoc {
     pub unit: Unit,
     /// Which part of the kernel counts.
     pub kind: Kind,
-    /// Whether neither more nor less is better, because good and bad causes alike make it grow. Of every other counter less
-    /// is better: it counts what costs (scans, faults, moves, failures). More of a count is never better by itself; shares of
-    /// counts have that direction (`catalog/columns.toml`).
+    /// Whether neither more nor less is better, because good and bad causes alike make it grow. Of every other counter
+    /// less is better: it counts what costs (scans, faults, moves, failures). More of a count is never better by
+    /// itself; shares of counts have that direction (`catalog/columns.toml`).
     pub neutral: bool,
     /// First release.
     pub since: Since,
@@ -147,12 +147,12 @@ impl CounterDoc {
     ) -> Self {
         Self { name, unit, kind, neutral: false, since, until: None, meaning, not_counted }
     }
-    /// The same counter, where neither more nor less is better.
+    /// This counter as one of which neither more nor less is better.
     pub(super) const fn neutral(mut self) -> Self {
         self.neutral = true;
         self
     }
-    /// The same counter, with the last release that has it.
+    /// This counter with the last release that has it.
     pub(super) const fn until(mut self, release: &'static str) -> Self {
         self.until = Some(release);
         self
