@@ -151,7 +151,7 @@ test("settings, reasons and counters are defined in tooltips", async () => {
     return tip.innerText();
   };
   assert.match(await text("#answer", "hint faults"), /Does not count/);
-  assert.match(await text("#answer", "AutoNUMA cost (mmtests)"), /Its copy term never counted/);
+  assert.match(await text("#answer", "AutoNUMA cost (mmtests)"), /The term of the copy never counts/);
   assert.match(await text("#answer", "numa_balancing"), /./);
   assert.equal(await page.locator("#machine .node").count(), 4);
   const dead = await page.evaluate(() =>

@@ -166,7 +166,7 @@ fn the_kernel_imports_in_one_direction() {
 
 #[test]
 fn crates_around_the_simulator_import_in_one_direction() {
-    for (name, least) in [("report", 50), ("cli", 40), ("lab", 40), ("worker", 20)] {
+    for (name, least) in [("report", 50), ("cli", 40), ("lab", 25), ("worker", 20)] {
         check(name, least);
     }
 }

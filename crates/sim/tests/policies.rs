@@ -49,7 +49,11 @@ fn go(machine_name: &str, kernel_name: &str, text: &str, settings: &[&str]) -> O
     let mut mm = MmConfig::default();
     for s in settings {
         let (key, value) = s.split_once('=').unwrap();
-        mm.thp.set(key, value).unwrap();
+        match key {
+            "enabled" => mm.thp.enabled = ThpEnabled::parse(value).unwrap(),
+            "defrag" => mm.thp.defrag = ThpDefrag::parse(value).unwrap(),
+            _ => mm.thp.set(key, value).unwrap(),
+        }
     }
     run(&m, &inline(text, &m, 1, &[]), &SimConfig { mm, ..kernel(kernel_name) }, 1)
 }

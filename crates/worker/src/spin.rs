@@ -79,13 +79,13 @@ mod tests {
 
     #[test]
     fn calibrated_spin_takes_about_its_time() {
-        // A CPU changes its frequency, and may do so between a calibration and what follows. So a few are made: a rate
-        // that is wrong is wrong in all of them.
+        // A CPU changes its frequency, and shares its core with others, between a calibration and what follows. So a few are
+        // made, and a factor of ten is allowed: a wrong unit is a factor of a thousand in all of them.
         let spun_ns = || {
             let n = turns(2e6, calibrate_by(cpu_ns)) as u64;
             (0..5).map(|_| time_ns(cpu_ns, || spin(n))).min().unwrap()
         };
         let tries: Vec<u64> = (0..10).map(|_| spun_ns()).collect();
-        assert!(tries.iter().any(|ns| (1_000_000..6_000_000).contains(ns)), "2 ms of compute took {tries:?} ns");
+        assert!(tries.iter().any(|ns| (200_000..20_000_000).contains(ns)), "2 ms of compute took {tries:?} ns");
     }
 }
