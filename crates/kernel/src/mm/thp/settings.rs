@@ -45,9 +45,7 @@ mod tests {
     use numalab_base::tunable::Group;
 
     fn thp(defrag: &str) -> ThpTunables {
-        let mut t = ThpTunables::default();
-        t.defrag = ThpDefrag::parse(defrag).unwrap();
-        t
+        ThpTunables { defrag: ThpDefrag::parse(defrag).unwrap(), ..ThpTunables::default() }
     }
 
     #[test]
