@@ -1,4 +1,4 @@
-//! Knobs and behaviour switches of NUMA balancing, and their resolved form.
+//! Settings and behaviour switches of NUMA balancing, and their resolved form.
 //!
 //! [`NumaSettings`] is what catalogs and `--set` edit: groups of tunables with names, units and ranges, and the roles.
 //! [`NumaConfig`] is what the decisions read. Kernel releases differ only by these settings;
@@ -17,7 +17,7 @@ use crate::sched::imbalance::Rule;
 use numalab_base::tunable::{Decl, Group, Needs, SetError, Value};
 
 numalab_base::tunables! {
-    /// The kernel's own knobs (kernel-numa-balancing.md §1).
+    /// The kernel's own settings (kernel-numa-balancing.md §1).
     pub struct Scan: "scan" {
         read when "system.numa_balancing" is BALANCING_ON;
         read when "scan" is ScanRole::TASK_WORK;
@@ -33,15 +33,15 @@ numalab_base::tunables! {
         scan_period_min_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/scan_period_min_ms", range 0..=86_400_000;
         /// Time to scan the whole resident set at the slowest rate; also the tiering adjustment period.
         scan_period_max_ms: u32 = 60_000, "ms", "debugfs sched/numa_balancing/scan_period_max_ms", range 0..=86_400_000;
-        /// Budget of one scan work; 0 would divide by zero and is refused.
+        /// Budget of one scan work. 0 would divide by zero and is refused.
         scan_size_mb: u32 = 256, "MiB", "debugfs sched/numa_balancing/scan_size_mb", range 1..=4_194_304;
         /// Hint latency below which a slow-tier page is hot (memory tiering).
         hot_threshold_ms: u32 = 1000, "ms", "debugfs sched/numa_balancing/hot_threshold_ms", range 0..=86_400_000,
             read when "system.numa_balancing" is TIERING_ON;
-        /// Promotions per target node (memory tiering); 0 allows none.
+        /// Limit of promotions per target node (memory tiering). 0 allows none.
         promote_rate_limit_mbps: u32 = 65_536, "MiB/s", "kernel.numa_balancing_promote_rate_limit_MBps",
             range 0..=2_147_483_647, read when "system.numa_balancing" is TIERING_ON;
-        /// Most CPUs the kernel was built for; sets the width of the page's cpupid field.
+        /// Largest number of CPUs that the kernel was built for. It sets the width of the cpupid field of a page.
         max_cpus: u32 = 8192, "CPUs", "CONFIG_NR_CPUS", range 1..=65_536;
     }
 }
@@ -51,30 +51,34 @@ numalab_base::tunables! {
     pub struct Behaviour: "numa" {
         read when "system.numa_balancing" is BALANCING_ON;
 
-        /// How the search for a task's CPU compares nodes, CPUs and swaps: by spare capacity and loads of nodes before 4.19.
+        /// How the search for a CPU compares nodes, CPUs and swaps. Before 4.19 it goes by spare capacity and loads of
+        /// nodes.
         search: SearchModel = SearchModel::V419, "", "model",
             read when "task_migrate" is TaskMigrateRole::Preferred.only();
-        /// Legacy migration rate limit per node.
+        /// Limit of migrations per node and time (up to 4.18).
         rate_limit: RateLimit = RateLimit::Off, "", "model";
         /// Form of memory tiering.
         tiering_model: TieringModel = TieringModel::V61, "", "model", read when "system.numa_balancing" is TIERING_ON;
         /// The scan budget is charged with entries changed, not with the length walked (3.8).
         scan_charges_updates: bool = false, "", "model";
-        /// The trigger compares runtime less node_stamp without a sign, so a stamp ahead of the runtime passes at every tick (before 4.4).
+        /// The trigger compares runtime less node_stamp without a sign. A stamp ahead of the runtime then passes at
+        /// every tick (before 4.4).
         trigger_underflows: bool = false, "", "model";
-        /// Once a scan work has changed an entry, the length of all that it walks further is charged, changed or not (3.13 to 4.3).
+        /// Once a scan work has changed an entry, it is charged for the whole length that it walks further (3.13 to
+        /// 4.3).
         scan_charges_all_after: bool = false, "", "model";
-        /// A scan work also walks at most 8 times its size of address space (4.4 on).
+        /// A scan work walks at most 8 times its size of address space (4.4 on).
         virtual_budget: bool = true, "", "model";
         /// Scanning postpones the next scan by 32 times its own runtime (4.5 on).
         overhead_guard: bool = true, "", "model";
-        /// Readable, not writable file mappings are not scanned (3.13 on).
+        /// File mappings that are readable and not writable are not scanned (3.13 on).
         skip_shared_ro: bool = true, "", "model";
         /// Mappings without any permission are not scanned.
         skip_inaccessible: bool = true, "", "model";
         /// Mappings whose policy lacks migrate-on-fault are not scanned (after 3.8).
         skip_by_policy: bool = true, "", "model";
-        /// Shared memory without a policy of its own follows the task's; else it is not scanned (3.18 to a fix of 2026).
+        /// Shared memory without a policy of its own follows the policy of the task. Otherwise it is not scanned (3.18
+        /// to a fix of 2026).
         shmem_task_policy: bool = true, "", "model";
         /// Mixed-map mappings are not scanned (4.1 on).
         skip_mixed_map: bool = true, "", "model";
@@ -82,77 +86,90 @@ numalab_base::tunables! {
         skip_small_vma: bool = false, "", "model";
         /// A new thread's first scan is spread by its parent's period (4.18 on).
         stagger_threads: bool = true, "", "model";
-        /// No scan until a work of the mm runs on a second node (3.8).
+        /// An mm is not scanned before a scan work of it runs on a second node (3.8).
         first_nid_gate: bool = false, "", "model";
-        /// Page tables whose pages are all on one node are marked too, and their first access handles all marked pages (3.8 to 3.12: do_pmd_numa_page).
+        /// Page tables whose pages are all on one node are marked too. The first access handles all marked pages of the
+        /// table (3.8 to 3.12: do_pmd_numa_page).
         table_marks: bool = false, "", "model",
             read when "scan" is ScanRole::TASK_WORK, read when "page_migrate" is PageMigrateRole::KERNEL;
-        /// Pages handled with their table can migrate, as 3.8's do. In balancenuma's first stage they were let go where they were (designs-2012.md section 3.3).
+        /// Pages handled with their table can migrate, as in 3.8. In the first stage of balancenuma they stayed where
+        /// they were (designs-2012.md section 3.3).
         table_faults_migrate: bool = true, "", "model",
             read when "numa.table_marks" is Needs::OneOf(&["true"]);
-        /// How many migrations of pages with several users a task passes over after a page of somebody else came from another node (3.13, 3.14); 0: none.
+        /// How many migrations of shared pages a task passes over, after a page of another task came from another node
+        /// (3.13, 3.14). 0: none.
         migrate_deferred: u32 = 0, "", "kernel.numa_balancing_migrate_deferred", range 0..=1_000_000,
             read when "page_migrate" is PageMigrateRole::KERNEL;
-        /// A task whose busiest node is not its group's prefers the node with the most of both, by weight (3.13 to 3.16); since then its group's busiest.
+        /// A task whose busiest node is not its group's prefers the node with the most of both, by weight (3.13 to
+        /// 3.16). Since then it prefers its group's busiest node.
         group_prefers_both: bool = false, "", "model",
             read when "fault_stats" is FaultStatsRole::V313.or_later();
-        /// A scan work waits for the mm lock instead of giving up its period.
+        /// A scan work waits for the mm lock. Otherwise it gives up its period (4.13 on).
         scan_lock_blocks: bool = false, "", "model";
-        /// Private base pages of a single-user mm that are already on the scanning node stay unmarked.
+        /// Private base pages of a single-user mm that are already on the scanning node stay unmarked (4.10 on).
         single_user_shortcut: bool = true, "", "model";
-        /// Dirty file pages are neither marked nor migrated.
+        /// Dirty file pages are neither marked nor migrated (4.17 on).
         skip_dirty_file: bool = true, "", "model";
-        /// Locality counts are zeroed also when the period backs off (6.12.117; scheduler tree, e81ee0630837 of September 2026). Without it
-        /// one failed migration makes every later placement back off.
+        /// Locality counts are zeroed also when the period backs off (6.12.117; scheduler tree, e81ee0630837 of
+        /// September 2026). Without it one failed migration makes every later placement back off.
         locality_reset_on_backoff: bool = true, "", "model",
             read when "scan" is ScanRole::V313.or_later();
-        /// Local hint faults update the page's last cpupid too (before about 5.15).
+        /// Local hint faults update the last cpupid of the page too (before about 5.15).
         local_fault_updates_cpupid: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";
-        /// A refused migration leaves private pages write-protected too (6.2 to 6.10): whether the page can be isolated
-        /// is found out after the entry has been let go.
+        /// A refused migration leaves private pages write-protected too (6.2 to 6.10). Whether the page can be isolated
+        /// is found out only after its entry was restored.
         refusal_drops_write: bool = false, "", "model";
-        /// Until a page that is to move is unmapped, others take hint faults on it as well (5.13 on: "NUMA balancing:
-        /// reduce TLB flush via delaying mapping on hint page fault"). Not in the reference.
+        /// Until a page that is to move is unmapped, other tasks take hint faults on it as well (5.13 on: "NUMA
+        /// balancing: reduce TLB flush via delaying mapping on hint page fault"). Not in the reference.
         second_hint_faults: bool = true, "", "model";
-        /// Tasks that wait for a page under migration hold a reference to it, so that the move fails and is tried
-        /// again, ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
+        /// Tasks that wait for a page under migration hold a reference to it. The move then fails and is tried again,
+        /// ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
-        /// A page that has just come into memory cannot be isolated until its CPU has gathered a batch (vm.lru_batch)
-        /// and put it on the LRU. Not in the reference; true of all kernels, but in real systems other tasks fill the
-        /// batches, and the model has none. Guests are quiet: validation sets it.
+        /// A new page cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU. Not
+        /// in the reference; true of all kernels. In real systems other tasks fill the batches, and the model has no
+        /// such tasks. Guests are quiet, so validation sets it.
         migration_lru_batch: bool = false, "", "model";
-        /// A page that has moved goes to the LRU at once, with all that its CPU has gathered (5.18 to 6.6: c3096e6782b7,
-        /// `migrate_folio_move`; since eebb3dabbb5c only locked memory does). Else it waits in the batch of its CPU like a new one.
+        /// A page that has moved goes to the LRU at once, with all pages that its CPU has gathered (5.18 to 6.6:
+        /// c3096e6782b7, `migrate_folio_move`; since eebb3dabbb5c only locked memory does). Otherwise it waits in the
+        /// batch of its CPU like a new page.
         migration_drains_lru: bool = false, "", "model";
-        /// No migration to nodes without memory (between 6.1 and 6.12).
+        /// Pages do not migrate to nodes without memory (by 6.12, not in 6.1).
         refuse_memoryless_target: bool = true, "", "model";
         /// Huge pages mapped more than once are not migrated (6.1).
         refuse_shared_thp: bool = false, "", "model";
         /// Faults on huge pages can carry the shared flag (after 6.1).
         thp_shared_flag: bool = true, "", "model";
-        /// Faults on PTE-mapped large folios are handled as a unit (6.10 on); before, they are only undone.
+        /// A fault on a PTE-mapped large folio handles all of it (6.10 on). Before, its entry is only restored.
         large_folio_faults: bool = true, "", "model";
-        /// A failed migration whose entry changed meanwhile records no fault (6.11 on, 6.1 stable).
+        /// A failed migration whose entry changed meanwhile records no fault (6.11 on, stable 6.1).
         changed_entry_drops_fault: bool = true, "", "model";
-        /// Placement is tried at numa_migrate_retry only, not on every fault (4.19 on). Before, a placement adapts the period first and ends with a try to reach the preferred node at once.
+        /// Placement is tried at numa_migrate_retry only (4.19 on). Before, it is tried on every fault: a placement
+        /// adapts the period first, and ends with a try to reach the preferred node at once.
         placement_paced: bool = true, "", "model";
         /// A new task may place itself at once (6.0 on). Before, a clone inherits the time of its parent's next try.
         fork_resets_retry: bool = true, "", "model";
-        /// Preferred node is retried every 1/16 period, at most every second (3.17 on), not every second.
+        /// The preferred node is tried again every 1/16 of the period, at most every second (3.17 on). Before, every
+        /// second.
         retry_by_period: bool = true, "", "model";
-        /// Swaps need an importance of 30 and a lead of 15 (4.19 on).
+        /// A swap needs an importance of 30 and a lead of 15 (4.19 on).
         small_imp: bool = true, "", "model",
-            read when "task_migrate" is TaskMigrateRole::Preferred.only(), read when "numa.search" is SearchModel::V419.or_later();
-        /// The search of a node prefers swap partners that get home, takes idle CPUs on whole idle cores first and ends at the first good choice (5.7 on). Before, every CPU is compared and moves go where select_idle_sibling sends them.
+            read when "task_migrate" is TaskMigrateRole::Preferred.only(),
+            read when "numa.search" is SearchModel::V419.or_later();
+        /// The search of a node prefers swap partners that get to their own preferred node, takes idle CPUs on whole
+        /// idle cores first, and ends at the first good choice (5.7 on). Before, every CPU is compared, and moves go
+        /// where select_idle_sibling sends them.
         bias_by_preference: bool = true, "", "model";
-        /// A search makes the node of the CPU it has found, or the present one, the preferred node of a group's task (4.19 on). Before, the node examined last, if the group is active there and on others.
+        /// A search makes the node of the CPU it has found, or the present node, the preferred node of a group's task
+        /// (4.19 on). Before, that is the node examined last, if the group is active there and elsewhere.
         group_prefers_found: bool = true, "", "model";
-        /// No swaps inside a group or between ungrouped tasks while the target node has spare capacity (6.0 on).
+        /// Tasks of one group, and tasks without groups, are not swapped while the target node has spare capacity (6.0
+        /// on).
         no_swap_with_spare: bool = true, "", "model",
             read when "task_migrate" is TaskMigrateRole::Preferred.only();
-        /// Any move to another node restarts the scan period of a task that leaves its preferred node or has none (4.19 on). Before, only task placement does, for the task whose search has found a CPU.
+        /// Any move to another node restarts the scan period of a task that leaves its preferred node or has none (4.19
+        /// on). Before, only task placement restarts it, for the task whose search has found a CPU.
         conditional_period_reset: bool = true, "", "model";
     }
 }
@@ -195,7 +212,7 @@ impl Default for NumaRoles {
 pub struct NumaSettings {
     /// Roles.
     pub roles: NumaRoles,
-    /// Kernel knobs.
+    /// The kernel's own settings.
     pub scan: Scan,
     /// Behaviour switches.
     pub numa: Behaviour,
@@ -295,7 +312,7 @@ impl std::error::Error for ConfigError {}
 pub struct NumaConfig {
     /// Tick rate.
     pub hz: Hz,
-    /// Kernel knobs.
+    /// The kernel's own settings.
     pub scan: Scan,
     /// Behaviour switches.
     pub switches: Behaviour,
@@ -318,17 +335,17 @@ pub struct NumaConfig {
 }
 
 impl NumaConfig {
-    /// The static key: any non-zero `numa_balancing` turns balancing on.
+    /// Whether balancing is on (the static key): any non-zero `numa_balancing` turns balancing on.
     #[inline]
     pub fn enabled(&self) -> bool {
         self.scan.numa_balancing != 0
     }
-    /// Ordinary balancing is on.
+    /// Whether ordinary balancing is on.
     #[inline]
     pub fn normal(&self) -> bool {
         self.scan.numa_balancing & 1 != 0
     }
-    /// Memory tiering is on.
+    /// Whether memory tiering is on.
     #[inline]
     pub fn tiering(&self) -> bool {
         self.scan.numa_balancing & 2 != 0

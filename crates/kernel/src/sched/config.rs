@@ -32,19 +32,20 @@ numalab_base::tunables! {
         balancer: Balancer = Balancer::Types, "", "model";
         /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
         idle_scan: IdleScan = IdleScan::Util, "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way";
-        /// The recently used CPU a wake-up tries: none (to 4.15), the one where the task last woke somebody, or its
-        /// last but one (5.15 on).
+        /// The recently used CPU that a wake-up tries: none (to 4.15), the one where the task last woke another task,
+        /// or its last but one (5.15 on).
         recent_used_cpu: RecentCpu = RecentCpu::Previous, "", "model";
         /// A waker of many partners does not pull them (3.12 on).
         wake_wide: bool = true, "", "model";
         /// How a wake-up chooses between the waker's and the previous CPU: by load alone (to 4.13), or by idleness first.
         wake_affine: WakeAffine = WakeAffine::V511, "", "model";
-        /// When a CPU that runs dry searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has
+        /// When a newly idle CPU searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has
         /// two tasks (3.17), by the cost alone (5.16).
         newidle: Newidle = Newidle::V516, "", "model";
-        /// Whom balancing takes off a queue first: who came last (to 4.14), or who has not run for longest.
+        /// Which task balancing takes off a queue first: the one that came last (to 4.14), or the one that has not run
+        /// for longest.
         queue_order: QueueOrder = QueueOrder::V415, "", "model";
-        /// When a busy CPU has idle ones balance: with two tasks, or if a thread of its core is busy too (to 3.12), or
+        /// When a busy CPU has idle CPUs balance: with two tasks, or if a thread of its core is busy too (to 3.12), or
         /// a CPU of its cache.
         nohz_kick: NohzKick = NohzKick::V313, "", "model";
         /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16
@@ -55,7 +56,9 @@ numalab_base::tunables! {
         /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.6 to 6.12.0).
         base_slice_ns: u64 = 700_000, "ns", "debugfs sched/base_slice_ns (normalised)",
             range 10_000..=1_000_000_000, read when "sched.form" is Form::V612.only();
-        /// The rest of EEVDF: a sleeper stays queued until its lag is worked off, a move keeps the time to the deadline, and who has had its share may lose the CPU before its request is used up (6.12 on).
+        /// The rest of EEVDF (6.12 on). A sleeping task stays queued until its lag is worked off, and a moved task
+        /// keeps the time to its deadline. A task that has had its share may lose the CPU before its request is used
+        /// up.
         complete_eevdf: bool = true, "", "features DELAY_DEQUEUE, PLACE_REL_DEADLINE, PREEMPT_SHORT",
             read when "sched.form" is Form::V612.only();
         /// CFS targeted latency of one CPU, before the scaling by CPU count.
@@ -77,13 +80,16 @@ numalab_base::tunables! {
         node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
         /// Fork and exec count the CPUs of a group that the task may use, not all of them (6.18 on, stable 6.12).
         fork_counts_allowed: bool = true, "", "model";
-        /// A group whose CPUs are all used pulls nothing from an overloaded one while its load is above the domain's average (6.3 on, stable 6.1).
+        /// A group whose CPUs are all used pulls nothing from an overloaded group while its load is above the domain's
+        /// average (6.3 on, stable 6.1).
         below_average: bool = true, "", "model";
-        /// Failed passes halve what a task's utilisation counts for where utilisation moves, as they do its load (6.8 on, stable 6.1).
+        /// Failed passes halve what a task's utilisation counts for where utilisation moves, as they do its load (6.8
+        /// on, stable 6.1).
         relax_util: bool = true, "", "model";
-        /// Kernel built with CONFIG_PREEMPTION, as PREEMPT_DYNAMIC is (distributions from 5.12 on): a newly idle CPU pulls one task only.
+        /// The kernel is built with CONFIG_PREEMPTION, as PREEMPT_DYNAMIC is (distributions from 5.12 on). A newly idle
+        /// CPU then pulls one task only.
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
-        /// Newly-idle balancing draws lots by past success (stable trees from 2026 on).
+        /// Newly-idle balancing is randomised by past success (stable trees from 2026 on).
         ni_random: bool = false, "", "features NI_RANDOM";
     }
 }

@@ -1,13 +1,13 @@
-//! A kernel: one implementation per role plus the value of every tunable.
+//! A kernel: one implementation per role, and the value of every tunable.
 //!
-//! Problem: a kernel release, a posted patch and "that release with one knob turned" must be written
-//! in a few lines, and a run must be able to say exactly which behaviour it used and why.
-//! Approach: a catalog file names the kernel it `extends` and what it changes; [`resolve`] walks that
-//! chain, applies overrides and yields a [`Kernel`] in which every role and every tunable has a value
-//! and an origin. Which roles, implementations and tunables exist is said by a [`Vocabulary`], made
-//! by the crate that implements them, so that names are checked before anything runs.
-//! Invariants: roles and tunables stand in the order of the vocabulary, none is missing, every value
-//! has passed the check of its declaration and is in canonical form.
+//! Problem: a release, a posted patch and a release with one value changed must be written in a few lines. A run must
+//! say exactly which behaviour it used, and why.
+//! Approach: a row of the table of releases says what a release changed, and a catalog file what it changes on the
+//! kernel it `extends`. [`resolve`] walks that chain, applies overrides and yields a [`Kernel`], in which every role and
+//! tunable has a value and an origin. The crate that implements roles and tunables declares them in a [`Vocabulary`],
+//! so names are checked before anything runs.
+//! Invariants: roles and tunables stand in the order of the vocabulary, and none is missing. Every value has passed the
+//! check of its declaration and is in canonical form.
 
 mod parse;
 mod releases;
@@ -28,15 +28,15 @@ use std::sync::Arc;
 pub struct Kernel {
     /// Name in reports: the catalog name, followed by `[key=value,…]` if there were overrides.
     pub name: String,
-    /// One line for people.
+    /// One line for lists.
     pub title: String,
     /// What distinguishes it, in prose.
     pub about: String,
-    /// Release or date it stands for.
+    /// Release or date that it stands for.
     pub since: String,
     /// Kernel image for the `vm` backend, if it has one.
     pub image: Option<String>,
-    /// The kernel this one is only another name of.
+    /// Name of the kernel that this one is an alias of.
     pub alias_of: Option<String>,
     /// Catalog names from this kernel down to the one that extends nothing.
     pub chain: Vec<String>,
@@ -44,18 +44,18 @@ pub struct Kernel {
     pub roles: Vec<RoleChoice>,
     /// One value per tunable, in vocabulary order.
     pub tunables: Vec<TunableChoice>,
-    /// What a reader must know (alias, override without effect).
+    /// Warnings for the reader: an alias, an override without effect.
     pub warnings: Vec<String>,
 }
 
-/// The implementation a kernel has in a role.
+/// The implementation that fills a role of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleChoice {
     /// Role, e.g. `vma_filter`.
     pub role: String,
     /// Implementation, e.g. `rfc_v3`.
     pub implementation: String,
-    /// Kernel that chose it, or `--set`.
+    /// The kernel that chose it, or `--set`.
     pub origin: String,
 }
 
@@ -76,15 +76,15 @@ pub struct TunableChoice {
 
 /// The tunable whose default depends on the machine ([`Kernel::booted_on`]).
 const NUMA_BALANCING: &str = "system.numa_balancing";
-/// Origin of a value nobody set.
+/// Origin of a value that nothing has set.
 const DEFAULT: &str = "default";
 /// Origin of a value that the kernel takes from the machine it boots on.
 const MACHINE: &str = "machine";
 
 impl Kernel {
-    /// The kernel as it boots on `machine`: one with a single node leaves NUMA balancing off, unless it was set to
-    /// something (`check_numabalancing_enable`, mm/mempolicy.c: `nr_node_ids > 1` in 3.8, `num_online_nodes() > 1` in later
-    /// releases; the boot option `numa_balancing=` comes first).
+    /// The kernel as it boots on `machine`. On a machine with a single node NUMA balancing is off unless it was set
+    /// (`check_numabalancing_enable`, mm/mempolicy.c: `nr_node_ids > 1` in 3.8, `num_online_nodes() > 1` in later releases;
+    /// the boot option `numa_balancing=` comes first).
     pub fn booted_on(self: Arc<Self>, machine: &Machine) -> Arc<Self> {
         let is = |t: &TunableChoice| t.name == NUMA_BALANCING && t.origin == DEFAULT;
         if machine.nodes.len() > 1 || !self.tunables.iter().any(is) {
@@ -145,7 +145,7 @@ pub struct Vocabulary {
     pub roles: Vec<RoleInfo>,
     /// Tunables, in the order reports use.
     pub tunables: Vec<TunableInfo>,
-    /// Checks a value: (tunable, text) to its canonical text, or what was expected.
+    /// Checks a value: takes a tunable and a text, and returns the canonical text, or what was expected.
     pub check: fn(&str, &str) -> Result<String, String>,
 }
 
@@ -201,9 +201,9 @@ pub struct TunableInfo {
     pub default: String,
     /// Legal values in words.
     pub legal: String,
-    /// Conditions under which it is read at all; without any it always is.
+    /// Conditions under which it is read at all. Without conditions it always is.
     pub read_when: Vec<ReadWhen>,
-    /// No backend reads it yet: an override gets a warning.
+    /// No backend reads it yet. An override gets a warning.
     pub unread: bool,
     /// One line.
     pub doc: &'static str,

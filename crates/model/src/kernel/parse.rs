@@ -10,9 +10,9 @@ pub struct KernelSpec {
     pub name: Spot<String>,
     /// Kernel it starts from.
     pub extends: Option<Spot<String>>,
-    /// Kernel it is only another name of; then nothing else may be changed.
+    /// Name of the kernel that this one is an alias of. An alias changes nothing.
     pub alias_of: Option<Spot<String>>,
-    /// One line for people.
+    /// One line for lists.
     pub title: String,
     /// What distinguishes it, in prose.
     pub about: String,
@@ -30,7 +30,7 @@ pub struct KernelSpec {
     pub release: bool,
 }
 
-/// `image` of a kernel that is a setting of any other: it takes the image of the first kernel that has its own.
+/// `image` of a kernel that is a setting of another one: it takes the image of the first kernel that has its own.
 pub const SAME_IMAGE: &str = "same";
 /// What the name of an image begins with.
 pub const IMAGE_KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:"];
@@ -38,7 +38,7 @@ pub const IMAGE_KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "
 pub const IMAGE_FORMS: &str =
     "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR or source:6.12+patch:FILE";
 
-/// Whether it is the name of an image, as far as its kind goes; the rest is looked at when it boots.
+/// Checks the kind of an image. The rest of its name is checked when it boots.
 fn image(name: Spot<String>) -> Result<String, SpecError> {
     if name.value == SAME_IMAGE || IMAGE_KINDS.iter().any(|kind| name.value.starts_with(kind)) {
         return Ok(name.value);
@@ -49,8 +49,8 @@ fn image(name: Spot<String>) -> Result<String, SpecError> {
 
 /// Parses a kernel file. Names of roles and tunables are checked later, by [`resolve`](super::resolve).
 ///
-/// Tunables may be written `"group.key" = value` or `group.key = value`; TOML makes a table of the
-/// second form and both mean the same.
+/// Tunables may be written `"group.key" = value` or `group.key = value`. TOML makes a table of the second form, and both
+/// mean the same.
 ///
 /// # Errors
 /// Syntax, an unknown key, a wrong kind, a tunable set twice, or an alias that also changes something.
@@ -74,7 +74,7 @@ pub fn parse(file: &str, text: &str) -> Result<KernelSpec, SpecError> {
     Ok(spec)
 }
 
-/// What a kernel is called and stands for; it changes nothing yet.
+/// Reads the keys that describe a kernel and change nothing.
 pub(super) fn describe(table: &Table<'_>) -> Result<KernelSpec, SpecError> {
     Ok(KernelSpec {
         name: table.str("name")?,

@@ -8,7 +8,7 @@ const OVERRIDE: &str = "--set";
 
 /// Where kernel files come from.
 pub trait Lookup {
-    /// The kernel file of that name, `None` if there is none.
+    /// The kernel of that name, `None` if there is none.
     ///
     /// # Errors
     /// The file exists and is not a kernel.
@@ -47,7 +47,7 @@ pub fn resolve(
     for setting in overrides {
         apply_override(&mut kernels, vocabulary, setting)?;
     }
-    // Only now is every role and tunable final, so only now can it be said who reads an override.
+    // Every role and tunable is final here, so what reads an override is known.
     let overridden = kernels.clone();
     for setting in overrides {
         let unread: Vec<_> = overridden.iter().map(|k| unread(k, vocabulary, &setting.name.value, |_| true)).collect();
@@ -115,10 +115,10 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
         let words = implementations(vocabulary, &r.role).join(", ");
         return Err(root.error(format!("kernel `{}` has no role `{}`", root.value, r.role), format!("one of {words}")));
     }
-    // A release may prepare what a later one, or a variant of it, reads.
+    // A release may set what only a later release, or a variant, reads.
     for t in chain[0].tunables.iter().filter(|_| !chain[0].release) {
-        // Other settings may be changed by whoever uses the kernel (a release has a form of memory tiering
-        // although it is off by default); its roles are what the file is about.
+        // A user may change other settings: a release has a form of memory tiering although it is off by default. A
+        // file's roles are fixed.
         if let Some(condition) = unread(&kernel, vocabulary, &t.name.value, |subject| !subject.contains('.')) {
             return Err(t.name.error(format!("`{}` has no effect here", t.name.value), condition));
         }
@@ -129,7 +129,7 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
 fn closed(chain: &[KernelSpec], next: &Spot<String>, lookup: &dyn Lookup) -> SpecError {
     let names: Vec<&str> = chain.iter().map(|s| s.name.value.as_str()).collect();
     let what = format!("the chain {} -> {} closes on itself", names.join(" -> "), next.value);
-    // The catalog's own files close no chain, so it is not theirs to be changed.
+    // The files of the catalog itself close no chain, so a user's file is to blame.
     let hides = |s: &&KernelSpec| !s.release && lookup.built_in(&s.name.value).is_some_and(|file| file != s.name.file);
     if let Some(own) = chain.iter().find(hides) {
         let name = &own.name.value;
@@ -220,7 +220,7 @@ fn set_tunable(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin
         choice.value = value;
         choice.origin = origin.to_string();
     } else if choice.origin == DEFAULT && (origin != OVERRIDE || choice.name == NUMA_BALANCING) {
-        // An override that says the default is none, but for the one tunable that machines may have another default of.
+        // An override with the default value is no override, except for the tunable whose default depends on the machine.
         choice.origin = origin.to_string();
     }
     Ok(())
@@ -233,7 +233,7 @@ fn unknown_tunable(vocabulary: &Vocabulary, s: &Setting) -> SpecError {
     let mut e = s.name.error(format!("unknown tunable `{}`", s.name.value), "a tunable (`numalab show tunables`)");
     // Roles are set without a group.
     let role = || nearest(key, vocabulary.roles.iter().map(|r| r.name)).filter(|_| group.starts_with("role"));
-    // A right group with a misspelt key is the common case; then a key moved to another group; then anything near.
+    // The common mistake is a misspelt key of the right group, then a key in another group, then anything near.
     e.nearest = role()
         .or_else(|| nearest(key, of_group.iter().copied()).map(|k| format!("{group}.{k}")))
         .or_else(|| by_kernel_name(vocabulary, &s.name.value))
@@ -241,8 +241,8 @@ fn unknown_tunable(vocabulary: &Vocabulary, s: &Setting) -> SpecError {
     e
 }
 
-/// The tunable that goes by another name: the kernel's own (`kernel.numa_balancing_scan_size_mb`, a file's name) or
-/// `key` without its group.
+/// The tunable that is meant by the kernel's own name (`kernel.numa_balancing_scan_size_mb`, the name of a file) or by
+/// a key without its group.
 fn by_kernel_name(vocabulary: &Vocabulary, name: &str) -> Option<String> {
     let last = |text: &str| text.rsplit(['.', '/', ' ']).next().unwrap_or_default().to_string();
     let key = last(name);
@@ -260,7 +260,7 @@ fn apply_override(kernels: &mut [Kernel], vocabulary: &Vocabulary, s: &Setting) 
     kernels.iter_mut().try_for_each(|kernel| set(kernel, vocabulary, s, OVERRIDE))
 }
 
-/// Refuses an override nobody reads; where some kernels do not, notes it and leaves those as they were.
+/// Refuses an override that no kernel reads. Kernels that do not read it get a note and stay as they were.
 fn withdraw_unread(
     kernels: &mut [Kernel],
     plain: &[Kernel],
@@ -293,7 +293,7 @@ fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str, which: fn(&str) 
     })
 }
 
-/// Appends what was overridden to the name, so that reports never show two behaviours under one name.
+/// Appends the overrides to the name, so that a report never shows two behaviours under one name.
 fn rename(kernel: &mut Kernel) {
     let roles =
         kernel.roles.iter().filter(|r| r.origin == OVERRIDE).map(|r| format!("{}={}", r.role, r.implementation));

@@ -21,11 +21,14 @@ numalab_base::tunables! {
         alloc_sleep_millisecs: u32 = 60_000, "ms", "sys/kernel/mm/transparent_hugepage/khugepaged/alloc_sleep_millisecs",
             range 0..=2_147_483_647;
         /// Empty entries that a collapse may fill.
-        max_ptes_none: u32 = 511, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none", range 0..=511;
+        max_ptes_none: u32 = 511, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none",
+            range 0..=511;
         /// Swapped entries that a collapse may read back.
-        max_ptes_swap: u32 = 64, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_swap", range 0..=511;
+        max_ptes_swap: u32 = 64, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_swap",
+            range 0..=511;
         /// Entries of pages shared with other processes that a collapse may copy.
-        max_ptes_shared: u32 = 256, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_shared", range 0..=511;
+        max_ptes_shared: u32 = 256, "entries", "sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_shared",
+            range 0..=511;
         /// Only the target node is allowed, even if others have as many pages (before the allowed-mask scheme).
         this_node: bool = false, "", "model";
     }

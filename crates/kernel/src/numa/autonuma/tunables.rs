@@ -10,13 +10,16 @@ numalab_base::tunables! {
             range 0..=86_400_000,
             read when "scan" is ScanRole::AutoNuma.only();
         /// Sleep after each burst of `pages_to_scan`.
-        scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/autonuma/knuma_scand/scan_sleep_millisecs", range 1..=86_400_000,
+        scan_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/autonuma/knuma_scand/scan_sleep_millisecs",
+            range 1..=86_400_000,
             read when "scan" is ScanRole::AutoNuma.only();
         /// Progress per burst (128 MiB).
-        pages_to_scan: u32 = 32_768, "pages", "sys/kernel/mm/autonuma/knuma_scand/pages_to_scan", range 1..=2_147_483_647,
+        pages_to_scan: u32 = 32_768, "pages", "sys/kernel/mm/autonuma/knuma_scand/pages_to_scan",
+            range 1..=2_147_483_647,
             read when "scan" is ScanRole::AutoNuma.only();
         /// Length of the migration rate window.
-        migrate_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/autonuma/migrate_sleep_millisecs", range 1..=86_400_000,
+        migrate_sleep_millisecs: u32 = 100, "ms", "sys/kernel/mm/autonuma/migrate_sleep_millisecs",
+            range 1..=86_400_000,
             read when "page_migrate" is PageMigrateRole::AutoNuma.only();
         /// Pages that may move into one node per window (128 MiB).
         pages_to_migrate: u32 = 32_768, "pages", "sys/kernel/mm/autonuma/pages_to_migrate", range 0..=2_147_483_647,

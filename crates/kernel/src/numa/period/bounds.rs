@@ -5,7 +5,7 @@ use super::v38;
 use crate::numa::config::{NumaConfig, Scan};
 use crate::numa::rules::PeriodModel;
 
-/// Most the scanner may cover, MiB per second.
+/// Largest scan rate, MiB per second.
 pub const MAX_SCAN_WINDOW_MB: u32 = 2560;
 
 /// Pages of one scan window (MBpages(scan_size)).
@@ -14,8 +14,8 @@ pub fn window_pages(scan: &Scan) -> u64 {
     u64::from(scan.scan_size_mb) * 256
 }
 
-/// Windows needed for a resident set (`task_nr_scan_windows`), with the kernel's OR-rounding, which is
-/// a true ceiling only for powers of two.
+/// Windows needed for a resident set (`task_nr_scan_windows`). The kernel rounds by OR, which is a true ceiling only for
+/// powers of two.
 pub fn windows(scan: &Scan, rss_pages: u64) -> u64 {
     let n = window_pages(scan);
     let rss = if rss_pages == 0 { n } else { rss_pages };
@@ -32,7 +32,7 @@ pub fn scan_min(cfg: &NumaConfig, rss_pages: u64) -> u32 {
     }
 }
 
-/// Period a task starts with, ms (`task_scan_start`); `group` as of now.
+/// Period a task starts with, ms (`task_scan_start`). `group` is the present state of its group.
 pub fn scan_start(cfg: &NumaConfig, rss_pages: u64, group: Option<GroupScale>) -> u32 {
     match cfg.period_model {
         PeriodModel::V38 => v38::scan_min(&cfg.scan),
@@ -44,7 +44,7 @@ pub fn scan_start(cfg: &NumaConfig, rss_pages: u64, group: Option<GroupScale>) -
     }
 }
 
-/// Longest period, ms (`task_scan_max`); `group` as of now.
+/// Longest period, ms (`task_scan_max`). `group` is the present state of its group.
 pub fn scan_max(cfg: &NumaConfig, rss_pages: u64, group: Option<GroupScale>) -> u32 {
     let by_rss = || u64::from(cfg.scan.scan_period_max_ms) / windows(&cfg.scan, rss_pages);
     match cfg.period_model {

@@ -1,6 +1,6 @@
 //! What the adaptation of the scan period reads and decides, and the steps that releases share.
 
-/// What the adaptation looks at.
+/// What the adaptation reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Period now, ms.
@@ -24,11 +24,11 @@ pub struct Interval {
 pub struct Adapted {
     /// New period, ms.
     pub period: u32,
-    /// Nothing to learn from: the next scan of the whole mm is postponed by the new period.
+    /// The interval had nothing to learn from. The next scan of the whole mm is postponed by the new period.
     pub backoff: bool,
 }
 
-/// The period of an interval that taught nothing: doubled, up to the task's maximum.
+/// The period after an interval with nothing to learn from: doubled, up to the maximum of the task.
 pub(super) fn back_off(interval: &Interval) -> Adapted {
     Adapted { period: interval.backoff_max.min(interval.period.wrapping_shl(1)), backoff: true }
 }
@@ -43,7 +43,7 @@ pub(super) fn tenths(part: u64, rest: u64) -> i64 {
     part.wrapping_mul(10).checked_div(part.wrapping_add(rest)).unwrap_or(0) as i64
 }
 
-/// Adds in u32 (a negative sum wraps to a huge value) and clamps.
+/// Adds in u32, where a negative sum wraps to a huge value, and clamps.
 pub(super) fn step(interval: &Interval, diff: i64) -> Adapted {
     let period = interval.period.wrapping_add(diff as u32);
     Adapted { period: period.max(interval.min).min(interval.max), backoff: false }

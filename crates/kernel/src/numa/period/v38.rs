@@ -1,8 +1,8 @@
 //! Period of 3.8 ("balancenuma"): fixed bounds that do not depend on the resident set.
 //!
-//! Use it with `scan_period_min_ms = 100` and `scan_period_max_ms = 5000`, the defaults of that release
-//! (see `catalog/releases.toml`). The period grows by ten jiffies with every hint fault whose page did not migrate
-//! and returns to the minimum once per `scan_period_reset_ms` of wall time.
+//! That release has `scan_period_min_ms = 100` and `scan_period_max_ms = 5000` (`catalog/releases.toml`). The period grows
+//! by ten jiffies with every hint fault whose page did not migrate. It returns to the minimum once per
+//! `scan_period_reset_ms` of wall time.
 
 use crate::numa::config::Scan;
 use crate::numa::time::Hz;

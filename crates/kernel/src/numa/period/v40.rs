@@ -1,4 +1,4 @@
-//! Adaptation of 4.0: as 3.17, but failed migrations back off, and the private share is one of all faults and one more.
+//! Adaptation of 4.0: as 3.17, but failed migrations back off, and one is added to the faults for the private share.
 
 use super::interval::{back_off, Adapted, Interval};
 use super::v313::adapt_by_locality;

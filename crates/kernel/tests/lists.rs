@@ -1,0 +1,30 @@
+//! Each folder of variants against its visible list: a file without a line, or a line without a file, is a mistake.
+#![allow(clippy::unwrap_used)]
+
+use numalab_kernel::mm::thp::Locality;
+use numalab_kernel::numa::page_filter::PageFilterKind;
+use numalab_kernel::numa::vma_filter::VmaFilter;
+use numalab_kernel::sched::imbalance::Rule;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Names of the files of a folder of `src`, without `others`.
+fn files(folder: &str, others: &[&str]) -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+    let names = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|n| n.strip_suffix(".rs").map(str::to_string)).filter(|n| !others.contains(&n.as_str())).collect()
+}
+
+fn words(list: &[&str]) -> BTreeSet<String> {
+    list.iter().map(|w| (*w).to_string()).collect()
+}
+
+#[test]
+fn every_variant_has_a_file_of_its_name_and_every_file_a_line() {
+    assert_eq!(files("numa/vma_filter", &["mod", "filter", "filters"]), words(VmaFilter::WORDS));
+    let contract = ["mod", "rule", "filters", "tunables"];
+    assert_eq!(files("numa/page_filter", &contract), words(PageFilterKind::WORDS));
+    assert_eq!(files("sched/imbalance", &["mod", "rule", "sides"]), words(Rule::WORDS));
+    let rules = Locality::WORDS.iter().map(|w| w.strip_prefix("thp_").unwrap_or(w)).collect::<Vec<_>>();
+    assert_eq!(files("mm/thp/locality", &["mod", "rule", "attempt"]), words(&rules));
+}
