@@ -218,7 +218,12 @@ struct Guest {
     refused: Option<String>,
     complete: bool,
     status: Option<ExitStatus>,
+    /// File of QEMU's messages, if the guest runs under KVM.
+    kvm_messages: Option<PathBuf>,
 }
+
+/// QEMU's first words when KVM cannot run the guest's next instruction. QEMU stops the guest then, and does not end.
+const KVM_STOPPED: &str = "KVM internal error";
 
 /// Why following a guest ended.
 enum End {
@@ -246,6 +251,7 @@ impl Guest {
             refused: None,
             complete: false,
             status: None,
+            kvm_messages: vm.kvm.then(|| files.errors.clone()),
         })
     }
 
@@ -271,11 +277,19 @@ impl Guest {
                 self.status = Some(status);
                 return End::Exited(status);
             }
+            if self.is_stopped_by_kvm() {
+                return End::Failed(Failure::QemuFailed, "KVM stopped the guest".to_string());
+            }
             if let Some((kind, detail)) = budgets.exceeded(self.started.elapsed(), self.booted, heard) {
                 return End::Failed(kind, detail);
             }
             std::thread::sleep(POLL_INTERVAL);
         }
+    }
+
+    fn is_stopped_by_kvm(&self) -> bool {
+        let said = self.kvm_messages.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
+        said.is_some_and(|text| text.contains(KVM_STOPPED))
     }
 
     /// Reads new bytes of the report; returns their number.
@@ -368,6 +382,10 @@ mod tests {
 
     /// The error to which a script in QEMU's place leads.
     fn end_of(script: Option<&str>, budgets: Budgets) -> RunError {
+        end_under(false, script, budgets)
+    }
+
+    fn end_under(kvm: bool, script: Option<&str>, budgets: Budgets) -> RunError {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let topology = GuestTopology::of(&crate::topology::tests::machine(1, 1, 1, 1, false)).unwrap();
@@ -384,7 +402,7 @@ mod tests {
             kernel: "k".into(),
             topology: &topology,
             timing: Timing::Counters,
-            kvm: false,
+            kvm,
             shift: 3,
             plugin: None,
             boot_options: vec![],
@@ -410,6 +428,16 @@ mod tests {
         assert_eq!(kind(&format!("{hello}; exec sleep 3600"), Budgets { silence: NONE, ..ample }), Failure::Hang);
         let endless = format!("while :; do {hello}; sleep 0.1; done");
         assert_eq!(kind(&endless, Budgets { run: NONE, ..ample }), Failure::RunTimeout);
+    }
+
+    /// QEMU does not end when KVM gives up, so the run would wait for its whole budget.
+    #[test]
+    fn a_guest_that_kvm_stops_ends_at_once() {
+        let ample = Budgets { boot: AMPLE, run: AMPLE, silence: AMPLE };
+        let stopped = "echo 'KVM internal error. Suberror: 1' >&2; exec sleep 3600";
+        let error = end_under(true, Some(stopped), ample);
+        assert_eq!(error.kind, Failure::QemuFailed);
+        assert!(error.detail.starts_with("KVM stopped the guest"), "{}", error.detail);
     }
 
     #[test]

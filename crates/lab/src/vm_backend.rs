@@ -15,6 +15,7 @@ use numalab_model::record::{EffectiveTunable, Outcome};
 use numalab_model::workload::Workload;
 use numalab_worker::job::{Drill, Job, Knob};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Version of the guest protocol: the release of numalab since which guests get the same jobs and their reports are read
@@ -78,6 +79,8 @@ pub struct Lab {
     version: String,
     /// Whether KVM is used, or why not; the reason is empty if it was not asked for.
     kvm: Result<(), String>,
+    /// Set when KVM has failed in a guest: all later guests are emulated.
+    kvm_failed: AtomicBool,
     library: Option<PathBuf>,
     capacity: HostCapacity,
 }
@@ -150,7 +153,7 @@ impl Lab {
             version += &format!(" plugin-{} shift-{}", name.to_string_lossy(), settings.shift);
         }
         version += &format!(" boot-{}", &cache::sha256(qemu::boot_line(&settings.boot_options).as_bytes())[..8]);
-        Ok(Self { cache, settings, worker, version, kvm, library, capacity: HostCapacity::of_host() })
+        Ok(Self { cache, settings, worker, version, kvm, kvm_failed: AtomicBool::new(false), library, capacity: HostCapacity::of_host() })
     }
 
     /// Everything beside plan and image that can change an outcome, in one line. It is part of a plan's identity.
@@ -227,7 +230,7 @@ impl Lab {
             kernel: image.path.clone(),
             topology,
             timing: self.settings.timing,
-            kvm: self.kvm.is_ok(),
+            kvm: self.kvm.is_ok() && !self.kvm_failed.load(Ordering::Relaxed),
             shift: self.settings.shift,
             plugin: None,
             boot_options: self.settings.boot_options.clone(),
@@ -258,22 +261,34 @@ impl Lab {
         let memory = topology.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
         let reservation = self.capacity.reserve(processors, memory);
         let mut notes = Vec::new();
-        let report = match self.boot(&guest, &job, progress, &mut notes) {
-            // KVM looked usable but is not: emulation gives the same result, slowly. A killed QEMU is not started again,
-            // because the kill may be intended.
-            Err(e) if guest.kvm && e.kind == Failure::QemuFailed => {
-                notes.push(format!("KVM failed, so the guest was emulated: {}", e.detail));
-                guest.kvm = false;
-                self.boot(&guest, &job, progress, &mut notes)?
-            }
-            other => other?,
-        };
+        let report = self.boot_any(&mut guest, &job, progress, &mut notes)?;
         drop(reservation);
         self.check_charge(&report, &topology)?;
         let (boot, wall) = (report.boot, report.run);
         let mut outcome = self.outcome(plan, &topology, report, guest.kvm);
         outcome.warnings.extend(notes);
         Ok(Run { outcome, boot, wall })
+    }
+
+    /// Boots a guest, and emulates it where KVM looked usable but is not: the result is the same, later. A killed QEMU is
+    /// not started again, because the kill may be intended. `notes` says so.
+    fn boot_any(
+        &self,
+        guest: &mut GuestRun<'_>,
+        job: &Job,
+        progress: &mut dyn FnMut(Progress),
+        notes: &mut Vec<String>,
+    ) -> Result<GuestReport, RunError> {
+        match self.boot(guest, job, progress, notes) {
+            Err(e) if guest.kvm && matches!(e.kind, Failure::QemuFailed | Failure::BootTimeout) => {
+                let first = e.detail.lines().next().unwrap_or_default();
+                notes.push(format!("KVM failed, so the guest was emulated: {first}"));
+                self.kvm_failed.store(true, Ordering::Relaxed);
+                guest.kvm = false;
+                self.boot(guest, job, progress, notes)
+            }
+            other => other,
+        }
     }
 
     /// Boots a guest, and boots it again after a stale breakpoint ([`RunError::is_stale_breakpoint`]); `notes` says so.
@@ -491,21 +506,58 @@ mod tests {
         assert!(Settings::new(Timing::Modelled).limits.workload_bytes < counters);
     }
 
-    #[test]
-    fn a_machine_too_large_for_the_plugin_is_refused_before_anything_starts() {
-        let directory = tempfile::tempdir().unwrap();
-        let lab = |library| Lab {
-            cache: Cache::at(directory.path()).unwrap(),
+    fn lab(directory: &std::path::Path, library: Option<PathBuf>) -> Lab {
+        Lab {
+            cache: Cache::at(directory).unwrap(),
             settings: Settings {
                 limits: Limits { cpus: crate::topology::MAX_CPUS, ..Limits::default() },
                 ..Settings::new(Timing::Modelled)
             },
             worker: Vec::new(),
             version: String::new(),
-            kvm: Err(String::new()),
+            kvm: Ok(()),
+            kvm_failed: AtomicBool::new(false),
             library,
             capacity: HostCapacity::new(1, 1),
+        }
+    }
+
+    /// The script in QEMU's place ends in a way that tells emulation from KVM.
+    #[test]
+    fn a_guest_that_kvm_fails_is_emulated_and_so_are_all_later_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        let lab = lab(&directory.path().join("cache"), None);
+        let qemu = directory.path().join("qemu");
+        let under = |words: &str| format!("case \"$*\" in *'-accel kvm'*) {words};; *) kill -9 $$;; esac");
+        let topology = GuestTopology::of(&crate::topology::tests::machine(1, 1, 1, 1, false)).unwrap();
+        let job = crate::selftest::tests::tiny_job();
+        let guest = |lab: &Lab| GuestRun {
+            qemu: qemu.clone(),
+            worker: b"x",
+            kernel: "k".into(),
+            topology: &topology,
+            timing: Timing::Counters,
+            kvm: !lab.kvm_failed.load(Ordering::Relaxed),
+            shift: 3,
+            plugin: None,
+            boot_options: vec![],
+            budgets: Budgets::default().longer(30),
         };
+        for words in ["echo 'KVM internal error' >&2; exec sleep 3600", "exit 1"] {
+            lab.kvm_failed.store(false, Ordering::Relaxed);
+            crate::child::tests::script(&qemu, &under(words));
+            let mut notes = Vec::new();
+            let error = lab.boot_any(&mut guest(&lab), &job, &mut |_| {}, &mut notes).unwrap_err();
+            assert_eq!(error.kind, Failure::QemuKilled, "{words}: {error:?}");
+            assert!(notes.len() == 1 && notes[0].starts_with("KVM failed"), "{notes:?}");
+            assert!(!guest(&lab).kvm);
+        }
+    }
+
+    #[test]
+    fn a_machine_too_large_for_the_plugin_is_refused_before_anything_starts() {
+        let directory = tempfile::tempdir().unwrap();
+        let lab = |library| lab(directory.path(), library);
         let machine = |nodes| crate::topology::tests::machine(nodes, 1, 1, 1, false);
         let plugin = || Some(PathBuf::from("numalab.so"));
         assert!(lab(plugin()).fit_machine(&machine(64)).is_ok());
