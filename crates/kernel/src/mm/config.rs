@@ -5,6 +5,7 @@ use crate::mm::compact::tunables::CompactTunables;
 use crate::mm::khugepaged::tunables::KhugepagedTunables;
 use crate::mm::reclaim::swap::SwapTunables;
 use crate::mm::thp::tunables::ThpTunables;
+use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 use numalab_base::tunable::Needs;
 use numalab_base::words;
 
@@ -53,6 +54,17 @@ numalab_base::tunables! {
         /// Pages that a CPU collects before it adds them to the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31
         /// in 6.12).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;
+        /// Memory around a read fault on a file or on shared memory that is mapped with it, if it is in the page cache
+        /// (`do_fault_around`, 3.15 on; rounded down to a power of two).
+        fault_around_bytes: u64 = 65_536, "bytes", "sys/kernel/debug/fault_around_bytes", range 4096..=2_097_152;
+    }
+}
+
+impl VmTunables {
+    /// Pages of the aligned window that a read fault maps, 1 to 512 (`fault_around_bytes`).
+    pub fn fault_around_pages(&self) -> usize {
+        let pages = (self.fault_around_bytes / PAGE_BYTES).clamp(1, CHUNK_PAGES);
+        1 << pages.ilog2()
     }
 }
 

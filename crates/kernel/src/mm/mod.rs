@@ -60,7 +60,5 @@ pub use pageblock::Frame;
 pub use physical_memory::PhysicalMemory;
 pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 pub use unmapped::Unmapped;
-pub use vma::{
-    Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind, FAULT_AROUND_PAGES,
-};
+pub use vma::{Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind};
 pub use work::Work;

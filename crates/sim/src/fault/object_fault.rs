@@ -8,7 +8,7 @@ use crate::mm::page_lock::wait_on_page;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
-use numalab_kernel::mm::{PageRef, VmaKind, CHUNK_BYTES, FAULT_AROUND_PAGES, NEVER, PAGE_BYTES};
+use numalab_kernel::mm::{PageRef, VmaKind, CHUNK_BYTES, NEVER, PAGE_BYTES};
 
 /// Handles an absent entry of a mapping of a file or of shared memory. Returns the time, ns, and how the fault ends.
 pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, FaultEnd) {
@@ -33,7 +33,7 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     if s.write && kind.notifies_writes() {
         sim.mm.shared.block_of(at).dirty.set(s.page);
     }
-    let mapped = map_around(sim, s, at, !s.write && kind.is_file());
+    let mapped = map_around(sim, s, at);
     (ns as u64 + (mapped as f64 * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
 }
 
@@ -64,20 +64,16 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
     Some(ns)
 }
 
-/// Maps a page, and with `around` all resident pages of its fault-around window. Returns how many entries are set.
-fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, around: bool) -> usize {
+/// Maps a page, and for a read all resident pages of its fault-around window. Returns how many entries are set.
+fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> usize {
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     let kind = v.kind;
-    let window = if around {
-        let from = s.page / FAULT_AROUND_PAGES * FAULT_AROUND_PAGES;
-        from..from + FAULT_AROUND_PAGES
-    } else {
-        s.page..s.page + 1
-    };
+    let window = if s.write { 1 } else { sim.cfg.mm.vm.fault_around_pages() };
+    let from = s.page / window * window;
     let base = v.chunk_base(s.chunk);
     let b = sim.mm.shared.block_of(at);
     let mut mapped = 0;
-    for page in window {
+    for page in from..from + window {
         let addr = base + page as u64 * PAGE_BYTES;
         let inside = addr >= v.start && addr < v.end && addr < base + CHUNK_BYTES;
         if !inside || !b.resident.get(page) || b.locked.get(page) || !v.is_absent(s.chunk, page) {

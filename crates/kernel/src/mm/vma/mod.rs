@@ -33,4 +33,4 @@ pub use mapping::Vma;
 pub use marking::MarkOutcome;
 pub use page_state::PageState;
 pub use pending::PendingPages;
-pub use sharing::{CopiedEntries, FAULT_AROUND_PAGES};
+pub use sharing::CopiedEntries;

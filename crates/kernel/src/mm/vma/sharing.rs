@@ -366,6 +366,3 @@ impl Vma {
         cleared
     }
 }
-
-/// Pages of a fault-around window, which is aligned to its size (`fault_around_bytes`).
-pub const FAULT_AROUND_PAGES: usize = (64 << 10) / PAGE_BYTES as usize;
