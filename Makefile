@@ -1,7 +1,7 @@
 # numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench fidelity sweep docs clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs clean
 
 CARGO ?= cargo
 
@@ -37,6 +37,10 @@ bench:
 	$(CARGO) run --release -p numalab-sim --example bench
 	$(CARGO) run --release -p numalab-kernel --example sched_bench
 	$(CARGO) run --release -p numalab-kernel --example contention_bench
+
+# Speed beside another commit: make bench-against REF=v0.24.0
+bench-against:
+	python3 scripts/bench-against.py $(REF)
 
 # Real kernels in QEMU: counters, placement, exit codes. Says so where it cannot run.
 vm: build

@@ -153,7 +153,16 @@ impl Lab {
             version += &format!(" plugin-{} shift-{}", name.to_string_lossy(), settings.shift);
         }
         version += &format!(" boot-{}", &cache::sha256(qemu::boot_line(&settings.boot_options).as_bytes())[..8]);
-        Ok(Self { cache, settings, worker, version, kvm, kvm_failed: AtomicBool::new(false), library, capacity: HostCapacity::of_host() })
+        Ok(Self {
+            cache,
+            settings,
+            worker,
+            version,
+            kvm,
+            kvm_failed: AtomicBool::new(false),
+            library,
+            capacity: HostCapacity::of_host(),
+        })
     }
 
     /// Everything beside plan and image that can change an outcome, in one line. It is part of a plan's identity.

@@ -5,9 +5,11 @@ use crate::access::page_walk::mean_walk;
 use crate::access::progress::{finish_step, lookahead_ns};
 use crate::charge::blocking::is_blocked;
 use crate::charge::time::charge_part;
+use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::state::contention::EPOCH_NS;
 use crate::state::cpu::Pending;
+use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
@@ -121,7 +123,9 @@ fn random_fault(
     let process = sim.tasks[task as usize].process as usize;
     loop {
         let before = sim.processes[process].space.vma(id).pending_of_chunk(chunk);
-        let (ns, fate) = handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock);
+        let site = PageSite { cpu, task, process, vma: id, chunk, page, write };
+        let (ns, fate) = fault_ahead(sim, &site, *clock)
+            .unwrap_or_else(|| handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock));
         *kernel_ns += ns;
         *clock += ns;
         if let Some(stop) = fate.stops() {

@@ -9,7 +9,7 @@ use crate::float::LINE_BYTES;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
-use numalab_kernel::mm::PAGE_BYTES;
+use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::Access;
 
 /// One line every stride: like a sweep that touches only some lines of each page.
@@ -38,8 +38,11 @@ pub(crate) fn stride(
         let vma = sim.processes[process].space.vma(id);
         let addr = vma.start + a.span.offset_bytes + done * stride;
         let chunk = vma.chunk_of(addr);
-        let page = ((addr - vma.chunk_base(chunk)) / PAGE_BYTES) as usize;
-        if passed != Some(done) && vma.next_fault(chunk, page, page + 1, write).is_some() {
+        let base = vma.chunk_base(chunk);
+        let page = ((addr - base) / PAGE_BYTES) as usize;
+        let from = page + usize::from(passed == Some(done));
+        let fault = vma.next_fault(chunk, from, CHUNK_PAGES as usize, write);
+        if fault == Some(page) {
             let (ns, fate) = handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock);
             kernel_ns += ns;
             *clock += ns;
@@ -56,12 +59,21 @@ pub(crate) fn stride(
         let counts = vma.node_counts(chunk);
         let of_pages = sim.hw.contention.ns_of_pages(pace.kind, pace.place, counts);
         let Times { per_byte, memory, .. } = costs.times(of_pages, vma.chunk(chunk).present);
-        let ns = per_byte * LINE_BYTES as f64;
-        sim.hw.contention.occupy(pace.kind, pace.place, (counts, None), of_pages, memory * LINE_BYTES as f64);
-        sim.processes[process].space.vma_mut(id).touch(chunk, page, page + 1);
         // At least 1 ns per line keeps the clock moving on machines faster than that.
-        *clock += (ns + 0.5).max(1.0) as u64;
-        done += 1;
+        let line_ns = (per_byte * LINE_BYTES as f64 + 0.5).max(1.0) as u64;
+        // All lines up to the next page that faults, or the end of the chunk, take the same time.
+        // A page that may be accessed this once faults again at its next line.
+        let clear = match fault {
+            _ if passed == Some(done) => addr + 1,
+            Some(p) => base + p as u64 * PAGE_BYTES,
+            None => base + CHUNK_BYTES,
+        };
+        let n = (clear - addr).div_ceil(stride).min(lines - done).min((limit - *clock).div_ceil(line_ns));
+        let ns = n as f64 * memory * LINE_BYTES as f64;
+        sim.hw.contention.occupy(pace.kind, pace.place, (counts, None), of_pages, ns);
+        touch_lines(sim.processes[process].space.vma_mut(id), chunk, addr - base, (stride, n));
+        *clock += n * line_ns;
+        done += n;
     }
     if out == Step::Go && *clock >= limit && limit < end {
         out = Step::Stop(Pending::Resume);
@@ -69,4 +81,13 @@ pub(crate) fn stride(
     finish_step(sim, task, a, done, lines);
     charge_part(sim, task, *clock - started, kernel_ns);
     out
+}
+
+/// Notes that `n` lines of a chunk are used, one every `stride` bytes from byte `at` on.
+fn touch_lines(vma: &mut Vma, chunk: usize, at: u64, (stride, n): (u64, u64)) {
+    let page = |line: u64| ((at + line * stride) / PAGE_BYTES) as usize;
+    if stride <= PAGE_BYTES {
+        return vma.touch(chunk, page(0), page(n - 1) + 1);
+    }
+    (0..n).map(page).for_each(|p| vma.touch(chunk, p, p + 1));
 }

@@ -10,7 +10,7 @@ use crate::engine::standstill::Standstill;
 use crate::engine::wait_objects::DeferredClones;
 use crate::engine::wait_objects::{Barrier, Channel, Waiter};
 use crate::mm::daemons::memory_daemons;
-use crate::numa::shared_page_migration::migration_phase;
+use crate::numa::shared_page_migration::{finish_hint_fault, migration_phase};
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
 use crate::record::log::log_moved;
@@ -250,6 +250,7 @@ impl<'a> Engine<'a> {
             Pending::Birth => self.clone_deferred(cpu),
             Pending::Moves => apply_due_migrations(&mut self.sim, cpu),
             Pending::Resume | Pending::Search => {}
+            Pending::HintFault => finish_hint_fault(&mut self.sim, cpu),
             Pending::Migration => migration_phase(&mut self.sim, cpu),
         }
         self.carry_out_effects();

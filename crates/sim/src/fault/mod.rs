@@ -1,6 +1,7 @@
 //! Page faults.
 
 pub(crate) mod concurrent_first_touch;
+pub(crate) mod fault_ahead;
 pub(crate) mod first_touch;
 pub(crate) mod handle_fault;
 pub(crate) mod object_fault;

@@ -12,10 +12,8 @@ use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
 use crate::state::cpu::Pending;
-use crate::state::log::Before;
-use crate::state::page_migration::Entry;
-use crate::state::page_migration::PlannedSweep;
-use crate::state::page_migration::{PageMigration, Phase};
+use crate::state::logged::Before;
+use crate::state::page_migration::{DecidedFault, Entry, PageMigration, Phase, PlannedSweep};
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
@@ -33,15 +31,60 @@ const RMAP_LINES: f64 = 3.0;
 
 /// Handles an access to a marked entry of a shared page. Returns the time, ns, and how the fault ends.
 pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+    let decided = decide_hint_fault(sim, s, at, sim.now_ns);
+    let clock = sim.now_ns;
+    carry_out_hint_fault(sim, decided, clock)
+}
+
+/// As [`shared_hint_fault`], at `clock`, which may lie ahead of the run. The mark belongs to one process and the statistics to one
+/// task, so others do not meet them. Where the page is to move, the slice ends, and the move begins at its own instant.
+pub(crate) fn hint_fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> (u64, FaultEnd) {
+    let decided = decide_hint_fault(sim, s, at, clock);
+    if decided.decision.target.is_none() {
+        return carry_out_hint_fault(sim, decided, clock);
+    }
+    sim.tasks[s.task as usize].decided_fault = Some(Box::new(decided));
+    (0, FaultEnd::Stop(Pending::HintFault))
+}
+
+/// The run has come to a hint fault that [`hint_fault_ahead`] decided. A page that has moved meanwhile stays where it is.
+pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
+    let Some(task) = sim.cpus[cpu].task else { return };
+    let Some(mut decided) = sim.tasks[task as usize].decided_fault.take() else { return };
+    (decided.site.cpu, decided.fault.cpu) = (cpu, cpu);
+    let DecidedFault { site, at, .. } = *decided;
+    let now = sim.now_ns;
+    let node = sim.mm.shared.block_of(at).node[usize::from(at.page)];
+    let mapped = sim.processes[site.process].space.vma(site.vma).maps(at);
+    if !mapped || usize::from(node) != decided.facts.nid {
+        decided.decision.target = None;
+    }
+    let (ns, end) = carry_out_hint_fault(sim, *decided, now);
+    if matches!(end, FaultEnd::Stop(_)) {
+        stay_in_kernel(sim, cpu, task, ns);
+    } else {
+        sim.cpus[cpu].debt_ns += ns;
+        apply_new_migrations(sim, cpu);
+    }
+}
+
+/// Decides what becomes of a page (`numa_migrate_check`), and removes the mark.
+fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> DecidedFault {
     sim.kernel.vm.pgfault += 1;
     let before = log_before(sim, s.task);
-    let fault = fault_site(sim, s, sim.now_ns);
+    let fault = fault_site(sim, s, clock);
     let mut facts = sim.processes[s.process].space.vma(s.vma).shared_facts(at, &sim.mm.shared);
     let decision = numa_migrate_check(sim, fault, s, &mut facts);
     if !sim.mm.shared.locked(at) {
         sim.processes[s.process].space.vma_mut(s.vma).unmark(s.chunk, s.page);
     }
     sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
+    DecidedFault { site: *s, at, fault, facts, decision, before }
+}
+
+/// Begins to move the page, if it should move, or else records the fault.
+fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: u64) -> (u64, FaultEnd) {
+    let DecidedFault { site, at, fault, mut facts, decision, before } = decided;
     let ns = sim.machine.costs.hint_fault_ns as u64;
     let mut result = MigrateResult::NotTried;
     if let Some(target) = decision.target {
@@ -55,7 +98,7 @@ pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Page
         wake_kswapd_after_refusal(sim, refusal, target, facts.pages);
         if refusal.is_none() {
             let m = PageMigration {
-                site: *s,
+                site,
                 at,
                 fault,
                 facts,
@@ -73,7 +116,7 @@ pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Page
             }
         }
     }
-    (ns + account_hint_fault(sim, s, at, (fault, before), &mut facts, &decision, result), FaultEnd::Go)
+    (ns + account_hint_fault(sim, &site, at, (fault, before, clock), &mut facts, &decision, result), FaultEnd::Go)
 }
 
 /// Records a hint fault on a shared page. Returns the time of a write fault that follows at once, ns.
@@ -81,7 +124,7 @@ fn account_hint_fault(
     sim: &mut Simulation<'_>,
     s: &PageSite,
     at: PageRef,
-    (fault, before): (FaultSite, Option<Before>),
+    (fault, before, clock): (FaultSite, Option<Before>, u64),
     facts: &mut PageFacts,
     decision: &FaultDecision,
     result: MigrateResult,
@@ -90,7 +133,7 @@ fn account_hint_fault(
     let out = task_numa_fault(sim, fault, facts, decision, result);
     sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
     let ns = sim.machine.costs.hint_fault_ns as u64;
-    log_hint_fault(sim, before, s, (node, facts.pages), (sim.now_ns, ns), result);
+    log_hint_fault(sim, before, s, (node, facts.pages), (clock, ns), result);
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     if out.write_dropped && !facts.huge && v.maps(at) {
         v.set_read_only(s.chunk, s.page);
@@ -293,7 +336,7 @@ fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMig
     }
     let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
     m.facts.last = LastCpupid::from_raw(sim.mm.shared.block_of(m.at).last[usize::from(m.at.page)]);
-    let log = (m.fault, log_before(sim, task));
+    let log = (m.fault, log_before(sim, task), sim.now_ns);
     let ns = account_hint_fault(sim, &m.site, m.at, log, &mut m.facts, &m.decision, result);
     sim.cpus[cpu].debt_ns += ns;
     debug_assert_eq!(task, m.site.task);

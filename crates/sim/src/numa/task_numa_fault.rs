@@ -4,7 +4,7 @@
 use crate::mm::policy::effective_policy;
 use crate::numa::task_host::SchedView;
 use crate::record::log::log_fault;
-use crate::state::log::Before;
+use crate::state::logged::Before;
 use crate::state::logged::Fault;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;

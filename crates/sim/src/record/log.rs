@@ -2,7 +2,7 @@
 //!
 //! Reasons are read off the counters of NUMA balancing before and after a call, so that the mechanisms know nothing of logs.
 
-use crate::state::log::Before;
+use crate::state::logged::Before;
 use crate::state::logged::Fault;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;

@@ -24,6 +24,8 @@ pub enum Pending {
     Birth,
     /// The current task goes on: what it is about to do must happen in the order of time.
     Resume,
+    /// The current task carries out the hint fault that it has decided ahead.
+    HintFault,
     /// The current task comes to the next instant of the page migration it carries out.
     Migration,
     /// The current task busy-waits alone on this CPU up to the tick, or until its barrier opens.
@@ -35,7 +37,10 @@ pub enum Pending {
 impl Pending {
     /// Whether the task stops running by itself at the end of its slice.
     pub(crate) fn leaves(self) -> bool {
-        matches!(self, Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::Migration)
+        matches!(
+            self,
+            Self::Sleep(_) | Self::Wait | Self::Exit | Self::Stage | Self::Birth | Self::HintFault | Self::Migration
+        )
     }
 }
 

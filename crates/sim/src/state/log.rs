@@ -6,7 +6,6 @@
 
 use crate::state::logged::{Fault, Visit};
 use crate::state::why::Collector;
-use numalab_kernel::numa::counters::NumaReasons;
 use numalab_kernel::numa::MigrateResult;
 use numalab_model::record::events::{Event, Kind, Sink, NONE};
 use std::io;
@@ -92,13 +91,6 @@ pub struct Log {
     pub(crate) bursts: Vec<Burst>,
     /// What the scan in progress did to each mapping.
     pub(crate) visits: Vec<Visit>,
-}
-
-/// What the balancer had counted before a hint fault.
-#[derive(Clone, Copy)]
-pub struct Before {
-    pub(crate) reasons: NumaReasons,
-    pub(crate) preferred: Option<usize>,
 }
 
 impl Log {

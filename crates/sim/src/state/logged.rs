@@ -1,6 +1,6 @@
 //! What mechanisms tell the logs.
 
-use numalab_kernel::numa::counters::SkipReason;
+use numalab_kernel::numa::counters::{NumaReasons, SkipReason};
 use numalab_kernel::numa::MigrateResult;
 
 /// A hint fault that has been handled.
@@ -26,4 +26,11 @@ pub struct Visit {
     pub skipped: Option<SkipReason>,
     /// Pages marked.
     pub updates: u64,
+}
+
+/// What the balancer had counted before a hint fault.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    pub(crate) reasons: NumaReasons,
+    pub(crate) preferred: Option<usize>,
 }

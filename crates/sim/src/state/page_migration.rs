@@ -10,6 +10,7 @@
 //! Entries are replaced one after the other, each at its own instant: until then its process passes, afterwards it
 //! waits. A sweep that was planned across the page before the migration began is cut short where it meets it.
 
+use crate::state::logged::Before;
 use crate::state::page_site::PageSite;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::PageRef;
@@ -51,6 +52,17 @@ pub struct Entry {
     pub(crate) replaced_ns: u64,
     /// It is PROT_NONE until then.
     pub(crate) marked: bool,
+}
+
+/// A hint fault on a shared page that is decided and not carried out yet.
+#[derive(Clone, Copy, Debug)]
+pub struct DecidedFault {
+    pub(crate) site: PageSite,
+    pub(crate) at: PageRef,
+    pub(crate) fault: FaultSite,
+    pub(crate) facts: PageFacts,
+    pub(crate) decision: FaultDecision,
+    pub(crate) before: Option<Before>,
 }
 
 /// A migration under way.

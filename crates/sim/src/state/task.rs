@@ -1,7 +1,6 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
-use crate::state::page_migration::PageMigration;
-use crate::state::page_migration::PlannedSweep;
+use crate::state::page_migration::{DecidedFault, PageMigration, PlannedSweep};
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_model::workload::{Bound, Op, Span};
 
@@ -116,6 +115,8 @@ pub struct Task<'a> {
     pub blocked_since_ns: Option<u64>,
     /// Page (chunk, page) that its random access still has to fault in, and whether the access is a store.
     pub pending_access: Option<(usize, usize, bool)>,
+    /// Hint fault that it has decided ahead of the run.
+    pub decided_fault: Option<Box<DecidedFault>>,
     /// Migration it carries out.
     pub migration: Option<Box<PageMigration>>,
     /// The block that its accesses by blocks are in.
@@ -164,6 +165,7 @@ impl<'a> Task<'a> {
             pending_access: None,
             block: None,
             planned_sweep: None,
+            decided_fault: None,
             migration: None,
             block_ns: 0,
             blocked_by: NOBODY,
