@@ -1,12 +1,17 @@
 # numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target clean
 
 CARGO ?= cargo
 
-build:
+build: target
 	$(CARGO) build --release --bin numalab
+
+# The worker inside the command is linked with musl, which is a target of its own. Without rustup a static libc must do.
+target:
+	@! command -v rustup >/dev/null || rustup target list --installed | grep -q '^x86_64-unknown-linux-musl$$' || \
+		rustup target add x86_64-unknown-linux-musl || echo "the worker will be linked with the static libc of this system"
 
 # Three kernels of the 2023 disjoint-VMA thread, published beside simulated, one run of each, and the same as a page: report.html.
 demo: build
@@ -16,7 +21,7 @@ test: lint unit debug python browser vm
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	NUMALAB_EMBED=none $(CARGO) clippy --workspace --all-targets -- -D warnings
 	# The simulator without the store of records, as it is for wasm32-unknown-unknown: no files, and nothing that needs them.
 	$(CARGO) clippy -p numalab-sim --no-default-features -- -D warnings
 	! $(CARGO) tree -p numalab-sim -e normal --target wasm32-unknown-unknown --prefix none | grep -E "^(rustix|libc|tempfile|getrandom) "

@@ -38,7 +38,6 @@ fi
 if ! crates/lab/setup.sh "${full:-run}"; then
   skip "what they need cannot be installed here (crates/lab/setup.sh says why)"
 fi
-$cargo build -p numalab-worker --profile worker --target x86_64-unknown-linux-musl
 $cargo build --release --bin numalab
 code=0
 ./target/release/numalab doctor || code=$?

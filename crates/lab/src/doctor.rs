@@ -3,7 +3,8 @@
 use crate::cache::Cache;
 use crate::image::build_tools::{self, apt_get_install};
 use crate::image::source;
-use crate::{plugin, probe, worker};
+use crate::worker::{self, Worker};
+use crate::{plugin, probe};
 use std::path::Path;
 
 /// Severity of a finding.
@@ -79,8 +80,8 @@ fn find_qemu(program: &Path) -> Finding {
 
 fn find_worker() -> Finding {
     let purpose = "the program inside the guest";
-    match worker::find_static() {
-        Ok(path) => finding("worker", purpose, Verdict::Good, path.display().to_string(), String::new()),
+    match Worker::for_guests() {
+        Ok(worker) => finding("worker", purpose, Verdict::Good, worker.to_string(), String::new()),
         Err(e) => finding("worker", purpose, Verdict::Missing, e, worker::remedy()),
     }
 }

@@ -1,8 +1,8 @@
 //! The `host` backend: the worker carries out a job on this machine.
 
 use crate::child::ends_with_parent;
-use crate::failure::{at_path, Failure, RunError};
-use crate::worker;
+use crate::failure::{Failure, RunError};
+use crate::worker::{Executable, Worker};
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
@@ -13,26 +13,28 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// The `host` backend.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Host {
-    worker: PathBuf,
+    worker: Executable,
+    digest: String,
     /// Time between samples, ns; at least 1 ms.
     pub sample_ns: u64,
 }
 
 impl Host {
-    /// Finds the worker.
+    /// Takes the worker: the one that is built in, or the one that `NUMALAB_WORKER` names.
     ///
     /// # Errors
-    /// There is none; the message has the command that builds it.
+    /// There is none, or it cannot be started here; the message says what to do.
     pub fn open() -> Result<Self, String> {
-        Ok(Self { worker: worker::find_native()?, sample_ns: 1_000_000_000 })
+        let worker = Worker::for_host()?;
+        Ok(Self { digest: worker.digest()?, worker: worker.executable()?, sample_ns: 1_000_000_000 })
     }
 
     /// Carries out a workload; `progress` is called with the time since its start, ns.
@@ -60,15 +62,12 @@ impl Host {
         let limit = Duration::from_nanos(workload.limit_ns).saturating_add(Duration::from_secs(120));
         let lock = MachineLock::wait(Path::new(MACHINE_FILE), &mut || progress(0))
             .map_err(|e| refused(format!("{MACHINE_FILE}: {e}")))?;
-        run_worker(&self.worker, &bytes, limit, &lock, progress)
+        run_worker(self.worker.path(), &bytes, limit, &lock, progress)
     }
 
     /// SHA-256 of the worker program, hexadecimal.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn worker_digest(&self) -> Result<String, String> {
-        crate::cache::sha256_file(&self.worker).map_err(at_path(&self.worker))
+    pub fn worker_digest(&self) -> &str {
+        &self.digest
     }
 }
 
@@ -164,7 +163,13 @@ fn start(program: &Path, job: &[u8], lock: &MachineLock) -> std::io::Result<Chil
     let mut file = tempfile::tempfile()?;
     file.write_all(job)?;
     let mut command = Command::new(program);
-    command.args(["run", "/dev/stdin"]).stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command
+        .arg0("numalab-worker")
+        .args(["run", "/dev/stdin"])
+        .stdin(file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
     lock.share(&mut command);
     ends_with_parent(&mut command, libc::SIGTERM).spawn()
 }
@@ -237,6 +242,7 @@ fn killed_by(signal: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     /// A limit that no test reaches, however busy the host.
     const AMPLE: Duration = Duration::from_secs(3600);
@@ -342,7 +348,8 @@ mod tests {
         let mut machine = crate::topology::tests::machine(1, 1, 1, 1, false);
         machine.nodes[0].id = 4000;
         machine.cpus[0].id = 4000;
-        let host = Host { worker: "/no/such/worker".into(), sample_ns: 1_000_000_000 };
+        let worker = Worker::Named("/no/such/worker".into()).executable().unwrap();
+        let host = Host { worker, digest: String::new(), sample_ns: 1_000_000_000 };
         let workload = crate::shrink::tests::workload(8192);
         let e = host.run(&machine, &workload, &[], 1, &mut |_| {}).unwrap_err();
         assert_eq!(e.kind, Failure::Refused);

@@ -2,14 +2,15 @@
 
 use crate::cache::{self, Cache};
 use crate::capacity::HostCapacity;
-use crate::failure::{at_path, Failure, RunError};
+use crate::failure::{Failure, RunError};
 use crate::fit::{self, FitError, Limits};
 use crate::guest::{self, Budgets, GuestReport, GuestRun, Progress};
 use crate::image::{self, Image, ImageSpec, PackageVersion};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
 use crate::qemu::{self, Timing};
 use crate::topology::{GuestTopology, TopologyError};
-use crate::{probe, selftest, worker};
+use crate::worker::Worker;
+use crate::{probe, selftest};
 use numalab_model::machine::Machine;
 use numalab_model::record::{EffectiveTunable, Outcome};
 use numalab_model::workload::Workload;
@@ -130,8 +131,7 @@ impl Lab {
     pub fn open_with(cache: Cache, settings: Settings) -> Result<Self, String> {
         let install = "install it with `apt-get install qemu-system-x86`, or name it with --qemu";
         let (major, minor, patch) = probe::qemu_version(&settings.qemu).map_err(|e| format!("{e}; {install}"))?;
-        let path = worker::find_static()?;
-        let worker = std::fs::read(&path).map_err(at_path(&path))?;
+        let worker = Worker::for_guests()?.bytes()?;
         // The directories of other runs are locked, so they stay.
         let _ = cache.sweep();
         let plugin = settings.timing == Timing::Modelled || settings.count_misses;

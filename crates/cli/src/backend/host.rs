@@ -41,8 +41,7 @@ pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Fail
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     let release = release.map_err(|e| Failure::environment(format!("/proc/sys/kernel/osrelease: {e}")))?;
     let release = release.trim().to_string();
-    let digest = worker.worker_digest().map_err(Failure::environment)?;
-    let version = format!("{}+{} {release}", env!("CARGO_PKG_VERSION"), &digest[..12]);
+    let version = format!("{}+{} {release}", env!("CARGO_PKG_VERSION"), &worker.worker_digest()[..12]);
     let root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     let host = Host { worker, version, root };
     let catalog = CatalogSources::new(context, &experiment.workloads)?;
