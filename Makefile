@@ -22,6 +22,8 @@ test: lint unit debug python browser vm
 lint:
 	$(CARGO) fmt --all --check
 	NUMALAB_EMBED=none $(CARGO) clippy --workspace --all-targets -- -D warnings
+	# Every crate can be packed, with what it embeds from the catalog.
+	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
 	# The simulator without the store of records, as it is for wasm32-unknown-unknown: no files, and nothing that needs them.
 	$(CARGO) clippy -p numalab-sim --no-default-features -- -D warnings
 	! $(CARGO) tree -p numalab-sim -e normal --target wasm32-unknown-unknown --prefix none | grep -E "^(rustix|libc|tempfile|getrandom) "

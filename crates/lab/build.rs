@@ -118,11 +118,12 @@ fn target_folder() -> PathBuf {
     folder.parent().filter(|_| of_target).unwrap_or(folder).to_path_buf()
 }
 
-/// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program.
+/// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program. The
+/// catalog is in the list too, but nothing of it is in the program.
 fn watch(list: &Path) {
     let text = fs::read_to_string(list).unwrap_or_default();
     let sources = text.split_once(": ").map_or("", |(_, sources)| sources).replace("\\ ", "\0");
-    for source in sources.split_whitespace() {
+    for source in sources.split_whitespace().filter(|s| s.ends_with(".rs")) {
         println!("cargo::rerun-if-changed={}", source.replace('\0', " "));
     }
 }

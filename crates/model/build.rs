@@ -8,12 +8,17 @@ use std::{env, fs, io};
 const FOLDERS: [&str; 5] = ["machines", "kernels", "workloads", "experiments", "published"];
 
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../catalog");
-    println!("cargo:rerun-if-changed={}", root.display());
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    // The build of the simulator reads sources of this crate.
+    println!("cargo::metadata=root={}", own.display());
+    // A link to the folder at the top of the repository; in a package of cargo the folder itself.
+    let root = own.join("catalog").canonicalize()?;
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={}", root.display());
     let mut list = String::from("&[\n");
     for folder in FOLDERS {
         let dir = root.join(folder);
-        println!("cargo:rerun-if-changed={}", dir.display());
+        println!("cargo::rerun-if-changed={}", dir.display());
         for path in toml_files(&dir)? {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let path = path.canonicalize()?;

@@ -13,7 +13,7 @@ use numalab_stats::Better;
 use crate::reasons;
 
 /// Text of `catalog/columns.toml`.
-const BUILT_IN: &str = include_str!("../../../catalog/columns.toml");
+const BUILT_IN: &str = include_str!("../columns.toml");
 
 /// The declaration of a derived column.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The built-in configuration fragment.
-const FRAGMENT: &str = include_str!("../../../../catalog/guest/kernel-minimal.config");
+const FRAGMENT: &str = include_str!("../../guest/kernel-minimal.config");
 /// Environment variable with the path of another configuration fragment.
 pub const FRAGMENT_VARIABLE: &str = "NUMALAB_KERNEL_CONFIG";
 

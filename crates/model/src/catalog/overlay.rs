@@ -206,7 +206,7 @@ mod tests {
         let folder = dir.path().join("machines/classes");
         std::fs::create_dir_all(&folder).unwrap();
         let mut c = Catalog::embedded();
-        let modern = include_str!("../../../../catalog/machines/classes/modern.toml");
+        let modern = include_str!("../../catalog/machines/classes/modern.toml");
         std::fs::write(folder.join("mine.toml"), modern.replace("pte_skip_ns = 8 ", "pte_skip_ns = 80 ")).unwrap();
         let of = |c: &Catalog, name: &str| {
             let text = c.get(Kind::Machine, "milan-2s-nps1").unwrap().text.replace("\"modern\"", &format!("{name:?}"));

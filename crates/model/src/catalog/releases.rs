@@ -13,7 +13,7 @@ pub(super) const RELEASES: &str = "releases.toml";
 
 /// The table that the program was built with.
 pub(super) static BUILT_IN: LazyLock<Result<Arc<ReleaseTable>, SpecError>> = LazyLock::new(|| {
-    let text = include_str!("../../../../catalog/releases.toml");
+    let text = include_str!("../../catalog/releases.toml");
     ReleaseTable::parse(&format!("catalog/{RELEASES}"), Cow::Borrowed(text)).map(Arc::new)
 });
 

@@ -18,8 +18,8 @@ use std::ops::RangeInclusive;
 
 /// The classes that come with the program; the `find` of a caller may replace them and add others (option `--catalog`).
 const CLASSES: [(&str, &str); 2] = [
-    ("modern", include_str!("../../../../catalog/machines/classes/modern.toml")),
-    ("2012-15", include_str!("../../../../catalog/machines/classes/2012-15.toml")),
+    ("modern", include_str!("../../catalog/machines/classes/modern.toml")),
+    ("2012-15", include_str!("../../catalog/machines/classes/2012-15.toml")),
 ];
 
 /// Largest cost accepted, ns: ten seconds.
