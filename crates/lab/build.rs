@@ -103,7 +103,7 @@ fn build_for(target: &str, flag: &str) -> Result<Vec<u8>, String> {
         return Err(format!("{error} (cargo build --manifest-path {} --target {target})", manifest.display()));
     }
     let program = folder.join(target).join("release/numalab-worker");
-    watch(&program.with_extension("d"));
+    watch(&program.with_extension("d"), &folder);
     for file in locks.iter().chain([&manifest]).filter(|f| f.is_file()) {
         println!("cargo::rerun-if-changed={}", file.display());
     }
@@ -119,11 +119,13 @@ fn target_folder() -> PathBuf {
 }
 
 /// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program. The
-/// catalog is in the list too, but nothing of it is in the program.
-fn watch(list: &Path) {
+/// catalog is in the list too, but nothing of it is in the program; what the build itself wrote is no source.
+fn watch(list: &Path, built: &Path) {
     let text = fs::read_to_string(list).unwrap_or_default();
     let sources = text.split_once(": ").map_or("", |(_, sources)| sources).replace("\\ ", "\0");
-    for source in sources.split_whitespace().filter(|s| s.ends_with(".rs")) {
-        println!("cargo::rerun-if-changed={}", source.replace('\0', " "));
+    for source in sources.split_whitespace().map(|s| s.replace('\0', " ")) {
+        if source.ends_with(".rs") && !Path::new(&source).starts_with(built) {
+            println!("cargo::rerun-if-changed={source}");
+        }
     }
 }
