@@ -1,7 +1,7 @@
-# numalab: `make demo` shows the main job and needs a Rust toolchain. `make test` runs every test and needs Python 3
+# numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target reproduce dist clean
 
 CARGO ?= cargo
 
@@ -13,9 +13,17 @@ target:
 	@! command -v rustup >/dev/null || rustup target list --installed | grep -q '^x86_64-unknown-linux-musl$$' || \
 		rustup target add x86_64-unknown-linux-musl || echo "the worker will be linked with the static libc of this system"
 
-# Three kernels of the 2023 disjoint-VMA thread, published beside simulated, one run of each, and the same as a page: report.html.
+# The tour: one experiment in some seconds, its answer, its page, and what to type next.
 demo: build
+	scripts/demo.sh
+
+# Three kernels of the 2023 disjoint-VMA thread, published beside simulated, one run of each, and the same as a page: report.html.
+reproduce: build
 	./target/release/numalab reproduce disjoint-vma-2023 --iterations 1
+
+# What is given to users, in target/dist: an archive of the static command, and a wheel.
+dist: target
+	scripts/dist.sh
 
 test: lint unit debug python browser vm
 
@@ -31,6 +39,7 @@ lint:
 # Tests say which program they lack, where none can be installed.
 unit: build
 	crates/lab/setup.sh test || echo "not all of that can be installed here: some tests will be skipped"
+	scripts/alone.sh target/release/numalab
 	$(CARGO) test --workspace --release
 
 # The golden runs again without optimisation: the same plan must give the same bytes.

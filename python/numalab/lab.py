@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +69,8 @@ class Comparison(dict[str, Any]):
 class Lab:
     """A numalab command.
 
-    ``command`` is its path (default: ``numalab`` on the PATH). ``options`` precede every verb, for example
+    ``command`` is its path (default: ``numalab`` on the PATH, else the one that was
+    installed with this package). ``options`` precede every verb, for example
     ``("--catalog", "mine")``; a string in place of this list raises ``TypeError``. A file or a directory may
     be given as a ``pathlib.Path``.
     """
@@ -96,9 +98,11 @@ class Lab:
     def _start(self, *arguments: Name) -> subprocess.CompletedProcess[str]:
         """Run the command to its end, with any exit code; raise ``LabError`` if it does not exist."""
         command = os.fspath(self.command)
-        path = shutil.which(command)
+        # The wheel puts the command beside the interpreter, which need not be on the PATH.
+        own = os.path.join(sysconfig.get_path("scripts"), command)
+        path = shutil.which(command) or (shutil.which(own) if command == "numalab" else None)
         if path is None:
-            raise LabError(3, f"{command}: not found; build it with `make build` and name its path")
+            raise LabError(3, f"{command}: not found; install numalab, or name the path of its command")
         line = [path, *self.options, *arguments]
         # The command writes UTF-8 in every locale.
         return subprocess.run(line, capture_output=True, encoding="utf-8", check=False)

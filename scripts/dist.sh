@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Makes what is given to users, in target/dist: an archive with the static command, its completions and manual pages, and a
+# wheel for pip with the same command and the Python package. The archive has the same bytes on every machine with the
+# same toolchain. Tries both before it says that they are there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+cargo=${CARGO:-cargo}
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+architecture=$(uname -m)
+target=$architecture-unknown-linux-musl
+name=numalab-$version-$architecture-linux
+dist=$root/target/dist
+# Nothing in the program says where it was built.
+export CARGO_PROFILE_RELEASE_STRIP=symbols
+export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$root=numalab"
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+
+rm -rf "$dist"
+mkdir -p "$dist"
+$cargo build --release --locked --target "$target" --bin numalab
+numalab=$root/target/$target/release/numalab
+
+# Laid out as below /usr/local or ~/.local.
+tree=$dist/$name
+mkdir -p "$tree"/bin "$tree"/share/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,man/man1,doc/numalab}
+cp "$numalab" "$tree/bin/"
+"$numalab" completions bash >"$tree/share/bash-completion/completions/numalab"
+"$numalab" completions zsh >"$tree/share/zsh/site-functions/_numalab"
+"$numalab" completions fish >"$tree/share/fish/vendor_completions.d/numalab.fish"
+# The page of a command names the pages of its commands.
+pages=(numalab)
+while [ ${#pages[@]} -gt 0 ]; do
+  page=${pages[0]}
+  pages=("${pages[@]:1}")
+  words=${page#numalab}
+  # shellcheck disable=SC2086
+  "$numalab" man ${words//-/ } >"$tree/share/man/man1/$page.1"
+  mapfile -t more < <(sed 's/\\-/-/g' "$tree/share/man/man1/$page.1" | grep -o "^$page-[a-z-]*(1)" | sed 's/(1)//' | grep -v -- '-help' || true)
+  pages+=("${more[@]}")
+done
+cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/numalab/"
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" | gzip -n9 >"$dist/$name.tar.gz"
+
+# A static program runs with every libc, so the wheel fits them all.
+venv=$root/target/dist-python
+if ! "$venv/bin/python" -c "import maturin, wheel" 2>/dev/null; then
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "maturin>=1.8,<2" wheel
+fi
+(cd python && PATH=$venv/bin:$PATH maturin build --quiet --release --locked --target "$target" --compatibility linux --out "$dist")
+"$venv/bin/wheel" tags --remove --platform-tag "manylinux_2_17_$architecture.musllinux_1_1_$architecture" "$dist"/numalab-*.whl >/dev/null
+
+scripts/alone.sh "$tree/bin/numalab"
+fresh=$(mktemp -d)
+trap 'rm -rf "$fresh"' EXIT
+python3 -m venv "$fresh/venv"
+"$fresh/venv/bin/pip" install --quiet --disable-pip-version-check --no-index "$dist"/numalab-*.whl
+(cd "$fresh" && "$fresh/venv/bin/numalab" --version && "$fresh/venv/bin/python" -c "
+from numalab import Lab, __version__
+assert Lab().call('--version').startswith('numalab ' + __version__)")
+rm -rf "$tree"
+(cd "$dist" && sha256sum -- *.tar.gz *.whl | tee SHA256SUMS)
