@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lints, type-checks and tests the Python package, in a virtual environment under target/.
+# Lints, type-checks and tests the Python package, in a virtual environment under target/. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=target/python
@@ -12,4 +12,4 @@ cd python
 ../"$venv"/bin/ruff check .
 ../"$venv"/bin/ruff format --check .
 ../"$venv"/bin/mypy numalab tests
-PYTHONPATH=. ../"$venv"/bin/pytest -q
+PYTHONPATH=. ../"$venv"/bin/pytest -q "$@"

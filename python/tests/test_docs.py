@@ -1,16 +1,32 @@
-"""The manual keeps its form: short sentences, a short README, all pages in the navigation, known options."""
+"""The manual keeps its form, and it holds.
+
+Sentences are short, all pages are in the navigation, options are known, tables of keys are fresh, and
+commands run and print what is shown."""
 
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import file_keys
+import pytest
+import shown
+
 ROOT = Path(__file__).parents[2]
 MANUAL = ("tutorials", "how-to", "reference", "explanation")
-# Written from tables of the code.
-GENERATED = {"counters.md", "fidelity.md"}
+# Written from the code, with sentences that stand in comments and help texts.
+GENERATED = {
+    "commands.md",
+    "counters.md",
+    "exit-codes.md",
+    "fidelity.md",
+    "roles.md",
+    "schemas.md",
+    "tunables.md",
+}
 COMMAND = os.environ.get("NUMALAB", str(ROOT / "target/release/numalab"))
 # Verbs that have verbs of their own.
 FAMILIES = {"machine", "kernel"}
@@ -90,3 +106,64 @@ def test_every_page_is_in_the_navigation() -> None:
     named = re.findall(r"[\w/-]+\.md", navigation)
     docs = ROOT / "docs"
     assert sorted(named) == sorted(p.relative_to(docs).as_posix() for p in docs.glob("**/*.md"))
+
+
+def pages_with_keys() -> list[str]:
+    return sorted({str(section["page"]) for section in file_keys.SECTIONS.values()})
+
+
+@pytest.mark.parametrize("name", pages_with_keys())
+def test_tables_of_keys_are_fresh(name: str) -> None:
+    page = file_keys.REFERENCE / name
+    text = page.read_text()
+    want = file_keys.written(name, text)
+    if "write" in shown.MODES:
+        page.write_text(want)
+        text = want
+    assert text == want, f"docs/reference/{name} is stale: `make reference` writes its tables anew"
+
+
+def test_every_key_of_a_step_is_described() -> None:
+    text = (file_keys.REFERENCE / "workloads.md").read_text()
+    steps = text.split("## Steps")[1].split("## What is refused")[0]
+    base = 'name = "probe"\ntitle = "t"\nabout = "a"\nsource = "s"\n[[process]]\nname = "main"\n'
+    base += '[[process.region]]\nname = "b"\nsize = "1MiB"\n[[process.phase]]\n{here}\n'
+    patterns = {
+        "sequential": "",
+        "strided": "stride",
+        "random": "",
+        "zipf": "theta",
+        "reuse": "alpha",
+        "blocks": "block",
+    }
+    seen = set()
+    for pattern, key in patterns.items():
+        # Values that are right, so that the only refusal is that of the unknown key.
+        lines = ['access = "b"', f'pattern = "{pattern}"']
+        lines += ["accesses = 1"] if pattern not in ("sequential", "strided") else []
+        lines += (
+            [{"stride": 'stride = "128B"', "block": 'block = "4KiB"'}.get(key, f"{key} = 0.5")] if key else []
+        )
+        section = {"base": base.replace("{here}", "\n".join([*lines, "{here}"])), "kind": "workloads"}
+        with tempfile.TemporaryDirectory() as folder:
+            seen |= file_keys.known(section, Path(folder))
+    assert len(seen) > 25
+    assert sorted(k for k in seen if not re.search(rf"`(\w+ = [^`]*, )*{k}\b", steps)) == []
+
+
+def pages_with_commands() -> list[str]:
+    """The pages that run commands, relative to the root."""
+    return [
+        p.relative_to(ROOT).as_posix()
+        for p in manual()
+        if list(shown.blocks(p.read_text(), slow=True)) and p.name != "README.md"
+    ]
+
+
+@pytest.mark.parametrize("name", pages_with_commands())
+def test_commands_run_and_print_what_is_shown(name: str, tmp_path: Path) -> None:
+    shown.check(ROOT / name, tmp_path)
+
+
+def test_most_pages_have_commands() -> None:
+    assert len(pages_with_commands()) > 15

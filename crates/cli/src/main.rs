@@ -16,6 +16,8 @@ mod output_file;
 mod progress;
 mod real_kernels;
 mod records;
+#[cfg(test)]
+mod reference;
 mod run_label;
 mod sources;
 mod verb;
