@@ -13,6 +13,7 @@ from pathlib import Path
 
 import file_keys
 import pytest
+import scores
 import shown
 
 ROOT = Path(__file__).parents[2]
@@ -167,3 +168,12 @@ def test_commands_run_and_print_what_is_shown(name: str, tmp_path: Path) -> None
 
 def test_most_pages_have_commands() -> None:
     assert len(pages_with_commands()) > 15
+
+
+def test_scores_are_fresh() -> None:
+    text = scores.PAGE.read_text()
+    want = scores.written(text)
+    if "write" in shown.MODES:
+        scores.PAGE.write_text(want)
+        text = want
+    assert text == want, "docs/explanation/trust.md is stale: `make reference` writes its scores anew"

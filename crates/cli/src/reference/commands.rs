@@ -26,7 +26,7 @@ fn commands() -> String {
     let mut sections = String::new();
     for verb in root.get_subcommands().filter(shown) {
         let inner: Vec<_> = verb.get_subcommands().filter(shown).collect();
-        if verb.get_arguments().any(|a| own(a)) || inner.is_empty() {
+        if verb.get_arguments().any(own) || inner.is_empty() {
             rest.push_str(&row(verb, verb.get_name()));
             sections.push_str(&section(verb, verb.get_name()));
         }

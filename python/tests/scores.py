@@ -1,0 +1,81 @@
+"""The scores on docs/explanation/trust.md, from catalog/published, docs/log/scores.toml and docs/reference/fidelity.md."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/explanation/trust.md"
+HITS = ("direction_right", "within_1_25", "within_2")
+
+
+def load(name: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / name).read_text())
+
+
+def linked(source: str) -> str:
+    """Who posted a table and when, as a link to the message."""
+    found = re.fullmatch(r"(.*), Linux kernel mailing list, (.*), (https://\S+)", source)
+    return f"[{found[1]}, {found[2]}]({found[3]})" if found else source
+
+
+def guests() -> tuple[int, int, str]:
+    """Cells that hit, all cells, and the share, from the page that `make fidelity` writes."""
+    text = (ROOT / "docs/reference/fidelity.md").read_text()
+    found = re.search(r"\*\*(\d+) of (\d+) cells hit, ([\d.]+) %\.\*\*", text)
+    assert found, "docs/reference/fidelity.md has no score"
+    return int(found[1]), int(found[2]), found[3]
+
+
+def parts() -> dict[str, str]:
+    """What stands between the marks of the page."""
+    data = load("docs/log/scores.toml")
+    tables = {str(m["table"]): load(f"catalog/published/{m['table']}.toml") for m in data["measured"]}
+    assert sorted(tables) == sorted(p.stem for p in (ROOT / "catalog/published").glob("*.toml"))
+    cells = sum(m["predicted"] for m in data["measured"])
+    sums = {key: sum(t["expect"][key] for t in tables.values()) for key in HITS}
+    hit, all_, share = guests()
+    short = [
+        f"* **Direction**: of {cells} predicted cells in {len(tables)} published tables, "
+        f"{sums['direction_right']} change in the published direction.",
+        f"* **Size**: {sums['within_1_25']} of them lie within a factor of 1.25 of the published ratio, and "
+        f"{sums['within_2']} within a factor of 2.",
+        f"* **Counters**: of {all_} counter figures of real kernels, {hit} ({share} %) lie within 1.25 of the "
+        "kernel's own range.",
+    ]
+    rows = [
+        "| table (alias) | what | posted | predicted | direction right | within 1.25 | within 2 | measured |",
+        "|---|---|---|--:|--:|--:|--:|---|",
+    ]
+    repeats = ["| table | measured again | posted |", "|---|---|---|"]
+    for m in data["measured"]:
+        table = tables[m["table"]]
+        hits = " | ".join(str(table["expect"][key]) for key in HITS)
+        rows.append(
+            f"| `{table['name']}` ({table['alias']}) | {m['what']} | {linked(table['source'])} | "
+            f"{m['predicted']} | {hits} | {m['date']}, {m['release']} |"
+        )
+        for r in table.get("repeats", []):
+            repeats.append(f"| `{table['name']}` | {r['name']} | {linked(r['source'])} |")
+    dated = (
+        f"Measured on {data['guests']['date']} with release {data['guests']['release']}: of {all_} figures of the "
+        f"four counters of automatic balancing,\n{hit} ({share} %) lie within 1.25 of the kernel's own range."
+    )
+    return {
+        "short": "\n".join(short),
+        "tables": "\n".join(rows),
+        "repeats": "\n".join(repeats),
+        "guests": dated,
+    }
+
+
+def written(text: str) -> str:
+    """The text of the page with its scores as they should be."""
+    for name, part in parts().items():
+        mark, end = f"<!-- scores: {name} -->\n", "<!-- end of scores -->"
+        assert text.count(mark) == 1, f"trust.md has not one place for {name}"
+        before, rest = text.split(mark)
+        text = f"{before}{mark}\n{part}\n\n{end}{rest.split(end, 1)[1]}"
+    return text
