@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target reproduce dist reference clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target reproduce dist reference pictures clean
 
 CARGO ?= cargo
 
@@ -77,6 +77,10 @@ reference: build
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test docs
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --bin numalab reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py
+
+# Pictures of the manual, drawn from runs: how balancing works (docs/images/balancing-*.svg).
+pictures: build
+	python3 scripts/pictures.py
 
 # The documentation site, in target/site. Needs Python 3 with venv, and installs mkdocs-material for itself.
 docs:

@@ -1,4 +1,4 @@
-"""The scores on docs/explanation/trust.md, from catalog/published, docs/log/scores.toml and docs/reference/fidelity.md."""
+"""The scores on docs/explanation/trust.md, from the catalog, docs/log/scores.toml and the fidelity page."""
 
 import re
 from pathlib import Path
@@ -40,10 +40,10 @@ def parts() -> dict[str, str]:
     short = [
         f"* **Direction**: of {cells} predicted cells in {len(tables)} published tables, "
         f"{sums['direction_right']} change in the published direction.",
-        f"* **Size**: {sums['within_1_25']} of them lie within a factor of 1.25 of the published ratio, and "
-        f"{sums['within_2']} within a factor of 2.",
-        f"* **Counters**: of {all_} counter figures of real kernels, {hit} ({share} %) lie within 1.25 of the "
-        "kernel's own range.",
+        f"* **Size**: {sums['within_1_25']} of them lie within a factor of 1.25 of the published ratio, "
+        f"and {sums['within_2']} within a factor of 2.",
+        f"* **Counters**: of {all_} counter figures of real kernels, {hit} ({share} %) lie within 1.25 "
+        "of the kernel's own range.",
     ]
     rows = [
         "| table (alias) | what | posted | predicted | direction right | within 1.25 | within 2 | measured |",
@@ -60,8 +60,9 @@ def parts() -> dict[str, str]:
         for r in table.get("repeats", []):
             repeats.append(f"| `{table['name']}` | {r['name']} | {linked(r['source'])} |")
     dated = (
-        f"Measured on {data['guests']['date']} with release {data['guests']['release']}: of {all_} figures of the "
-        f"four counters of automatic balancing,\n{hit} ({share} %) lie within 1.25 of the kernel's own range."
+        f"Measured on {data['guests']['date']} with release {data['guests']['release']}: of {all_} figures "
+        f"of the four counters of automatic balancing,\n{hit} ({share} %) lie within 1.25 "
+        "of the kernel's own range."
     )
     return {
         "short": "\n".join(short),
