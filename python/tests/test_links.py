@@ -83,3 +83,12 @@ def test_specifications_are_described() -> None:
     described = (ROOT / "ARCHITECTURE.md").read_text().split("## Sources")[1]
     assert set(re.findall(r"^\| ([\w-]+\.md) \|", described, re.MULTILINE)) == SPECIFICATIONS
     assert "docs/log/designs-2012.md" in described
+
+
+def test_pages_do_not_send_readers_to_the_specifications() -> None:
+    wrong = []
+    for page in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]:
+        text = LINK.sub("]", page.read_text())
+        names = SPECIFICATIONS & set(re.findall(r"(?<![\w/-])[\w-]+\.md", text))
+        wrong += [f"{page.relative_to(ROOT)}: {name}" for name in names]
+    assert wrong == []

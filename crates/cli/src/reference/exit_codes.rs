@@ -22,8 +22,8 @@ const OWN: [(Exit, &str); 4] = [
     (Exit::OK, "Done."),
     (
         Exit::FINDING,
-        "Done, and something was found: a run failed or has no record yet, a bound of `--fail-if` is exceeded or could \
-         not be tested, a calibration has no solution, a published table came out worse than recorded, or a repeated \
+        "Done, and something was found. A run failed or has no record yet; a bound of `--fail-if` is exceeded or could \
+         not be tested; a calibration has no solution; a published table came out worse than recorded; a repeated \
          run differs.",
     ),
     (Exit::USAGE, "The command line or a file is wrong. Nothing was run."),

@@ -12,7 +12,7 @@ from.
 * **Kernel name** is the sysctl, the file in debugfs or sysfs, or the boot option. `model` is a switch of the simulator:
   it turns on or off something that a kernel does without asking.
 * **Default** is what a kernel has if no release and no file says otherwise.
-* **Read when** names the roles and values without which nothing reads the tunable. Setting it then is an error.
+* **Read when** names a role or a value without which nothing reads the tunable. Setting it then is an error.
 ";
 
 fn tunables() -> String {
@@ -43,9 +43,10 @@ fn entry(t: &TunableInfo) -> String {
         t.default,
         prose(&t.legal),
     );
-    let when: Vec<_> = t.read_when.iter().map(|c| format!("`{}` is {}", c.subject, c.needs)).collect();
-    if !when.is_empty() {
-        out.push_str(&format!("* Read when: {}\n", prose(&when.join(", and "))));
+    // All of them must hold. Each is a line of its own.
+    for c in &t.read_when {
+        let subject = format!("`{}`", c.subject);
+        out.push_str(&format!("* Read when: {subject} is {}\n", prose(&c.needs.to_string())));
     }
     if t.unread {
         out.push_str("* No backend reads it yet; setting it gives a warning.\n");

@@ -93,7 +93,7 @@ numalab_base::tunables! {
         table_marks: bool = false, "", "model",
             read when "scan" is ScanRole::TASK_WORK, read when "page_migrate" is PageMigrateRole::KERNEL;
         /// Pages handled with their table can migrate, as in 3.8. In the first stage of balancenuma they stayed where
-        /// they were (designs-2012.md section 3.3).
+        /// they were.
         table_faults_migrate: bool = true, "", "model",
             read when "numa.table_marks" is Needs::OneOf(&["true"]);
         /// How many migrations of shared pages a task passes over, after a page of another task came from another node
@@ -122,13 +122,13 @@ numalab_base::tunables! {
         /// is found out only after its entry was restored.
         refusal_drops_write: bool = false, "", "model";
         /// Until a page that is to move is unmapped, other tasks take hint faults on it as well (5.13 on: "NUMA
-        /// balancing: reduce TLB flush via delaying mapping on hint page fault"). Not in the reference.
+        /// balancing: reduce TLB flush via delaying mapping on hint page fault").
         second_hint_faults: bool = true, "", "model";
         /// Tasks that wait for a page under migration hold a reference to it. The move then fails and is tried again,
-        /// ten times in all. Not in the reference; true of kernels before 5.0 (put_and_wait_on_page_locked).
+        /// ten times in all. True of kernels before 5.0 (put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
-        /// A new page cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU. Not
-        /// in the reference; true of all kernels. In real systems other tasks fill the batches, and the model has no
+        /// A new page cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU.
+        /// True of all kernels. In real systems other tasks fill the batches, and the model has no
         /// such tasks. Guests are quiet, so validation sets it.
         migration_lru_batch: bool = false, "", "model";
         /// A page that has moved goes to the LRU at once, with all pages that its CPU has gathered (5.18 to 6.6:
@@ -157,9 +157,9 @@ numalab_base::tunables! {
         small_imp: bool = true, "", "model",
             read when "task_migrate" is TaskMigrateRole::Preferred.only(),
             read when "numa.search" is SearchModel::V419.or_later();
-        /// The search of a node prefers swap partners that get to their own preferred node, takes idle CPUs on whole
-        /// idle cores first, and ends at the first good choice (5.7 on). Before, every CPU is compared, and moves go
-        /// where select_idle_sibling sends them.
+        /// The search of a node prefers swap partners that get to their own preferred node, and takes idle CPUs on
+        /// whole idle cores first. It ends at the first good choice (5.7 on). Before, every CPU is compared, and moves
+        /// go where select_idle_sibling sends them.
         bias_by_preference: bool = true, "", "model";
         /// A search makes the node of the CPU it has found, or the present node, the preferred node of a group's task
         /// (4.19 on). Before, that is the node examined last, if the group is active there and elsewhere.

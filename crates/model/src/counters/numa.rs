@@ -149,7 +149,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Caches,
         Since::Model,
-        "Misses of the last cache in a guest that went to memory of the node of the CPU, counted by the model of caches under the guest (docs/explanation/guest-timing.md).",
+        "Misses of the last cache in a guest that went to memory of the CPU's own node. The model of caches under the guest counts them (docs/explanation/guest-timing.md).",
         "accesses of the simulator, which has no such model.",
     )
     .neutral(),

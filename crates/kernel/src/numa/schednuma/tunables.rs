@@ -38,12 +38,12 @@ numalab_base::tunables! {
         /// Pages that may move into one node per 100 ms; 0 is no limit.
         migrate_limit_pages: u32 = 0, "pages", "model", range 0..=2_147_483_647,
             read when "page_migrate" is PageMigrateRole::SchedNuma.only();
-        /// A hint fault that leaves a huge page where it is takes its write permission away (14 and 22/31 restore
-        /// `vm_page_prot`, which has none for private memory), so that the store that caused it takes a second fault,
-        /// which flushes the TLBs of all CPUs of the process.
+        /// A hint fault that leaves a huge page where it is takes its write permission away. (Patches 14 and 22 of 31
+        /// restore `vm_page_prot`, which has none for private memory.) The store that caused it then takes a second
+        /// fault, which flushes the TLBs of all CPUs of the process.
         huge_loses_write: bool = true, "", "model",
             read when "page_migrate" is PageMigrateRole::SchedNuma.only();
-        /// System time of a scan for each huge page it passes that its known parts do not explain (section 2.7), on idle
+        /// System time of a scan for each huge page it passes that its known parts do not explain, on idle
         /// memory; it grows with the latency of the scanned memory. None is charged since the second faults
         /// (`huge_loses_write`) are known, though mail 002 has more system time than they explain; until then it was 78,
         /// calibrated on one cell of it.
