@@ -1,0 +1,60 @@
+// Looks at the documentation site that `make docs` built, from disk and without a network. `node site.mjs` checks every page at
+// both widths and in both themes: no error, no request elsewhere, nothing wider than the window. It tries a search.
+// `node site.mjs FOLDER` writes pictures besides.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { browser, root } from "./page.mjs";
+
+const folder = process.argv[2];
+const site = join(root, "target/site");
+if (!existsSync(join(site, "index.html"))) throw new Error("target/site is missing: make docs");
+
+// Every page is in the navigation, which a test of the manual checks.
+const navigation = readFileSync(join(root, "mkdocs.yml"), "utf8").split("\nnav:")[1];
+const pages = navigation.match(/[\w/-]+\.md/g).map((name) => name.replace(/\.md$/, ".html"));
+const PICTURES = { "index.html": "home", "explanation/numa-balancing.html": "balancing", "reference/machine-files.html": "keys" };
+
+/** Opens a page of the site, and returns it with what went wrong. */
+async function open(context, name, scheme) {
+  const page = await context.newPage();
+  const trouble = [];
+  page.on("console", (m) => m.type() === "error" && trouble.push(m.text()));
+  page.on("pageerror", (e) => trouble.push(`uncaught: ${e.message}`));
+  page.on("request", (r) => /^https?:/.test(r.url()) && trouble.push(`request: ${r.url()}`));
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.goto(pathToFileURL(join(site, name)).href);
+  return { page, trouble };
+}
+
+/** Types a word into the search, and returns how many pages it finds. */
+async function search(page, word) {
+  await page.locator(".md-search__input").fill(word);
+  await page.waitForSelector(".md-search-result__item", { timeout: 20000 });
+  return page.locator(".md-search-result__item").count();
+}
+
+const wrong = [];
+const b = await browser();
+for (const [width, height] of [[1280, 800], [390, 844]]) {
+  for (const scheme of ["light", "dark"]) {
+    const context = await b.newContext({ viewport: { width, height }, colorScheme: scheme, offline: true });
+    for (const name of scheme === "light" ? pages : Object.keys(PICTURES)) {
+      const { page, trouble } = await open(context, name, scheme);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (wide > 0) trouble.push(`${wide} px wider than the window`);
+      wrong.push(...trouble.map((t) => `${name} at ${width} px, ${scheme}: ${t}`));
+      if (folder && PICTURES[name]) await page.screenshot({ path: join(folder, `site-${PICTURES[name]}-${width}-${scheme}.png`) });
+      if (name === "index.html" && width === 1280 && scheme === "light" && (await search(page, "hint fault")) < 3) {
+        wrong.push("the search finds nothing");
+      }
+      await page.close();
+    }
+    await context.close();
+  }
+}
+await b.close();
+wrong.forEach((w) => console.error(w));
+console.log(`${pages.length} pages of the site, ${wrong.length} things wrong`);
+process.exitCode = wrong.length ? 1 : 0;
