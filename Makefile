@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target reproduce dist reference pictures clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
 
@@ -85,6 +85,10 @@ pictures: build
 # The documentation site, in target/site. Needs Python 3 with venv, and installs mkdocs-material for itself.
 docs:
 	scripts/docs.sh
+
+# Looks at every page of the site in headless Chromium, and writes pictures of some to docs/images.
+site: docs
+	cd tests/browser && npm ci --silent && node site.mjs ../../docs/images
 
 clean:
 	$(CARGO) clean

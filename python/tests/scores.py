@@ -46,15 +46,15 @@ def parts() -> dict[str, str]:
         "of the kernel's own range.",
     ]
     rows = [
-        "| table (alias) | what | posted | predicted | direction right | within 1.25 | within 2 | measured |",
-        "|---|---|---|--:|--:|--:|--:|---|",
+        "| table (alias) | posted | predicted | direction right | within 1.25 | within 2 | measured |",
+        "|---|---|--:|--:|--:|--:|---|",
     ]
     repeats = ["| table | measured again | posted |", "|---|---|---|"]
     for m in data["measured"]:
         table = tables[m["table"]]
         hits = " | ".join(str(table["expect"][key]) for key in HITS)
         rows.append(
-            f"| `{table['name']}` ({table['alias']}) | {m['what']} | {linked(table['source'])} | "
+            f"| `{table['name']}` ({table['alias']})<br>{m['what']} | {linked(table['source'])} | "
             f"{m['predicted']} | {hits} | {m['date']}, {m['release']} |"
         )
         for r in table.get("repeats", []):

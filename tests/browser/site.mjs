@@ -14,7 +14,10 @@ if (!existsSync(join(site, "index.html"))) throw new Error("target/site is missi
 // Every page is in the navigation, which a test of the manual checks.
 const navigation = readFileSync(join(root, "mkdocs.yml"), "utf8").split("\nnav:")[1];
 const pages = navigation.match(/[\w/-]+\.md/g).map((name) => name.replace(/\.md$/, ".html"));
-const PICTURES = { "index.html": "home", "explanation/numa-balancing.html": "balancing", "reference/machine-files.html": "keys" };
+// Pages of which pictures are written, and what stands at their top.
+const PICTURES = { "explanation/numa-balancing.html": { name: "balancing", from: "#what-it-looks-like" } };
+// Pages that are looked at in dark, too.
+const DARK = ["index.html", "explanation/numa-balancing.html", "reference/machine-files.html"];
 
 /** Opens a page of the site, and returns it with what went wrong. */
 async function open(context, name, scheme) {
@@ -40,12 +43,17 @@ const b = await browser();
 for (const [width, height] of [[1280, 800], [390, 844]]) {
   for (const scheme of ["light", "dark"]) {
     const context = await b.newContext({ viewport: { width, height }, colorScheme: scheme, offline: true });
-    for (const name of scheme === "light" ? pages : Object.keys(PICTURES)) {
+    for (const name of scheme === "light" ? pages : DARK) {
       const { page, trouble } = await open(context, name, scheme);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (wide > 0) trouble.push(`${wide} px wider than the window`);
       wrong.push(...trouble.map((t) => `${name} at ${width} px, ${scheme}: ${t}`));
-      if (folder && PICTURES[name]) await page.screenshot({ path: join(folder, `site-${PICTURES[name]}-${width}-${scheme}.png`) });
+      if (folder && PICTURES[name]) {
+        const { name: picture, from } = PICTURES[name];
+        await page.locator(from).evaluate((e) => scrollTo(0, e.getBoundingClientRect().y + scrollY - 120));
+        await page.waitForTimeout(500);
+        await page.screenshot({ path: join(folder, `site-${picture}-${width}-${scheme}.png`) });
+      }
       if (name === "index.html" && width === 1280 && scheme === "light" && (await search(page, "hint fault")) < 3) {
         wrong.push("the search finds nothing");
       }

@@ -67,7 +67,7 @@ pub fn markdown() -> String {
 /// Beginning of [`markdown`].
 const MARKDOWN_HEAD: &str = "# Counters\n\nWhat every counter means, since which kernel, and what it does not count. \
     Written from the same table as `numalab counters` and the tooltips of the page; to change it, change \
-    `crates/model/src/counters/` and run `NUMALAB_DOCS=write cargo test -p numalab-report --test docs`.\n\n\
+    `crates/model/src/counters/` and run `make reference`.\n\n\
     In reports less of a counter is better, as it counts work. Of a *neutral* counter neither more nor less is better, since good and \
     bad causes alike make it grow; shares of counts (derived figures, at the end) have a direction.\n";
 

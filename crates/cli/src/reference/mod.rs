@@ -31,15 +31,30 @@ fn page(title: &str, head: &str, rest: &str) -> String {
     format!("# {title}\n\n{DO_NOT_EDIT}\n\n{head}{rest}")
 }
 
-/// Text for a cell of a table or a line of Markdown: documents are links, and nothing of it is taken for a tag.
+/// Text for a cell of a table or a line of Markdown: documents are links, options are code, and nothing is taken for a tag.
 fn prose(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // What stands in backticks already is left alone.
     let parts = text.split('`').enumerate().map(|(i, part)| match i % 2 {
-        0 => linked(&part.replace('<', "&lt;").replace('*', "\\*").replace('|', "\\|")),
+        0 => {
+            let safe = part.replace('<', "&lt;").replace('*', "\\*").replace('|', "\\|");
+            linked(&safe).split(' ').map(option_as_code).collect::<Vec<_>>().join(" ")
+        }
         _ => format!("`{}`", part.replace('|', "\\|")),
     });
     parts.collect()
+}
+
+/// A word, in backticks if it is an option such as `--out`, so that no line breaks inside it.
+fn option_as_code(word: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    match word.find("--") {
+        Some(at) if word[..at].chars().all(|c| c == '(') => {
+            let end = word[at..].find(|c| !is_part(c)).map_or(word.len(), |n| at + n);
+            format!("{}`{}`{}", &word[..at], &word[at..end], &word[end..])
+        }
+        _ => word.to_string(),
+    }
 }
 
 /// Names of pages (`docs/reference/json.md`) as links.
@@ -58,8 +73,6 @@ fn linked(text: &str) -> String {
 
 #[test]
 fn text_of_the_code_becomes_markdown() {
-    assert_eq!(
-        prose("a <B> | `c | <d>` (docs/reference/exit-codes.md)\n e"),
-        "a &lt;B> \\| `c \\| <d>` ([exit codes](exit-codes.md)) e"
-    );
+    let text = "a <B> | `c --d | <d>` (see --out) (docs/reference/exit-codes.md)\n -e";
+    assert_eq!(prose(text), "a &lt;B> \\| `c --d \\| <d>` (see `--out`) ([exit codes](exit-codes.md)) -e");
 }
