@@ -275,3 +275,22 @@ cost = "10us"
     let marks = counter(&go("6.1", &more), "numa_pte_updates");
     assert!(marks >= 2 * 15, "{marks}");
 }
+
+#[test]
+fn memory_that_processes_share_counts_once() {
+    let m = machine("2x1x4x1");
+    let params = [("connections", "8"), ("pool", "64MiB"), ("own", "2MiB"), ("duration", "500ms")];
+    let w = workload("buffer-pool", &m, 1, &params);
+    let o = run(&m, &w, &kernel("off"), 1);
+    let most = |name: &str| {
+        let s = o.series.iter().find(|s| s.name == name).unwrap();
+        (0..s.time_ns.len()).map(|t| s.values.iter().map(|v| v[t]).sum::<f64>()).fold(0.0, f64::max)
+    };
+    let (each, once) = (most("process_pages"), most("workload_pages"));
+    let mib = |n: f64| n * 256.0;
+    assert!(each > mib(8.0 * 60.0), "the parent and 8 connections map the pool: {each} pages");
+    assert!(once > mib(64.0) && once < mib(64.0 + 8.0 * 4.0), "one pool and 8 times own memory: {once} pages");
+    // Of one process the pages of the process are all there are.
+    let alone = run(&m, &workload("numa02", &m, 1, &[("memory", "16MiB"), ("loops", "1")]), &kernel("off"), 1);
+    assert!(alone.series.iter().all(|s| s.name != "workload_pages"));
+}

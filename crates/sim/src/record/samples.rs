@@ -44,6 +44,12 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
             s.pages.values[i * nodes + n].push(s.scratch[n] as f64);
         }
     }
+    if !s.workload_pages.columns.is_empty() {
+        s.scratch.fill(0);
+        sim.processes.iter().for_each(|p| p.space.add_exclusive_on_node(&mut s.scratch));
+        sim.mm.shared.add_pages_on_node(&mut s.scratch);
+        push(&mut s.workload_pages, now, s.scratch.iter().map(|p| *p as f64));
+    }
     let c = &sim.kernel.numa.counters;
     let activity = [c.numa_hint_faults, c.numa_hint_faults_local, c.numa_pages_migrated, c.numa_pte_updates];
     let activity = activity.into_iter().chain([sim.kernel.vm.pgfault]);

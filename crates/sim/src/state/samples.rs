@@ -8,8 +8,11 @@ use numalab_model::workload::Workload;
 #[derive(Debug)]
 pub struct Samples {
     pub(crate) next_ns: u64,
-    /// Pages of each process on each node.
+    /// Pages of each process on each node. What several processes map counts for each of them.
     pub pages: Series,
+    /// Pages of all processes on each node, each counted once. Without columns for a workload of one process, which
+    /// [`Self::pages`] tells all of.
+    pub workload_pages: Series,
     /// Hint faults, local ones, migrated pages, PTE updates since the start.
     pub activity: Series,
     /// DRAM bandwidth of each node.
@@ -39,6 +42,8 @@ impl Samples {
             time_ns: Vec::new(),
         };
         let pages = workload.processes.iter().flat_map(|p| per_node(&p.name)).collect();
+        let several = workload.processes.len() > 1;
+        let once = if several { (0..nodes).map(|n| format!("node{n}")).collect() } else { Vec::new() };
         let names =
             ["numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated", "numa_pte_updates", "pgfault"];
         let links = machine.links.iter().take(MAX_LINKS);
@@ -46,6 +51,7 @@ impl Samples {
         Self {
             next_ns: 0,
             pages: series("process_pages", "pages", pages),
+            workload_pages: series("workload_pages", "pages", once),
             activity: series("numa_activity", "count since start", names.iter().map(|n| (*n).into()).collect()),
             bandwidth: series("dram_bandwidth", "GB/s", per_node("dram")),
             links: series("link_bandwidth", "GB/s", links),
@@ -65,7 +71,7 @@ impl Samples {
     }
     /// The series as a record keeps them, those without columns left out.
     pub fn into_series(self) -> impl Iterator<Item = Series> {
-        let all = [self.pages, self.activity, self.bandwidth, self.links, self.cpu, self.scores];
+        let all = [self.pages, self.activity, self.bandwidth, self.links, self.cpu, self.scores, self.workload_pages];
         all.into_iter().filter(|s| !s.columns.is_empty())
     }
 }
