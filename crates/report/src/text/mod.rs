@@ -1,5 +1,6 @@
 //! Reports as text, one file per form.
 
+pub mod answer;
 pub mod assessment;
 pub mod csv;
 pub mod lkp;

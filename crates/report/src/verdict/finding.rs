@@ -36,7 +36,11 @@ pub fn measurements(w: &Workload) -> Vec<&Metric> {
 
 /// All findings: workload by workload, kernel by kernel, metric by metric.
 pub fn findings(c: &Comparison) -> Vec<Finding> {
-    let assessments = assess::assess(c);
+    findings_of(c, &assess::assess(c))
+}
+
+/// All findings, from the tests of the comparison.
+pub(super) fn findings_of(c: &Comparison, assessments: &[Assessment]) -> Vec<Finding> {
     let rows = assessments.iter().filter(|a| a.p_holm.is_some()).count();
     let mut out = Vec::new();
     for (index, w) in c.workloads.iter().enumerate() {

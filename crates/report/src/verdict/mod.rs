@@ -5,9 +5,15 @@
 //! Every measurement on every kernel gets one [`Call`] from Welch's test after Holm's correction over all rows of the
 //! report ([`crate::assess`]). Sentences are made of that call and its figures, and of nothing else. Units: those of
 //! the metrics, and percent. Invariant: a call of better or worse has at least two runs a side, all of the same work,
-//! and none too short for balancing to act.
+//! and none too short for balancing to act. [`decide`] makes one decision of all calls: what to take, by how much, how
+//! sure, and at what cost.
 
+mod answer;
 mod call;
+mod costs;
+mod decision;
+#[cfg(test)]
+mod decision_tests;
 mod finding;
 mod headline;
 mod question;
@@ -16,7 +22,9 @@ mod sentence;
 mod tests;
 
 pub use call::Call;
+pub use costs::Cost;
+pub use decision::{decide, Choice, Decision, Standing, Sure, WorkloadDecision};
 pub use finding::{findings, measurements, Finding};
 pub use headline::{headline, more_than_headline};
-pub use question::question;
+pub use question::{asked, question};
 pub use sentence::growth;

@@ -6,7 +6,18 @@ use crate::order::unique;
 /// Most kernels that the question names.
 const MAX_ASKED: usize = 6;
 
-/// The question of a comparison.
+/// The question that was asked: the title of the experiment if it is a question, else [`question`].
+pub fn asked(c: &Comparison) -> String {
+    let title = c.origin.as_ref().map_or("", |o| o.title.as_str());
+    let title = title.split_once(": ").map_or(title, |(_, title)| title);
+    if title.ends_with('?') {
+        title.to_string()
+    } else {
+        question(c)
+    }
+}
+
+/// The question of a comparison, made of its names.
 pub fn question(c: &Comparison) -> String {
     let on = on(c);
     let others: Vec<&str> = c.others().map(|k| c.kernels[k].name.as_str()).collect();

@@ -85,7 +85,7 @@ fn runs(n: usize, kernel: &str) -> String {
 }
 
 /// A change in words: "elapsed 83.6 → 61.5 s, 26.4 % lower".
-fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> String {
+pub(super) fn change(m: &Metric, percent: Option<f64>, (base, kernel): (usize, usize)) -> String {
     let mean = |k: usize| m.mean_of(k).map_or("–".into(), significant);
     let unit = if m.unit.is_empty() { String::new() } else { format!(" {}", m.unit) };
     let figures = format!("{} {} → {}{unit}", m.name, mean(base), mean(kernel));
@@ -119,10 +119,19 @@ fn tenth(x: f64) -> String {
 }
 
 fn probability(p: f64, rows: usize) -> String {
-    let p = if p < 0.0001 { "p < 0.0001".into() } else { format!("p = {}", readable(p)) };
+    let p = p_text(p);
     if rows > 1 {
         format!("{p}, corrected for {rows} rows")
     } else {
         p
+    }
+}
+
+/// A probability in words: "p = 0.012".
+pub(super) fn p_text(p: f64) -> String {
+    if p < 0.0001 {
+        "p < 0.0001".into()
+    } else {
+        format!("p = {}", readable(p))
     }
 }

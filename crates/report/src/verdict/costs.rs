@@ -1,0 +1,52 @@
+//! What a kernel cost on a workload: system time, memory moved, faults.
+
+use crate::data::{Comparison, Workload};
+use crate::figures::every_metric;
+use crate::format::{human, unit_for};
+use numalab_stats::describe;
+
+/// Figures that count as costs, with words for them, in print order.
+const COSTS: [(&str, &str); 3] =
+    [("system", "system time"), ("numa_migrated_mib", "memory moved"), ("numa_hint_faults", "hint faults")];
+
+/// A cost of a kernel beside that of the baseline: arithmetic means of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// Name of the figure: a time, a counter or a derived column.
+    pub metric: String,
+    /// Words for it: "system time".
+    pub words: String,
+    /// Unit of both numbers; empty for a number of events.
+    pub unit: String,
+    /// The baseline's mean; `None` if it has no such figure.
+    pub baseline: Option<f64>,
+    /// The kernel's mean; `None` if it has no such figure.
+    pub kernel: Option<f64>,
+}
+
+impl Cost {
+    /// The cost in words: "system time 0.26 → 2.19 s".
+    pub fn text(&self) -> String {
+        let largest = [self.baseline, self.kernel].into_iter().flatten().fold(0.0, f64::max);
+        let (unit, by) = unit_for(&self.unit, largest);
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+        let figure = |x: Option<f64>| x.map_or_else(|| "–".to_string(), |x| human(x / by).replace('\u{a0}', " "));
+        format!("{} {} → {}{unit}", self.words, figure(self.baseline), figure(self.kernel))
+    }
+}
+
+/// The costs of a kernel. Figures that are 0 or missing on both sides are left out.
+pub(super) fn costs(c: &Comparison, w: &Workload, kernel: usize) -> Vec<Cost> {
+    let figures = every_metric(w);
+    let one = |(name, words): &(&str, &str)| {
+        let m = figures.iter().find(|m| m.name == *name)?;
+        let [baseline, mean] = [c.baseline, kernel].map(|k| describe::amean(m.of(k)));
+        if baseline.unwrap_or(0.0) == 0.0 && mean.unwrap_or(0.0) == 0.0 {
+            return None;
+        }
+        // The words already say what is counted.
+        let unit = if m.unit == "faults" || m.unit == "events" { String::new() } else { m.unit.clone() };
+        Some(Cost { metric: (*name).into(), words: (*words).into(), unit, baseline, kernel: mean })
+    };
+    COSTS.iter().filter_map(one).collect()
+}

@@ -1,0 +1,217 @@
+//! The decision: the question of the experiment answered, with how much, how sure and at what cost.
+//!
+//! Problem: a reader asks "which one do I take?" and not "which rows have stars?". Approach: for every workload the
+//! kernels are sorted into those that are clearly better than the baseline, clearly worse, and the rest. The best of the
+//! better ones is taken. Others that no test tells from it are taken beside it. The text form and the page print the
+//! same sentences ([`super::answer`]). Units: those of the metrics. Invariants: a kernel is taken only on a clear
+//! difference, and a workload that nothing can be told about never has a choice.
+
+use super::answer;
+use super::call::Call;
+use super::costs::{costs, Cost};
+use super::finding::{findings_of, measurements, Finding};
+use super::question::asked;
+use crate::assess::{assess, Assessment, LEVEL};
+use crate::data::{Comparison, Metric, Workload};
+use crate::format::shows;
+use numalab_stats::resample::Interval;
+use numalab_stats::welch::welch;
+use numalab_stats::Better;
+
+/// What to take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// These kernels, as indices in print order: nothing is clearly better than them. Without the baseline, each of them
+    /// beats it. Several have no clear difference between them.
+    Take(Vec<usize>),
+    /// Any: no kernel clearly differs from the baseline.
+    Even,
+    /// It depends on the measurement: some got better and some worse.
+    Mixed,
+    /// Nothing can be told.
+    CannotTell,
+}
+
+/// The answer to the question of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The question: the title of the experiment if it is one, else one made of the names.
+    pub question: String,
+    /// The answer in one sentence.
+    pub answer: String,
+    /// How sure the answer is, in a sentence or two.
+    pub how_sure: String,
+    /// What it cost: one sentence for each kernel but the baseline.
+    pub costs: Vec<String>,
+    /// The decision on every workload, in print order.
+    pub workloads: Vec<WorkloadDecision>,
+}
+
+/// The decision on a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadDecision {
+    /// Index of the workload.
+    pub workload: usize,
+    /// What to take.
+    pub choice: Choice,
+    /// Every kernel but the baseline, in print order.
+    pub standings: Vec<Standing>,
+    /// How much, in one sentence: "6.12 wins: elapsed 14.39 → 10.40 s, 27.7 % lower".
+    pub text: String,
+}
+
+/// How a kernel stands against the baseline on a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// The call on all measurements together; `None` if some got better and some worse.
+    pub call: Option<Call>,
+    /// The measurement that changed most of those that decide the call.
+    pub finding: Finding,
+    /// Number of measurements.
+    pub measurements: usize,
+    /// Mean over the measurements of the logarithm of how many times better they got; the order among winners.
+    pub gain: f64,
+    /// How sure the finding is.
+    pub sure: Sure,
+    /// What the kernel cost against the baseline.
+    pub costs: Vec<Cost>,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sure {
+    /// Completed runs of the baseline and of the kernel.
+    pub runs: (usize, usize),
+    /// Probability that chance alone made the difference: Welch's test, corrected for all rows of the report.
+    pub p: Option<f64>,
+    /// 95 % interval of the ratio of means.
+    pub ratio_interval: Option<Interval>,
+    /// The smallest change that such runs show, percent.
+    pub detectable_percent: Option<f64>,
+    /// Whether all runs of both sides gave the same number.
+    pub identical: bool,
+}
+
+impl Sure {
+    fn new(a: &Assessment) -> Self {
+        Self {
+            runs: a.runs,
+            p: a.p_holm,
+            ratio_interval: a.ratio_interval,
+            detectable_percent: a.detectable_percent,
+            identical: a.identical,
+        }
+    }
+}
+
+/// Decides a comparison.
+pub fn decide(c: &Comparison) -> Decision {
+    let assessments = assess(c);
+    let all = findings_of(c, &assessments);
+    let mut workloads: Vec<WorkloadDecision> = Vec::new();
+    for (index, w) in c.workloads.iter().enumerate() {
+        let standings: Vec<Standing> =
+            c.others().filter_map(|k| standing(c, (index, w), k, &all, &assessments)).collect();
+        if !standings.is_empty() {
+            let choice = choose(c, w, &standings);
+            let text = answer::of_workload(c, w, &choice, &standings);
+            workloads.push(WorkloadDecision { workload: index, choice, standings, text });
+        }
+    }
+    Decision {
+        question: asked(c),
+        answer: answer::answer(c, &workloads, &all),
+        how_sure: answer::how_sure(c, &workloads),
+        costs: answer::costs(c, &workloads),
+        workloads,
+    }
+}
+
+/// How a kernel stands on a workload; `None` if the workload has no measurement.
+fn standing(
+    c: &Comparison,
+    (index, w): (usize, &Workload),
+    kernel: usize,
+    all: &[Finding],
+    assessments: &[Assessment],
+) -> Option<Standing> {
+    let own: Vec<&Finding> = all.iter().filter(|f| (f.workload, f.kernel) == (index, kernel)).collect();
+    let has = |call: Call| own.iter().any(|f| f.call == call);
+    let call = match (has(Call::Better), has(Call::Worse)) {
+        (true, true) => None,
+        (true, false) => Some(Call::Better),
+        (false, true) => Some(Call::Worse),
+        _ if has(Call::Even) => Some(Call::Even),
+        _ => Some(Call::CannotTell),
+    };
+    let size = |f: &&&Finding| f.change_percent.map_or(0.0, f64::abs);
+    let deciding = own.iter().filter(|f| call.is_none_or(|call| f.call == call));
+    // Of equal changes, the first counts.
+    let finding = deciding.reduce(|a, b| if size(&b) > size(&a) { b } else { a }).copied()?;
+    let of = |a: &&Assessment| {
+        a.workload == w.name && a.metric == finding.metric && a.kernel == c.kernels[kernel].name && a.has_runs()
+    };
+    let sure = assessments.iter().find(of).map_or_else(Sure::default, Sure::new);
+    let comparable = w.different_work(kernel).is_none();
+    Some(Standing {
+        kernel,
+        call,
+        finding: finding.clone(),
+        measurements: own.len(),
+        gain: gain(c, w, kernel),
+        sure,
+        costs: if comparable { costs(c, w, kernel) } else { Vec::new() },
+    })
+}
+
+/// Mean over the measurements of the logarithm of how many times better the kernel is than the baseline.
+fn gain(c: &Comparison, w: &Workload, kernel: usize) -> f64 {
+    let one = |m: &&Metric| {
+        let (base, mean) = (m.mean_of(c.baseline)?, m.mean_of(kernel)?);
+        let log = (mean / base).ln();
+        log.is_finite().then_some(if m.better == Better::Higher { log } else { -log })
+    };
+    let all: Vec<f64> = measurements(w).iter().filter_map(one).collect();
+    if all.is_empty() {
+        0.0
+    } else {
+        all.iter().sum::<f64>() / all.len() as f64
+    }
+}
+
+/// What to take on a workload.
+fn choose(c: &Comparison, w: &Workload, standings: &[Standing]) -> Choice {
+    let with = |call: Option<Call>| standings.iter().filter(move |s| s.call == call);
+    let better: Vec<&Standing> = with(Some(Call::Better)).collect();
+    let best = better.iter().copied().reduce(|a, b| if b.gain > a.gain { b } else { a });
+    if let Some(best) = best {
+        let tests = better.len().saturating_sub(1);
+        let tied = |s: &&&Standing| s.kernel == best.kernel || !differ(w, best.kernel, s.kernel, tests);
+        return Choice::Take(better.iter().filter(tied).map(|s| s.kernel).collect());
+    }
+    let count = |call: Option<Call>| with(call).count();
+    match (count(Some(Call::Worse)), count(Some(Call::Even)), count(None)) {
+        (0, 0, 0) => Choice::CannotTell,
+        (0, _, 0) => Choice::Even,
+        (0, _, _) => Choice::Mixed,
+        // The baseline stays, and whatever no test tells from it.
+        _ => {
+            let mut take: Vec<usize> = with(Some(Call::Even)).map(|s| s.kernel).collect();
+            take.push(c.baseline);
+            take.sort_unstable();
+            Choice::Take(take)
+        }
+    }
+}
+
+/// Whether two kernels clearly differ in any measurement of a workload, by Welch's test corrected for `tests` tests.
+fn differ(w: &Workload, a: usize, b: usize, tests: usize) -> bool {
+    let measured = measurements(w);
+    let corrections = (tests * measured.len()).max(1) as f64;
+    measured.iter().any(|m| {
+        let p = welch(m.of(a), m.of(b)).map(|t| t.p);
+        p.is_some_and(|p| p * corrections < LEVEL) && m.change_percent(a, b).is_none_or(shows)
+    })
+}
