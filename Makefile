@@ -96,3 +96,7 @@ clean:
 # The HTML report in headless Chromium. Says so where there is none.
 browser:
 	tests/browser/run.sh
+
+# The pictures of the page in docs/images, from a run of first-steps.
+pictures: build
+	tests/browser/pictures.sh

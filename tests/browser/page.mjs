@@ -10,6 +10,9 @@ import { chromium } from "playwright-core";
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = join(here, "..", "..");
 
+/** Profile of cargo that makes the pages. */
+const profile = process.env.NUMALAB_PROFILE ?? "release";
+
 const ARGUMENTS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -23,7 +26,7 @@ const ARGUMENTS = [
 export function example(kind) {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
   const cargo = process.env.CARGO ?? "cargo";
-  const run = ["run", "--quiet", "--release", "-p", "numalab-report", "--example", "html_demo", "--", dir];
+  const run = ["run", "--quiet", "--profile", profile, "-p", "numalab-report", "--example", "html_demo", "--", dir];
   execFileSync(cargo, kind ? [...run, kind] : run, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   return {
     url: pathToFileURL(join(dir, "report.html")).href,
@@ -37,7 +40,7 @@ export function experiment() {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
   const cargo = process.env.CARGO ?? "cargo";
   const numalab = (line) =>
-    execFileSync(cargo, ["run", "--quiet", "--release", "--bin", "numalab", "--", ...line.split(" ")], {
+    execFileSync(cargo, ["run", "--quiet", "--profile", profile, "--bin", "numalab", "--", ...line.split(" ")], {
       cwd: root,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
@@ -69,6 +72,17 @@ export async function open(b, url, { width = 1280, height = 900, scheme = "light
   await page.goto(url);
   if (more.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready=true]");
   return { page, trouble, close: () => context.close() };
+}
+
+/** Waits until everything that was asked to be drawn is drawn: drawing waits for a frame at most, and frames come in order. */
+export function drawn(page) {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+}
+
+/** Opens everything that is folded, and waits until it is drawn. */
+export async function unfold(page) {
+  await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  await drawn(page);
 }
 
 /** Counts the pixels of a canvas by colour ("r,g,b"). `part` is x, y, width and height in CSS px. Runs in the page. */

@@ -1,22 +1,24 @@
-// Writes pictures of a page for the documentation. `node shots.mjs PAGE FOLDER` writes the top of the page at both widths and
-// in both themes, and its maps and charts.
+// Writes pictures of a page for the documentation: `node shots.mjs PAGE FOLDER`. The top of the page at both widths and in both
+// themes, and its maps and charts.
 
 import { pathToFileURL } from "node:url";
-import { browser, open } from "./page.mjs";
+import { browser, drawn, open } from "./page.mjs";
 
 const [file, folder] = process.argv.slice(2);
 if (!file || !folder) throw new Error("usage: node shots.mjs PAGE FOLDER");
 const b = await browser();
-for (const [width, height] of [[1280, 900], [390, 844]]) {
+for (const [width, height] of [[1280, 1000], [390, 844]]) {
   for (const scheme of ["light", "dark"]) {
-    const { page, close } = await open(b, pathToFileURL(file).href, { width, height, scheme });
+    const { page, trouble, close } = await open(b, pathToFileURL(file).href, { width, height, scheme, reducedMotion: "reduce" });
+    await drawn(page);
     await page.screenshot({ path: `${folder}/report-${width}-${scheme}.png` });
     if (width === 1280) {
-      const heading = page.locator("#time h3", { hasText: scheme === "light" ? "Where it was" : "Memory on each node" });
+      const heading = page.locator("#time h3", { hasText: scheme === "light" ? "Memory on each node" : "What NUMA balancing did" });
       await heading.evaluate((e) => scrollTo(0, e.getBoundingClientRect().y + scrollY - 60));
-      await page.waitForTimeout(300);
+      await drawn(page);
       await page.screenshot({ path: `${folder}/report-time-${scheme}.png` });
     }
+    if (trouble.length > 0) throw new Error(trouble.join("\n"));
     await close();
   }
 }

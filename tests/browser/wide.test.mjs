@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browser, colorsOf, example, lowContrast, open } from "./page.mjs";
+import { browser, colorsOf, drawn, example, lowContrast, open, unfold } from "./page.mjs";
 
 let b;
 let wide;
@@ -40,7 +40,9 @@ function distance(a, z) {
 
 test("no two lines of a chart look the same", async () => {
   const { page, trouble, close } = await open(b, wide.url);
-  for (const chart of await page.locator(".chart").all()) {
+  const charts = await page.locator("#charts .chart").all();
+  assert.ok(charts.length > 12, `${charts.length}`);
+  for (const chart of charts) {
     const all = await lines(chart);
     assert.ok(all.length > 1);
     assert.equal(new Set(all).size, all.length, `${await chart.locator("figcaption").innerText()}: ${all.join(", ")}`);
@@ -54,12 +56,15 @@ test("no two lines of a chart look the same", async () => {
 for (const scheme of ["light", "dark"]) {
   test(`a node has one colour everywhere, far from those of the others, ${scheme}`, async () => {
     const { page, close } = await open(b, wide.url, { scheme });
-    const drawn = await page.locator("#machine .node .swatch").evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor));
-    assert.equal(drawn.length, 12);
-    const map = page.locator(".maplegend li", { hasText: /^node \d+$/ }).locator(".swatch");
-    assert.deepEqual(await map.evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor)), drawn);
-    const memory = page.locator(".chart").first().locator(".legend svg line");
-    assert.deepEqual(await memory.evaluateAll((list) => list.map((e) => getComputedStyle(e).stroke)), drawn);
+    const inMachine = await page.locator("#machine .node .swatch").evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor));
+    assert.equal(inMachine.length, 12);
+    const map = page.locator("#charts .maplegend li", { hasText: /^node \d+$/ }).locator(".swatch");
+    assert.deepEqual(await map.evaluateAll((list) => list.map((e) => getComputedStyle(e).backgroundColor)), inMachine);
+    // Charts of nodes come in the order of the peaks' fold; each has its node's mark before its title.
+    const titles = page.locator("#charts .chart figcaption", { hasText: /^\s*node \d+ [GM]iB$/ });
+    const marks = await titles.evaluateAll((list) => list.map((e) => [Number(/node (\d+)/.exec(e.textContent)[1]), getComputedStyle(e.querySelector(".swatch")).backgroundColor]));
+    assert.equal(marks.length, 12);
+    for (const [node, color] of marks) assert.equal(color, inMachine[node], `node ${node}`);
     const all = await page.evaluate(() => {
       const probe = document.body.appendChild(document.createElement("i"));
       return Array.from({ length: 32 }, (_, n) => {
@@ -88,14 +93,14 @@ test("ticks differ, and seconds have no thousands", async () => {
   });
   const { end, step } = await embedded(page);
   assert.ok(end > 1300 && step > 1, `${end} ${step}`);
-  const plot = page.locator(".plot").first();
+  const plot = page.locator("#charts .plot").first();
   await plot.focus();
   await page.keyboard.press("End");
   for (const moves of [0, 4, 3]) {
     await page.evaluate(() => window.written.clear());
     for (let i = 0; i < moves; i++) await page.keyboard.press("+");
     await page.keyboard.press(moves ? "ArrowLeft" : "-");
-    await page.waitForTimeout(200);
+    await drawn(page);
     const written = await page.evaluate(() => [...window.written].map(([canvas, all]) => ({ map: canvas.closest(".map") !== null, all })));
     if (moves === 0) continue;
     assert.ok(written.some((w) => w.map) && written.some((w) => !w.map));
@@ -125,12 +130,12 @@ test("no label of a time axis is cut, also where a tick stands at the end", asyn
       return real.call(this, text, x, ...rest);
     };
   });
-  const plot = page.locator(".plot").first();
+  const plot = page.locator("#charts .plot").first();
   await plot.focus();
   await page.keyboard.press("Home");
   for (let i = 0; i < 6; i++) await page.keyboard.press("+");
   for (let i = 0; i < 40; i++) await page.keyboard.press("Shift+ArrowRight");
-  await page.waitForTimeout(200);
+  await drawn(page);
   const cut = await page.evaluate(() => [window.beyond.length, window.beyond.filter(([, by]) => by > 0.5)]);
   assert.ok(cut[0] > 50, `${cut[0]} labels`);
   assert.deepEqual(cut[1], []);
@@ -141,7 +146,7 @@ test("no label of a time axis is cut, also where a tick stands at the end", asyn
 for (const width of [1280, 390]) {
   test(`labels and heads of tables stay in view, at ${width} px`, async () => {
     const { page, close } = await open(b, wide.url, { width });
-    await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+    await unfold(page);
     const tables = await page.locator(".scroll").evaluateAll((list) =>
       list.map((e) => {
         e.scrollTo({ left: e.scrollWidth, top: e.scrollHeight, behavior: "instant" });
@@ -183,15 +188,17 @@ test("what is after the end of a run is drawn as nothing, and named", async () =
   const runs = w.runs.filter((r) => r.run === 1);
   const ends = runs.map((r) => r.end);
   assert.ok(Math.min(...ends) < 0.8 * w.end, `${ends} of ${w.end}`);
-  const legend = page.locator(".maplegend li", { hasText: "after the end of the run" });
+  const legend = page.locator("#charts .maplegend li", { hasText: "after the end of the run" });
   assert.equal(await legend.count(), 1);
-  const empty = await page.locator(".maplegend li", { hasText: "not touched yet, or freed" }).locator(".swatch").evaluate((e) => getComputedStyle(e).backgroundColor);
+  const empty = await page.locator("#charts .maplegend li", { hasText: "not touched yet, or freed" }).locator(".swatch").evaluate((e) => getComputedStyle(e).backgroundColor);
   const early = ends.indexOf(Math.min(...ends));
-  const canvas = page.locator(".map canvas").nth(early);
+  const canvas = page.locator("#charts .map canvas").nth(early);
   await canvas.scrollIntoViewIfNeeded();
-  await page.waitForTimeout(200);
+  await drawn(page);
   const size = await canvas.evaluate((c) => [c.clientWidth, c.clientHeight]);
-  const at = (t) => 52 + ((size[0] - 52 - 26) * t) / w.end;
+  // The names of rows take as much room as they need; the cells begin where the empty colour or a node's does.
+  const left = await canvas.evaluate((c) => Number(c.dataset.left));
+  const at = (t) => left + ((size[0] - left - 26) * t) / w.end;
   const count = (from, to) => canvas.evaluate(colorsOf, [from, 10, to - from, size[1] - 44]);
   const rest = await count(at(ends[early]) + 2, size[0] - 28);
   assert.equal(rest[empty.match(/\d+/g).join(",")], undefined, JSON.stringify(rest));
@@ -229,7 +236,7 @@ test("paper is light, whatever the theme, and has the bars", async () => {
   await page.locator("#theme").click();
   await page.locator("#theme").click();
   assert.equal(await page.locator("#theme").innerText(), "Theme: dark");
-  const ink = () => page.locator(".map canvas").first().evaluate(colorsOf);
+  const ink = () => page.locator("#charts .map canvas").first().evaluate(colorsOf);
   const dark = await ink();
   await page.emulateMedia({ media: "print" });
   assert.deepEqual(await page.evaluate(lowContrast, 4.5), []);

@@ -28,6 +28,8 @@ export interface ChartSpec {
   top?: number;
   /** Whether the unit is one of memory, which is divided by 1024. */
   memory?: boolean;
+  /** Colour of a mark before the title. */
+  mark?: string;
 }
 
 export class Chart {
@@ -51,7 +53,7 @@ export class Chart {
     this.element = el(
       "figure",
       { class: "chart" },
-      el("figcaption", {}, el("b", {}, spec.title), spec.unit ? ` ${spec.unit}` : ""),
+      this.caption(),
       this.canvas,
       this.legend(),
       this.spoken,
@@ -78,6 +80,16 @@ export class Chart {
   private label(): string {
     const names = this.spec.lines.map((l) => l.name).join(", ");
     return `Chart: ${this.spec.title}, ${this.spec.unit}. Lines: ${names}. Arrow keys move the cursor, plus and minus zoom, 0 shows everything.`;
+  }
+
+  private caption(): HTMLElement {
+    const caption = el("figcaption", {}, el("b", {}, this.spec.title), this.spec.unit ? ` ${this.spec.unit}` : "");
+    if (this.spec.mark !== undefined) {
+      const mark = el("i", { class: "swatch" });
+      mark.style.background = this.spec.mark;
+      caption.prepend(mark, " ");
+    }
+    return caption;
   }
 
   private legend(): HTMLElement {

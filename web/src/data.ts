@@ -37,7 +37,8 @@ export interface Run {
   /** When it ended, s. */
   end: number;
   rates: Line[];
-  memory?: { processes: Process[] };
+  /** `once[node][point]` is the memory of all processes, MiB, with what they share counted once; absent if nobody knows. */
+  memory?: { processes: Process[]; once?: Value[][] };
   groups: Group[];
   maps: NodeMap[];
 }
@@ -57,6 +58,8 @@ export interface Data {
   kernels: string[];
   baseline: number;
   workloads: Workload[];
+  /** The maps at the top of the page. */
+  picture?: { workload: string; kernels: number[] };
 }
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -131,4 +134,21 @@ export function peak(lines: Value[][]): number {
   let top = 0;
   for (const l of lines) for (const v of l) if (v !== null && v > top) top = v;
   return top;
+}
+
+/** Changes below this part of the highest value are not seen in a chart. */
+const UNSEEN = 0.005;
+
+/** Why a chart of one quantity, with a line for each kernel, shows nothing; null if it shows something. */
+export function nothingToSee(lines: Value[][]): string | null {
+  const known = lines.flat().filter((v): v is number => v !== null);
+  if (known.length === 0) return "no figures";
+  const [low, high] = known.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+  if (low === 0 && high === 0) return "always 0";
+  const unseen = UNSEEN * Math.max(Math.abs(low), Math.abs(high));
+  if (high - low <= unseen) return "never changes";
+  const first = lines[0] ?? [];
+  const near = (a: Value | undefined, b: Value | undefined) => a === b || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) <= unseen);
+  const same = lines.length > 1 && lines.every((l) => l.length === first.length && l.every((v, k) => near(v, first[k])));
+  return same ? "the same under every kernel" : null;
 }

@@ -10,7 +10,15 @@ import { instants, seconds } from "./format";
 import type { Timeline } from "./timeline";
 
 const MIN_HEIGHT = 150;
+/** Widest room for the names of rows, px, and largest part of the map that it may take. */
+const NAMES = 170;
+const NAMES_PART = 0.32;
+/** Least distance of two names, px. */
+const LINE = 13;
 const MAX_HEIGHT = 420;
+/** On a narrow screen two maps below each other should be seen at once. */
+const NARROW = 600;
+const MAX_HEIGHT_NARROW = 260;
 const AXIS = 24;
 const TOP = 6;
 const FONT = "11px system-ui, sans-serif";
@@ -23,11 +31,11 @@ export interface MapSpec {
   title: string;
   /** Label of each row. */
   rows: string[];
-  /** Short labels beside the map, where there is room for them; none if rows have no short names. */
+  /** Short labels beside the map, where there is room for them. */
   short: string[];
-  /** What a row is, written beside the map if rows have no labels. */
+  /** What the names of rows say, such as "process / thread". */
   rowTitle: string;
-  /** First row and name of groups: divided by lines, named inside. */
+  /** First row and name of groups, which are divided by lines. Their names stand beside the map, before all labels. */
   groups: { first: number; name: string }[];
   columns: number;
   /** Where the last column ends, s; the others are all as wide as a point. */
@@ -88,13 +96,15 @@ export class Heatmap {
   private readonly observer: ResizeObserver;
   private drag: { x: number; y: number; to: { x: number; y: number } } | null = null;
   private pending = false;
+  /** Room for the names of rows, px. */
+  private left = LEFT;
 
   constructor(
     private readonly spec: MapSpec,
     private readonly rows: Rows,
     private readonly timeline: Timeline,
   ) {
-    this.height = Math.min(Math.max(spec.rows.length * 14 + AXIS + TOP, MIN_HEIGHT), MAX_HEIGHT);
+    this.height = Math.min(Math.max(spec.rows.length * 14 + AXIS + TOP, MIN_HEIGHT), innerWidth < NARROW ? MAX_HEIGHT_NARROW : MAX_HEIGHT);
     this.canvas = el("canvas", {
       tabindex: 0,
       role: "application",
@@ -102,7 +112,7 @@ export class Heatmap {
     });
     this.canvas.style.height = `${this.height}px`;
     this.readout = el("p", { class: "readout", "aria-live": "polite" });
-    this.element = el("figure", { class: "map" }, el("figcaption", {}, el("b", {}, spec.title)), this.canvas, this.readout);
+    this.element = el("figure", { class: "map" }, el("figcaption", {}, el("b", {}, spec.title), ` rows: ${spec.rowTitle}`), this.canvas, this.readout);
     this.image = this.paint();
     this.listen();
     timeline.listen(() => this.schedule());
@@ -134,12 +144,12 @@ export class Heatmap {
 
   /** Width and height of the part of the canvas that shows cells, px. */
   private area(): { width: number; height: number } {
-    return { width: Math.max(this.canvas.clientWidth - LEFT - RIGHT, 1), height: this.height - AXIS - TOP };
+    return { width: Math.max(this.canvas.clientWidth - this.left - RIGHT, 1), height: this.height - AXIS - TOP };
   }
 
   private timeAt(x: number): number {
     const [a, b] = this.timeline.view;
-    return a + ((x - LEFT) / this.area().width) * (b - a);
+    return a + ((x - this.left) / this.area().width) * (b - a);
   }
 
   private rowAt(y: number): number {
@@ -185,7 +195,7 @@ export class Heatmap {
 
   private point(x: number, y: number): void {
     const { width, height } = this.area();
-    const inside = x >= LEFT && x <= LEFT + width && y >= TOP && y <= TOP + height;
+    const inside = x >= this.left && x <= this.left + width && y >= TOP && y <= TOP + height;
     this.rows.point(inside ? Math.min(Math.floor(this.rowAt(y)), this.rows.count - 1) : null);
     this.timeline.setCursor(inside ? this.timeAt(x) : null);
     if (this.drag) this.schedule();
@@ -252,19 +262,21 @@ export class Heatmap {
     if (!g) return;
     g.scale(ratio, ratio);
     g.font = FONT;
+    this.left = this.roomForNames(g, width);
+    this.canvas.dataset["left"] = String(this.left);
     const area = this.area();
     const [t0, t1] = this.timeline.view;
     const [r0, r1] = this.rows.view;
-    const x = (t: number) => LEFT + ((Math.min(Math.max(t, t0), t1) - t0) / (t1 - t0)) * area.width;
+    const x = (t: number) => this.left + ((Math.min(Math.max(t, t0), t1) - t0) / (t1 - t0)) * area.width;
     const end = x(this.spec.end);
     g.fillStyle = variable("--empty");
-    g.fillRect(LEFT, TOP, end - LEFT, area.height);
+    g.fillRect(this.left, TOP, end - this.left, area.height);
     g.imageSmoothingEnabled = false;
     // Source and target are cut to what is in view; the last column has a width of its own.
     const last = this.spec.columns - 1;
     const edge = last * this.timeline.step;
     const [c0, c1] = [t0 / this.timeline.step, Math.min(t1 / this.timeline.step, last)];
-    if (c1 > c0) g.drawImage(this.image, c0, r0, c1 - c0, r1 - r0, LEFT, TOP, x(edge) - LEFT, area.height);
+    if (c1 > c0) g.drawImage(this.image, c0, r0, c1 - c0, r1 - r0, this.left, TOP, x(edge) - this.left, area.height);
     if (end > x(edge)) g.drawImage(this.image, last, r0, 1, r1 - r0, x(edge), TOP, end - x(edge), area.height);
     this.after(g, end, area);
     this.frame(g, area);
@@ -274,7 +286,7 @@ export class Heatmap {
 
   /** Hatches the time after the end of the run, when it had neither memory nor threads. */
   private after(g: CanvasRenderingContext2D, from: number, area: { width: number; height: number }): void {
-    const to = LEFT + area.width;
+    const to = this.left + area.width;
     if (to - from < 1) return;
     g.save();
     g.beginPath();
@@ -283,7 +295,7 @@ export class Heatmap {
     g.strokeStyle = variable("--hatch");
     g.lineWidth = 1;
     g.beginPath();
-    for (let x = LEFT - area.height; x < to; x += HATCH) {
+    for (let x = this.left - area.height; x < to; x += HATCH) {
       g.moveTo(x, TOP + area.height);
       g.lineTo(x + area.height, TOP);
     }
@@ -297,59 +309,63 @@ export class Heatmap {
     const [r0, r1] = this.rows.view;
     const perRow = area.height / (r1 - r0);
     this.groups(g, area, perRow);
+    this.names(g, area, perRow);
     g.fillStyle = variable("--muted");
-    g.textAlign = "center";
-    g.textBaseline = "middle";
-    if (this.spec.short.length === 0) {
-      g.save();
-      g.translate(LEFT - 12, TOP + area.height / 2);
-      g.rotate(-Math.PI / 2);
-      g.fillText(this.spec.rowTitle, 0, 0, area.height);
-      g.restore();
-    }
-    g.textAlign = "right";
-    const every = Math.max(1, Math.ceil(13 / perRow));
-    for (let r = Math.ceil(r0); r < r1; r++) {
-      const middle = TOP + (r + 0.5 - r0) * perRow;
-      if (r % every === 0 && middle < TOP + area.height) g.fillText(this.spec.short[r] ?? "", LEFT - 5, middle, LEFT - 8);
-    }
     g.textAlign = "center";
     g.textBaseline = "top";
     const at = ticks(t0, t1, Math.max(2, Math.floor(area.width / 70)));
     const labels = instants(at);
     at.forEach((t, i) => {
-      const x = LEFT + ((t - t0) / (t1 - t0)) * area.width;
+      const x = this.left + ((t - t0) / (t1 - t0)) * area.width;
       g.fillRect(x, TOP + area.height, 1, 4);
       g.fillText(labels[i] ?? "", x, TOP + area.height + 7);
     });
   }
 
-  /** Lines between groups, and their names at the first row in view. */
+  /** Room for the names of rows: that of the longest, but only a part of the map. */
+  private roomForNames(g: CanvasRenderingContext2D, width: number): number {
+    const names = [...this.spec.groups.map((x) => x.name), ...this.spec.short];
+    const longest = Math.max(0, ...names.map((name) => g.measureText(name).width));
+    return Math.round(Math.min(Math.max(longest + 12, LEFT), NAMES, Math.max(width * NAMES_PART, LEFT)));
+  }
+
+  /** Lines between groups. */
   private groups(g: CanvasRenderingContext2D, area: { width: number; height: number }, perRow: number): void {
     const [r0, r1] = this.rows.view;
+    g.strokeStyle = variable("--surface");
+    g.lineWidth = perRow * (r1 - r0) > 4 * this.spec.groups.length ? 2 : 0.5;
+    g.beginPath();
+    for (const { first } of this.spec.groups) {
+      if (first <= r0 || first >= r1) continue;
+      const y = TOP + (first - r0) * perRow;
+      g.moveTo(this.left, y);
+      g.lineTo(this.left + area.width, y);
+    }
+    g.stroke();
+  }
+
+  /** Names of groups and rows beside the map. A name that has no room is left out, a row's before a group's. */
+  private names(g: CanvasRenderingContext2D, area: { width: number; height: number }, perRow: number): void {
+    const [r0, r1] = this.rows.view;
+    const taken: number[] = [];
+    const write = (y: number, text: string, color: string) => {
+      const at = Math.min(Math.max(y, TOP + LINE / 2), TOP + area.height - LINE / 2);
+      if (text === "" || taken.some((other) => Math.abs(other - at) < LINE)) return;
+      taken.push(at);
+      g.fillStyle = color;
+      g.fillText(fitted(g, text, this.left - 8), this.left - 5, at);
+    };
+    g.textAlign = "right";
+    g.textBaseline = "middle";
+    const middle = (row: number) => TOP + (row + 0.5 - r0) * perRow;
     this.spec.groups.forEach(({ first, name }, i) => {
       const end = this.spec.groups[i + 1]?.first ?? this.spec.rows.length;
-      if (end <= r0 || first >= r1) return;
-      const y = TOP + (Math.max(first, r0) - r0) * perRow;
-      if (first > r0) {
-        g.strokeStyle = variable("--surface");
-        g.lineWidth = 2;
-        g.beginPath();
-        g.moveTo(LEFT, y);
-        g.lineTo(LEFT + area.width, y);
-        g.stroke();
-      }
-      if (name === "" || (end - Math.max(first, r0)) * perRow < 18) return;
-      g.textAlign = "left";
-      g.textBaseline = "middle";
-      const width = Math.min(g.measureText(name).width, area.width - 16);
-      g.globalAlpha = 0.85;
-      g.fillStyle = variable("--surface");
-      g.fillRect(LEFT + 4, y + 3, width + 8, 15);
-      g.globalAlpha = 1;
-      g.fillStyle = variable("--ink");
-      g.fillText(name, LEFT + 8, y + 11, width);
+      if (end > r0 && first < r1) write(middle(Math.max(first, r0)), name, variable("--ink"));
     });
+    const every = Math.max(1, Math.ceil((2 * LINE) / perRow));
+    for (let r = Math.ceil(r0); r < r1 && r < this.spec.short.length; r++) {
+      if (r % every === 0 || perRow >= LINE) write(middle(r), this.spec.short[r] ?? "", variable("--muted"));
+    }
   }
 
   private cursor(g: CanvasRenderingContext2D, area: { width: number; height: number }): void {
@@ -359,7 +375,7 @@ export class Heatmap {
     g.lineWidth = 1;
     const t = this.timeline.cursor;
     if (t !== null && t >= t0 && t <= t1) {
-      const x = Math.round(LEFT + ((t - t0) / (t1 - t0)) * area.width) + 0.5;
+      const x = Math.round(this.left + ((t - t0) / (t1 - t0)) * area.width) + 0.5;
       g.beginPath();
       g.moveTo(x, TOP);
       g.lineTo(x, TOP + area.height);
@@ -368,7 +384,7 @@ export class Heatmap {
     const row = this.rows.cursor;
     if (row !== null && row + 1 > r0 && row < r1) {
       const perRow = area.height / (r1 - r0);
-      g.strokeRect(LEFT + 0.5, TOP + (row - r0) * perRow, area.width - 1, Math.max(perRow, 2));
+      g.strokeRect(this.left + 0.5, TOP + (row - r0) * perRow, area.width - 1, Math.max(perRow, 2));
     }
     if (this.drag) {
       const { x, y, to } = this.drag;
@@ -390,6 +406,15 @@ export class Heatmap {
     const text = known ? `${seconds(t)} · ${this.spec.rows[row]} · ${what()}` : "";
     if (this.readout.textContent !== text) this.readout.textContent = text;
   }
+}
+
+/** A text that is at most so wide, cut in the middle. */
+function fitted(g: CanvasRenderingContext2D, text: string, width: number): string {
+  if (g.measureText(text).width <= width) return text;
+  let keep = text.length - 1;
+  const cut = () => `${text.slice(0, Math.ceil(keep / 2))}…${text.slice(text.length - Math.floor(keep / 2))}`;
+  while (keep > 1 && g.measureText(cut()).width > width) keep--;
+  return cut();
 }
 
 /** Round instants in a stretch, at most `count` of them. */

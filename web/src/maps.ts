@@ -82,11 +82,12 @@ function colors(): (node: number) => [number, number, number] {
 function nodes(map: NodeMap): Cells {
   const color = colors();
   const at = (row: number, column: number) => nodeOf(map.cells[row]?.[column] ?? ".");
+  const pages = map.name === "page_node";
   return {
     rows: map.rows,
-    short: [],
-    rowTitle: map.name === "page_node" ? "stretches of memory" : "threads",
-    groups: groups(map.rows.map(owner)),
+    short: map.rows.map(pages ? offset : (row) => row),
+    rowTitle: pages ? "process / mapping, from its start" : "process / thread",
+    groups: pages ? groups(map.rows.map(mapping)) : groups(map.rows.map(owner)).map(({ first }) => ({ first, name: "" })),
     columns: Math.max(0, ...map.cells.map((c) => [...c].length)),
     color: (row, column) => {
       const node = at(row, column);
@@ -102,6 +103,17 @@ function nodes(map: NodeMap): Cells {
 /** Process of a row, from a name like `main.0/heap+2MiB`. */
 function owner(row: string): string {
   return row.split("/")[0] ?? row;
+}
+
+/** Process and mapping of a row: `main.0/heap` of `main.0/heap+2MiB … main.0/heap+6MiB`. */
+function mapping(row: string): string {
+  return (row.split(" … ")[0] ?? row).replace(/\+[^+/]*$/, "");
+}
+
+/** Where a row begins in its mapping: `+2MiB`; nothing at its start. */
+function offset(row: string): string {
+  const at = /\+(\d[^+/]*)$/.exec(row.split(" … ")[0] ?? "")?.[1];
+  return at === undefined || /^0\D/.test(at) ? "" : `+${at}`;
 }
 
 /** First row and name of each group. */
@@ -123,7 +135,7 @@ function shares(processes: Process[]): Cells {
   return {
     rows: rows.map((r) => `${r.process.name} on node ${r.node}`),
     short: rows.map((r) => `node ${r.node}`),
-    rowTitle: "",
+    rowTitle: "process, on each node",
     groups: groups(rows.map((r) => r.process.name)),
     columns: Math.max(0, ...rows.map((r) => r.values.length)),
     color: (row, column) => {

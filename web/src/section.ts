@@ -1,12 +1,14 @@
 // The section "Over time": choices, charts and maps of one workload and one run of each kernel.
 
-import { Chart, type ChartLine } from "./chart";
+import { Chart, type ChartLine, type ChartSpec } from "./chart";
 import { dash, kernelColor, kernelDash, nodeColor, variable } from "./colors";
-import { course, type Data, type Line, peak, type Run, sum, type Value, type Workload } from "./data";
+import { course, type Data, peak, type Run, sum, type Value, type Workload } from "./data";
 import { button, choice, el } from "./dom";
 import { memoryUnit, seconds } from "./format";
 import { Heatmap, Rows } from "./heatmap";
 import { kinds, legend, type MapKind, nodeCount, specOf } from "./maps";
+import { overlay, type Quantity } from "./overlay";
+import { Picture } from "./picture";
 import { Timeline } from "./timeline";
 
 /** Counters that are always drawn, with title and unit. */
@@ -29,16 +31,20 @@ const CPU_KINDS = ["user", "system", "blocked"];
 /** Top of the axis of local faults, percent: above 100, so that a line at 100 % is visible in full. */
 const SHARE_TOP = 104;
 
+/** Charts that have nothing in common but their subject. */
+const APART = { comparable: false, common: false };
+
 interface State {
   workload: number;
   run: number;
   process: number;
   counter: number;
-  map: number;
+  /** The chosen kind of map; null until one is chosen. */
+  map: number | null;
 }
 
 export class Section {
-  private readonly state: State = { workload: 0, run: 0, process: 0, counter: 0, map: 0 };
+  private readonly state: State = { workload: 0, run: 0, process: 0, counter: 0, map: null };
   private parts: { destroy(): void; resize(): void }[] = [];
   private timeline = new Timeline(1, 1, 1);
 
@@ -93,7 +99,7 @@ export class Section {
     const bar = el("div", { class: "controls" });
     const names = this.data.workloads.map((x) => x.name);
     if (names.length > 1) {
-      bar.append(this.choice("workload", "Workload", names, this.state.workload, (i) => this.choose({ workload: i, run: 0, process: 0, map: 0 })));
+      bar.append(this.choice("workload", "Workload", names, this.state.workload, (i) => this.choose({ workload: i, run: 0, process: 0, map: null })));
     }
     const most = Math.max(1, ...w.runs.map((r) => r.run));
     if (most > 1) {
@@ -135,55 +141,75 @@ export class Section {
     return run.status === "completed" ? name : `${name} (${run.status})`;
   }
 
-  /** A heading, an explanation, and one panel per kernel. */
-  private block(title: string, explain: string, extra: HTMLElement[], panels: HTMLElement[]): HTMLElement[] {
-    if (panels.length === 0) return [];
-    return [el("h3", {}, title), el("p", { class: "note" }, explain), ...extra, el("div", { class: "grid" }, ...panels)];
+  /** A heading, an explanation, and what they are about; nothing if that is empty. */
+  private block(title: string, explain: string, extra: HTMLElement[], content: HTMLElement[]): HTMLElement[] {
+    return content.length === 0 ? [] : [el("h3", {}, title), el("p", { class: "note" }, explain), ...extra, ...content];
   }
 
-  private chart(title: string, unit: string, lines: ChartLine[], more: { top?: number; memory?: boolean } = {}): HTMLElement {
-    const spec = { title, unit, lines, ...more };
+  private readonly draw1 = (spec: ChartSpec): HTMLElement => {
     const chart = new Chart(spec, this.timeline);
     this.parts.push(chart);
     return chart.element;
-  }
+  };
 
   private memory(w: Workload, runs: Run[]): HTMLElement[] {
     const names = [...new Set(w.runs.flatMap((r) => r.memory?.processes.map((p) => p.name) ?? []))];
     if (names.length === 0) return [];
     const chosen = names[this.state.process - 1];
-    const panels = runs.filter((r) => r.memory).map((r) => {
-      const of = r.memory?.processes.filter((p) => chosen === undefined || p.name === chosen) ?? [];
-      const nodes = Math.max(0, ...of.map((p) => p.nodes.length));
-      return { run: r, nodes: Array.from({ length: nodes }, (_, n) => sum(of.map((p) => p.nodes[n] ?? []))) };
-    });
-    const { unit, by } = memoryUnit(peak(panels.flatMap((p) => p.nodes)));
+    const held = runs.filter((r) => r.memory).map((run) => ({ run, nodes: memoryOf(run, chosen) }));
+    const { unit, by } = memoryUnit(peak(held.flatMap((p) => p.nodes)));
     const scale = (values: Value[]) => values.map((v) => (v === null ? null : v / by));
-    const top = (peak(panels.flatMap((p) => p.nodes)) / by) * 1.05 || 1;
+    const count = Math.max(0, ...held.map((h) => h.nodes.length));
+    const nodes = Array.from({ length: count }, (_, n) => held.map((h) => ({ run: h.run, values: scale(h.nodes[n] ?? []) })));
+    const quantities = nodes.map((lines, n) => ({ title: `node ${n}`, unit, mark: nodeColor(n), dash: dash(n), marked: true, memory: true, lines }));
     const options = ["all processes together", ...names];
     const pick = this.choice("process", "Process", options, this.state.process, (i) => this.choose({ process: i }));
+    const twice = names.length > 1 && chosen === undefined && held.some((h) => h.run.memory?.once === undefined);
+    const shared = twice ? " The record does not tell what processes share, so that counts for each of them." : "";
     return this.block(
       "Memory on each node",
-      "How much memory of the workload each node held. Lines that part are pages that moved, or were allocated elsewhere.",
+      `How much memory of the workload each node held. A line that rises or falls is pages that moved, were allocated or freed.${shared}`,
       names.length > 1 ? [el("div", { class: "controls" }, pick)] : [],
-      panels.map((p) => this.chart(this.kernel(p.run), unit, this.nodeLines(p.run, p.nodes.map(scale), w), { top, memory: true })),
+      this.quantities("Memory", quantities, w, true),
     );
   }
 
-  private nodeLines(run: Run, values: Value[][], w: Workload): ChartLine[] {
-    return values.map((v, n) => ({ name: `node ${n}`, color: nodeColor(n), dash: dash(n), ...course(run, v, w.step) }));
+  /** Charts of quantities: with one run a line for each, otherwise a chart for each with a line for every kernel. */
+  private quantities(title: string, list: RunLines[], w: Workload, common: boolean): HTMLElement[] {
+    const [first] = list;
+    const runs = new Set(list.flatMap((q) => q.lines.map((l) => l.run)));
+    if (runs.size === 1 && first) {
+      const lines = list.flatMap((q) => q.lines.map((l) => ({ name: q.title, color: q.mark, dash: q.dash, ...course(l.run, l.values, w.step) })));
+      return overlay([{ title, unit: first.unit, lines, memory: first.memory ?? false }], this.draw1, APART);
+    }
+    const charts = list.map((q) => ({
+      title: q.title,
+      unit: q.unit,
+      ...(q.marked ? { mark: q.mark } : {}),
+      memory: q.memory ?? false,
+      lines: q.lines.map((l) => this.kernelLine(l.run, l.values, w)),
+    }));
+    return overlay(charts, this.draw1, { comparable: true, common });
+  }
+
+  private kernelLine(run: Run, values: Value[], w: Workload): ChartLine {
+    const { baseline } = this.data;
+    return { name: this.kernel(run), color: kernelColor(run.kernel, baseline), dash: kernelDash(run.kernel, baseline), ...course(run, values, w.step) };
   }
 
   private maps(w: Workload, runs: Run[]): HTMLElement[] {
     const all = kinds(w);
-    const kind = all[this.state.map] ?? all[0];
+    // What stands at the top of the page need not come first here.
+    const above = Picture.shows(this.data, w.name, runs.map((r) => r.kernel)) && all.length > 1;
+    const kind = all[this.state.map ?? (above ? Math.max(0, all.findIndex((k) => k.id === "task_node")) : 0)] ?? all[0];
     if (!kind) return [];
     const specs = runs.flatMap((r) => specOf(kind, this.kernel(r), r, w.step) ?? []);
     const rows = new Rows(Math.max(1, ...specs.map((s) => s.rows.length)));
     const maps = specs.map((s) => new Heatmap(s, rows, this.timeline));
     this.parts.push(...maps);
     const extra = [...this.mapControls(all, kind, rows, runs), legend(kind, nodeCount(w), specs.some((s) => s.end < w.end))];
-    return this.block("Where it was", kind.explain, extra, maps.map((m) => m.element));
+    const grid = el("div", { class: "grid" }, ...maps.map((m) => m.element));
+    return this.block("Where it was", kind.explain, extra, maps.length > 0 ? [grid] : []);
   }
 
   private mapControls(all: MapKind[], kind: MapKind, rows: Rows, runs: Run[]): HTMLElement[] {
@@ -208,21 +234,15 @@ export class Section {
 
   private activity(w: Workload, runs: Run[]): HTMLElement[] {
     const has = (name: string) => runs.some((r) => r.rates.some((l) => l.name === name));
-    const lines = (of: (r: Run) => Value[] | undefined): ChartLine[] =>
-      runs.map((r) => ({
-        name: this.kernel(r),
-        color: kernelColor(r.kernel, this.data.baseline),
-        dash: kernelDash(r.kernel, this.data.baseline),
-        ...course(r, of(r) ?? [], w.step),
-      }));
+    const lines = (of: (r: Run) => Value[] | undefined) => runs.map((r) => this.kernelLine(r, of(r) ?? [], w));
     const rate = (r: Run, name: string) => r.rates.find((l) => l.name === name)?.values;
-    const panels: HTMLElement[] = [];
+    const charts: Quantity[] = [];
     if (has("numa_hint_faults") && has("numa_hint_faults_local")) {
       const share = (r: Run) => localShare(rate(r, "numa_hint_faults_local"), rate(r, "numa_hint_faults"));
-      panels.push(this.chart("Local-fault share", "% of hint faults", lines(share), { top: SHARE_TOP }));
+      charts.push({ title: "Local-fault share", unit: "% of hint faults", lines: lines(share), top: SHARE_TOP });
     }
     for (const [name, title, unit] of ACTIVITY) {
-      if (has(name)) panels.push(this.chart(title, unit, lines((r) => rate(r, name))));
+      if (has(name)) charts.push({ title, unit, lines: lines((r) => rate(r, name)) });
     }
     const known = new Set([...ACTIVITY.map((a) => a[0]), "numa_hint_faults_local"]);
     const others = [...new Set(runs.flatMap((r) => r.rates.map((l) => l.name)))].filter((n) => !known.has(n));
@@ -230,38 +250,64 @@ export class Section {
     const other = others[this.state.counter] ?? others[0];
     if (other !== undefined) {
       extra.push(el("div", { class: "controls" }, this.choice("counter", "Also show", others, others.indexOf(other), (i) => this.choose({ counter: i }))));
-      panels.push(this.chart(other, "per s", lines((r) => rate(r, other))));
+      charts.push({ title: other, unit: "per s", lines: lines((r) => rate(r, other)) });
     }
     return this.block(
       "What NUMA balancing did",
       "Rates over each point, one line per kernel; a gap in the local-fault share is a time without hint faults.",
       extra,
-      panels,
+      overlay(charts, this.draw1, APART),
     );
   }
 
   private groups(w: Workload, runs: Run[]): HTMLElement[] {
     const names = [...new Set(runs.flatMap((r) => r.groups.map((g) => g.name)))];
     return names.flatMap((name) => {
-      const of = runs.flatMap((r) => r.groups.filter((g) => g.name === name).map((group) => ({ run: r, group })));
-      const top = peak(of.flatMap((x) => x.group.lines.map((l) => l.values))) * 1.05 || 1;
+      const of = runs.flatMap((run) => run.groups.filter((g) => g.name === name).map((group) => ({ run, group })));
       const known = GROUPS[name] ?? { title: name, explain: "As it was recorded." };
       const left = Math.max(0, ...of.map((x) => x.group.left_out));
       const note = left > 0 ? [el("p", { class: "note" }, `${left} columns with lower peaks are not drawn.`)] : [];
-      const panels = of.map((x) => this.chart(this.kernel(x.run), x.group.unit, this.groupLines(name, x.run, x.group.lines, w), { top }));
-      return this.block(known.title, known.explain, note, panels);
+      const columns = [...new Set(of.flatMap((x) => x.group.lines.map((l) => l.name)))];
+      const list = columns.map((column, i) => ({
+        ...groupLook(name, column, i),
+        unit: of[0]?.group.unit ?? "",
+        lines: of.flatMap(({ run, group }) => group.lines.filter((l) => l.name === column).map((l) => ({ run, values: l.values }))),
+      }));
+      return this.block(known.title, known.explain, note, this.quantities(known.title, list, w, name === "dram_bandwidth"));
     });
   }
+}
 
-  private groupLines(name: string, run: Run, lines: Line[], w: Workload): ChartLine[] {
-    return lines.map((l, i) => {
-      const node = /(?:^|\/)node(\d+)$/.exec(l.name)?.[1];
-      const n = node === undefined ? i : Number(node);
-      const label = name === "dram_bandwidth" && node !== undefined ? `node ${node}` : l.name;
-      const color = name === "cpu_time" && CPU_KINDS.includes(l.name) ? variable(`--${l.name}`) : nodeColor(n);
-      return { name: label, color, dash: dash(n), ...course(run, l.values, w.step) };
-    });
-  }
+/** A quantity with a line for each run. */
+interface RunLines {
+  title: string;
+  unit: string;
+  /** Colour and dash of the quantity. */
+  mark: string;
+  dash: number[];
+  /** Whether the colour means the same elsewhere, so that its chart shows it. */
+  marked: boolean;
+  memory?: boolean;
+  lines: { run: Run; values: Value[] }[];
+}
+
+/** Title, colour and dash of a column of a group. */
+function groupLook(group: string, column: string, index: number): { title: string; mark: string; dash: number[]; marked: boolean } {
+  const node = /(?:^|\/)node(\d+)$/.exec(column)?.[1];
+  const n = node === undefined ? index : Number(node);
+  const title = group === "dram_bandwidth" && node !== undefined ? `node ${node}` : column;
+  const kind = group === "cpu_time" && CPU_KINDS.includes(column);
+  const mark = kind ? variable(`--${column}`) : nodeColor(n);
+  return { title, mark, dash: dash(n), marked: kind || node !== undefined };
+}
+
+/** Memory on each node, MiB: of a process, or of all, with what they share counted once if that is known. */
+export function memoryOf(run: Run, process?: string): Value[][] {
+  const { processes = [], once } = run.memory ?? {};
+  if (process === undefined && once) return once;
+  const of = processes.filter((p) => process === undefined || p.name === process);
+  const nodes = Math.max(0, ...of.map((p) => p.nodes.length));
+  return Array.from({ length: nodes }, (_, n) => sum(of.map((p) => p.nodes[n] ?? [])));
 }
 
 /** Percentage of local hinting faults; null at points without faults. */

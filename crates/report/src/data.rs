@@ -4,11 +4,15 @@
 //! durations with one entry per kernel, in the order of [`Comparison::kernels`]. An empty entry means that there are no
 //! samples; it is printed as such and never dropped.
 
+use numalab_model::record::TIMES;
 use numalab_stats::{percent, Better, Mean};
 
 use crate::columns::Column;
 use crate::origin::Origin;
 use crate::statistics::Family;
+
+/// Runs whose times differ by at most this part had a fixed duration.
+const FIXED: f64 = 0.02;
 
 /// Kernels compared on workloads.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,6 +126,15 @@ impl Workload {
     /// Finds a counter by its kernel name.
     pub fn counter(&self, name: &str) -> Option<&Counter> {
         self.counters.iter().find(|c| c.name == name)
+    }
+    /// Whether all runs took the same time and something else is scored: they had a fixed duration. More CPU time is
+    /// then neither better nor worse.
+    pub fn fixed_duration(&self) -> bool {
+        let scored = self.metrics.iter().any(|m| !TIMES.contains(&m.name.as_str()));
+        let Some(elapsed) = self.metric("elapsed").filter(|_| scored) else { return false };
+        let range = |(low, high): (f64, f64), x: &f64| (low.min(*x), high.max(*x));
+        let (low, high) = elapsed.samples.iter().flatten().fold((f64::INFINITY, 0.0), range);
+        high > 0.0 && high - low <= FIXED * high
     }
     /// Number of runs of a kernel; 0 if they were not counted.
     pub fn runs_of(&self, kernel: usize) -> Runs {

@@ -139,11 +139,17 @@ impl Stat {
         }
     }
 
+    /// Whether the row is one of a spread.
+    pub fn is_spread(self) -> bool {
+        matches!(self, Stat::Stddev | Stat::CoeffVar | Stat::SubMeanCi)
+    }
+
     /// Direction of the row. Of a spread less is better in every table.
     pub fn direction(self, better: Better) -> Better {
-        match self {
-            Stat::Stddev | Stat::CoeffVar | Stat::SubMeanCi => Better::Lower,
-            _ => better,
+        if self.is_spread() {
+            Better::Lower
+        } else {
+            better
         }
     }
 }

@@ -355,7 +355,7 @@ fn a_difference_that_prints_as_nothing_is_not_starred() {
             assert_eq!(markdown::report(&c, &options.table, true).contains("**"), starred, "{rule:?}");
             let page = html::render(&html::Input { rule, ..html::Input::new("x", &c) });
             assert_eq!(page.contains("class=\"num star"), starred, "{rule:?}");
-            assert_eq!(page.contains("<p class=\"worse\">"), starred, "{rule:?}");
+            assert_eq!(page.contains("<p class=\"keep\">"), starred, "{rule:?}");
         }
     }
 }

@@ -23,12 +23,16 @@ fn the_page_is_complete_and_the_same_twice() {
     let made = synthetic::make(&synthetic::demo());
     let page = html::render(&made.input());
     assert_eq!(page, html::render(&made.input()));
-    for id in ["answer", "time", "tables", "machine", "config", "definitions"] {
+    for id in ["answer", "cost", "sure", "time", "tables", "machine", "config", "definitions"] {
         assert_eq!(page.matches(&format!("<section id=\"{id}\"")).count(), 1, "{id}");
         assert!(page.contains(&format!("href=\"#{id}\"")), "{id} is in the navigation");
     }
     assert!(page.contains("<h1>Is 6.4-rc2 or 6.4-rc2+rfc-v3 better than 6.3 on 3 workloads?</h1>"));
     // stream is judged by its scores; the single runs of cow-counter cannot be judged.
+    let order = ["answer", "picture", "cost", "sure", "time", "tables", "machine", "config", "definitions"];
+    let at = order.map(|id| page.find(&format!("<section id=\"{id}\"")).unwrap());
+    assert!(at.is_sorted(), "the answer first: {at:?}");
+    assert_eq!(data(&page)["picture"], serde_json::json!({"workload": "numa01_THREAD_ALLOC", "kernels": [0, 2]}));
     assert!(page.contains("6.4-rc2+rfc-v3 beats 6.3: elapsed "));
     assert!(page.contains("Cannot tell: 1 run of 6.3 and 1 run of 6.4-rc2 give no spread."));
     assert!(page.contains("<sup aria-hidden=\"true\">*</sup>"));

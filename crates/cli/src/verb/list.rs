@@ -105,7 +105,11 @@ pub fn entries(context: &Context, kind: Kind) -> Result<Vec<Entry>, Failure> {
     names.map(|name| Ok(Entry { name: name.into(), title: title(context, folder, name)? })).collect()
 }
 
-fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failure> {
+/// The title of a file of the catalog.
+///
+/// # Errors
+/// No such file, or an invalid one.
+pub fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Failure> {
     let spot = named(folder.folder(), name);
     if let (Folder::Kernel, Some(row)) = (folder, context.catalog.release(name)) {
         return Ok(row.spec.title.clone());

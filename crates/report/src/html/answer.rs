@@ -1,167 +1,172 @@
-//! The top of the page: the question, the answer, the costs and what else changed.
+//! The top of the page: the question, the decision, how much on each workload, and what the names stand for.
 //!
-//! Everything here stands in words and again as bars with a mark for every run, so that a reader sees the spread behind
-//! a call.
+//! The sentences are those of [`Decision`], so that the page and the text form say the same.
 
-use super::glossary::Glossary;
 use super::markup::Html;
-use super::{bars, config, cost, headline, Input};
-use crate::data::{Comparison, Workload};
-use crate::legend;
-use crate::verdict::{self, findings, measurements, more_than_headline, question, Finding};
+use super::Input;
+use crate::data::Comparison;
+use crate::verdict::{Choice, Decision, WorkloadDecision};
 
-/// Most measurements of a workload that are drawn as bars. The tables have all of them.
-const MAX_BARS: usize = 6;
-/// Most findings that are shown at once; the others are folded away.
-const MAX_FINDINGS: usize = 12;
-/// Most notes that are shown at once; the others are folded away.
-const MAX_NOTES: usize = 4;
-/// Most differing settings that are named at the top.
-const MAX_NAMES: usize = 8;
+/// Most workloads whose decisions are shown at once; the others are folded away.
+const MAX_DECISIONS: usize = 6;
+/// Most names that are explained at once; the others are folded away.
+const MAX_EXPLAINED: usize = 8;
+/// Most names whose badge has room for them.
+const MAX_BADGE: usize = 2;
 
 /// The section at the top of the page.
-pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
+pub fn render(input: &Input<'_>, decision: &Decision) -> Html {
     let c = input.comparison;
-    let all = findings(c);
     let mut h = Html::new();
-    h.raw("<section id=\"answer\"><p class=\"eyebrow\">")
-        .text(&input.title)
-        .raw("</p><h1>")
-        .text(&question(c))
-        .raw("</h1>");
-    headline::render(&mut h, c, &verdict::headline(c, &all));
-    facts(&mut h, input);
-    differences(&mut h, input, glossary);
-    if more_than_headline(c, &all) {
-        list(&mut h, c, &all);
+    h.raw("<section id=\"answer\">");
+    // The name of the experiment is left where its title is the question.
+    let name = input.title.strip_suffix(&decision.question).map_or(input.title.as_str(), |t| t.trim_end_matches(": "));
+    if !name.is_empty() {
+        h.element("p", &[("class", "eyebrow")], name);
     }
-    for (index, w) in c.workloads.iter().enumerate() {
-        workload(&mut h, c, glossary, w, index, &all);
+    h.element("h1", &[], &decision.question);
+    let class = shared_class(c, decision);
+    h.raw("<div class=\"headline\">").element("p", &[("class", class)], &decision.answer).raw("</div>");
+    let (first, rest) = decision.workloads.split_at(decision.workloads.len().min(MAX_DECISIONS));
+    decisions(&mut h, c, first);
+    if !rest.is_empty() {
+        h.raw("<details class=\"more\"><summary>").count(rest.len(), "more workload").raw("</summary>");
+        decisions(&mut h, c, rest);
+        h.raw("</details>");
     }
-    notes(&mut h, input);
+    brief(&mut h, input);
+    explained(&mut h, input);
     h.raw("</section>");
     h
 }
 
-fn facts(h: &mut Html, input: &Input<'_>) {
+/// The class of the badge that all workloads share, else that of several.
+fn shared_class(c: &Comparison, decision: &Decision) -> &'static str {
+    let mut classes = decision.workloads.iter().map(|w| badge(c, &w.choice).0);
+    let first = classes.next().unwrap_or("several");
+    if classes.all(|class| class == first) {
+        first
+    } else {
+        "several"
+    }
+}
+
+/// Class and words of a badge.
+fn badge(c: &Comparison, choice: &Choice) -> (&'static str, String) {
+    match choice {
+        Choice::Take(take) => {
+            let keep = take.contains(&c.baseline);
+            let names: Vec<&str> = take.iter().filter_map(|k| c.kernels.get(*k)).map(|k| k.name.as_str()).collect();
+            let names = if names.len() > MAX_BADGE { format!("{} kernels", names.len()) } else { names.join(" or ") };
+            if keep {
+                ("keep", format!("● keep {names}"))
+            } else {
+                ("better", format!("▲ take {names}"))
+            }
+        }
+        Choice::Even => ("even", "= either".into()),
+        Choice::Mixed => ("several", "± it depends".into()),
+        Choice::CannotTell => ("unknown", "? cannot tell".into()),
+    }
+}
+
+fn decisions(h: &mut Html, c: &Comparison, list: &[WorkloadDecision]) {
+    if list.is_empty() {
+        return;
+    }
+    h.raw("<ul class=\"findings\">");
+    for w in list {
+        let (class, words) = badge(c, &w.choice);
+        h.open("li", &[("class", class)]).element("span", &[("class", "badge")], &words).raw(" ");
+        let name = c.workloads.get(w.workload).map_or("", |w| w.name.as_str());
+        h.element("b", &[], name).raw(" ").element("span", &[], &w.text).raw("</li>");
+    }
+    h.raw("</ul>");
+}
+
+/// Facts that a reader must know before believing anything: where the figures come from, and on how many runs.
+fn brief(h: &mut Html, input: &Input<'_>) {
+    const SHOWN: [&str; 3] = ["Backend", "Machine", "Runs"];
+    let shown: Vec<_> = input.facts.iter().filter(|f| SHOWN.contains(&f.0.as_str())).collect();
+    if shown.is_empty() {
+        return;
+    }
     h.raw("<dl class=\"facts\">");
-    for (name, value) in &input.facts {
+    for (name, value) in shown {
         h.raw("<div>").element("dt", &[], name).element("dd", &[], value).raw("</div>");
     }
     h.raw("</dl>");
 }
 
-/// Names the settings in which the kernels differ, as they may explain a difference.
-fn differences(h: &mut Html, input: &Input<'_>, glossary: &Glossary) {
-    let names = config::differing(input);
-    if names.is_empty() {
-        return;
-    }
-    h.raw("<p class=\"note\">The kernels differ in ");
-    for (i, name) in names.iter().take(MAX_NAMES).enumerate() {
-        h.raw(if i > 0 { ", " } else { "" });
-        glossary.term(h, name);
-    }
-    if names.len() > MAX_NAMES {
-        h.raw(" and ").show(names.len() - MAX_NAMES).raw(" more");
-    }
-    h.raw(": see <a href=\"#config\">configuration</a>.</p>");
-}
-
-/// Lists one line per finding; if there are many, the rest is folded away.
-fn list(h: &mut Html, c: &Comparison, findings: &[Finding]) {
-    let rows = |h: &mut Html, part: &[Finding]| {
-        h.raw("<ul class=\"findings\">");
-        for f in part {
-            let (sign, word) = f.call.badge();
-            h.open("li", &[("class", f.call.class())]).raw("<span class=\"badge\"><span aria-hidden=\"true\">");
-            h.text(sign).raw("</span> ").text(word).raw("</span> ");
-            let workload = c.workloads.get(f.workload).map_or("", |w| w.name.as_str());
-            h.element("b", &[], workload).raw(" <span>").text(&f.text).raw("</span></li>");
+/// What the kernels, the workloads and the machines are, one line each.
+fn explained(h: &mut Html, input: &Input<'_>) {
+    let c = input.comparison;
+    let kernels = c.kernels.iter().map(|k| k.name.as_str()).zip(&input.about_kernels);
+    let workloads = c.workloads.iter().map(|w| w.name.as_str()).zip(&input.about_workloads);
+    let machines = input.machines.iter().map(|m| (m.name.as_str(), &m.title));
+    let all = kernels.chain(workloads).chain(machines);
+    // A title may begin with the name, which stands before it already.
+    let plain =
+        |name: &str, about: &'_ str| about.strip_prefix(name).and_then(|a| a.strip_prefix(": ")).map(str::to_string);
+    let known: Vec<(&str, String)> = all
+        .filter(|(name, about)| !about.is_empty() && name != about)
+        .map(|(name, about)| (name, plain(name, about).unwrap_or_else(|| about.clone())))
+        .collect();
+    let list = |h: &mut Html, part: &[(&str, String)]| {
+        h.raw("<dl class=\"explained\">");
+        for (name, about) in part {
+            h.raw("<div>").element("dt", &[], name).element("dd", &[], about).raw("</div>");
         }
-        h.raw("</ul>");
+        h.raw("</dl>");
     };
-    let cut = findings.len().min(MAX_FINDINGS);
-    rows(h, &findings[..cut]);
-    if cut < findings.len() {
-        h.raw("<details class=\"more\"><summary>").count(findings.len() - cut, "more measurement").raw("</summary>");
-        rows(h, &findings[cut..]);
+    if known.len() > MAX_EXPLAINED {
+        h.raw("<details class=\"more\"><summary>What the ").show(known.len()).raw(" names stand for</summary>");
+        list(h, &known);
         h.raw("</details>");
+    } else if !known.is_empty() {
+        list(h, &known);
     }
-}
-
-fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, index: usize, all: &[Finding]) {
-    h.raw("<article class=\"card\"><h2>").text(&w.name).raw("</h2>");
-    missing_runs(h, c, w);
-    h.raw("<div class=\"split\"><div>");
-    let measured = measurements(w);
-    for m in measured.iter().take(MAX_BARS) {
-        let call = |kernel: usize| {
-            all.iter().find(|f| f.workload == index && f.kernel == kernel && f.metric == m.name).map(|f| f.call)
-        };
-        bars::bars(h, c, m, &call);
-    }
-    if measured.len() > MAX_BARS {
-        h.raw("<p class=\"note\">The tables have ").count(measured.len() - MAX_BARS, "more measurement").raw(".</p>");
-    }
-    bars::thread_time(h, c, w);
-    h.raw("</div><div>");
-    cost::costs(h, c, glossary, w);
-    h.raw("</div></div></article>");
-}
-
-/// Warns of runs that gave no figures.
-fn missing_runs(h: &mut Html, c: &Comparison, w: &Workload) {
-    for (k, runs) in w.runs.iter().enumerate().filter(|(_, r)| r.failed + r.timeout > 0) {
-        let name = c.kernels.get(k).map_or("", |k| k.name.as_str());
-        h.raw("<p class=\"warning\"><b>").text(name).raw(":</b> of ").show(runs.total).raw(" runs ");
-        h.show(runs.failed)
-            .raw(" failed and ")
-            .show(runs.timeout)
-            .raw(" reached the time limit; they are in no figure.</p>");
-    }
-}
-
-fn notes(h: &mut Html, input: &Input<'_>) {
-    let notes = legend::notes(input.comparison, input.rule);
-    if notes.is_empty() {
-        return;
-    }
-    let cut = notes.len().min(MAX_NOTES);
-    let list = |h: &mut Html, part: &[String]| {
-        h.raw("<ul>");
-        part.iter().for_each(|n| {
-            h.element("li", &[], n);
-        });
-        h.raw("</ul>");
-    };
-    h.raw("<aside class=\"notes\" aria-label=\"Notes\"><h2>Keep in mind</h2>");
-    list(h, &notes[..cut]);
-    if cut < notes.len() {
-        h.raw("<details class=\"more\"><summary>").count(notes.len() - cut, "more note").raw("</summary>");
-        list(h, &notes[cut..]);
-        h.raw("</details>");
-    }
-    h.raw("</aside>");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Kernel;
+    use crate::data::{Kernel, Metric, Workload};
+    use crate::verdict::decide;
+
+    fn comparison(samples: [Vec<f64>; 2]) -> Comparison {
+        let metrics = vec![Metric::new("elapsed", "s", false, samples.to_vec())];
+        let w = Workload { name: "w".into(), metrics, ..Workload::default() };
+        Comparison { kernels: ["off", "on"].map(Kernel::named).to_vec(), workloads: vec![w], ..Comparison::default() }
+    }
 
     #[test]
-    fn one_more_note_is_one() {
-        let folded = |n: usize| {
-            let warnings = (0..n).map(|i| format!("note {i}")).collect();
-            let w = Workload { name: "w".into(), warnings, ..Workload::default() };
-            let c = Comparison { kernels: vec![Kernel::named("a")], workloads: vec![w], ..Comparison::default() };
-            let mut h = Html::new();
-            notes(&mut h, &Input::new("x", &c));
-            h.into_string()
+    fn the_badge_says_what_to_take() {
+        let page = |samples| {
+            let c = comparison(samples);
+            render(&Input::new("t", &c), &decide(&c)).into_string()
         };
-        assert!(!folded(MAX_NOTES).contains("<summary>"));
-        assert!(folded(MAX_NOTES + 1).contains("<summary>1 more note</summary>"), "{}", folded(MAX_NOTES + 1));
-        assert!(folded(MAX_NOTES + 2).contains("<summary>2 more notes</summary>"));
+        let high = || vec![20.0, 20.1, 19.9];
+        let low = || vec![10.0, 10.1, 9.9];
+        let better = page([high(), low()]);
+        assert!(better.contains("<li class=\"better\"><span class=\"badge\">▲ take on</span>"), "{better}");
+        assert!(better.contains("<div class=\"headline\"><p class=\"better\">Take on"), "{better}");
+        let worse = page([low(), high()]);
+        assert!(worse.contains("<li class=\"keep\"><span class=\"badge\">● keep off</span>"), "{worse}");
+        assert!(page([vec![1.0], vec![2.0]]).contains("? cannot tell"));
+    }
+
+    #[test]
+    fn names_are_explained_and_many_of_them_are_folded() {
+        let c = comparison([vec![1.0; 3], vec![2.0; 3]]);
+        let about = |n: &str| vec![format!("What {n} is"), String::new()];
+        let mut input = Input { about_kernels: about("off"), about_workloads: about("w"), ..Input::new("t", &c) };
+        let text = render(&input, &decide(&c)).into_string();
+        assert!(text.contains("<dt>off</dt><dd>What off is</dd>") && text.contains("<dt>w</dt>"), "{text}");
+        assert!(!text.contains("<dt>on</dt>"), "nothing is known of it: {text}");
+        let many = Comparison { kernels: (0..40).map(|k| Kernel::named(&format!("k{k}"))).collect(), ..c.clone() };
+        input = Input { about_kernels: vec!["A kernel".into(); 40], ..Input::new("t", &many) };
+        let text = render(&input, &decide(&many)).into_string();
+        assert!(text.contains("<summary>What the 40 names stand for</summary>"), "{text}");
     }
 }

@@ -67,7 +67,12 @@ pub(super) fn thread_time(h: &mut Html, c: &Comparison, w: &Workload) {
     }
     h.raw("<figure class=\"bars\"><figcaption><b>Thread time</b> s per run, all threads · ");
     h.raw("<span class=\"key user\">user</span> <span class=\"key system\">system</span> ");
-    h.raw("<span class=\"key blocked\">blocked</span></figcaption>");
+    h.raw("<span class=\"key blocked\">blocked</span>");
+    h.raw(if w.fixed_duration() {
+        " · neither more nor less is better: the duration is fixed</figcaption>"
+    } else {
+        "</figcaption>"
+    });
     for (k, kernel) in c.kernels.iter().enumerate() {
         h.raw("<div class=\"bar\"><span class=\"name\">").text(&kernel.run_name()).raw("</span>");
         h.raw("<span class=\"track stack\" aria-hidden=\"true\">");

@@ -58,6 +58,18 @@ pub struct Data {
     pub baseline: usize,
     /// Workloads that have samples.
     pub workloads: Vec<WorkloadData>,
+    /// The maps that stand at the top of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
+}
+
+/// Which maps stand at the top of the page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Picture {
+    /// Name of the workload.
+    pub workload: String,
+    /// Indices of the kernels, the baseline first.
+    pub kernels: Vec<usize>,
 }
 
 /// A workload: its runs share one time axis.
@@ -117,6 +129,10 @@ pub struct Line {
 pub struct Memory {
     /// Processes. The last one may be the sum of the others.
     pub processes: Vec<Process>,
+    /// All processes together, `once[node][point]` in MiB, with what they share counted once. `None` if the record does
+    /// not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once: Option<Vec<Vec<Num>>>,
 }
 
 /// Memory of a process.

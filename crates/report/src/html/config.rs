@@ -1,7 +1,8 @@
 //! The effective configuration: first the settings that differ between the kernels, then the others.
 //!
 //! Problem: a comparison is worth no more than what is known about the kernels compared. Approach: settings are lined
-//! up by name. A setting that a kernel does not have is a dash, which differs from every value.
+//! up by name, with what they mean in words. A setting that a kernel does not have is a dash, which differs from every
+//! value. Where all kernels that read a setting have one value, the difference has no effect and is folded away.
 
 use super::glossary::Glossary;
 use super::markup::Html;
@@ -20,9 +21,19 @@ impl Line<'_> {
         let value = |s: &Option<&Setting>| s.map(|s| s.value.clone());
         self.values.windows(2).any(|pair| value(&pair[0]) != value(&pair[1]))
     }
+    /// Whether the values differ among the kernels that read the setting.
+    fn matters(&self) -> bool {
+        let read: Vec<Option<&str>> = self
+            .values
+            .iter()
+            .filter(|s| s.is_none_or(|s| s.unread.is_empty()))
+            .map(|s| s.map(|s| s.value.as_str()))
+            .collect();
+        read.windows(2).any(|pair| pair[0] != pair[1])
+    }
 }
 
-/// All settings, in order of first appearance.
+/// All settings, the system's switches first, else in order of first appearance.
 fn lines<'a>(input: &'a Input<'_>) -> Vec<Line<'a>> {
     let kernels = input.comparison.kernels.len();
     let mut out: Vec<Line<'a>> = Vec::new();
@@ -35,12 +46,9 @@ fn lines<'a>(input: &'a Input<'_>) -> Vec<Line<'a>> {
             out[at].values[k] = Some(s);
         }
     }
+    // The switches of the whole system come first, as others are read only where these are on.
+    out.sort_by_key(|l| !l.first.name.starts_with("system."));
     out
-}
-
-/// Names of the settings that are not the same on all kernels.
-pub fn differing<'a>(input: &'a Input<'_>) -> Vec<&'a str> {
-    lines(input).iter().filter(|l| l.differs()).map(|l| l.first.name.as_str()).collect()
 }
 
 /// The section of the configuration.
@@ -54,22 +62,29 @@ pub fn render(input: &Input<'_>, glossary: &Glossary) -> Html {
         return h;
     }
     let (differ, same): (Vec<Line<'_>>, Vec<Line<'_>>) = all.into_iter().partition(Line::differs);
+    let (matter, idle): (Vec<Line<'_>>, Vec<Line<'_>>) = differ.into_iter().partition(Line::matters);
     if c.kernels.len() > 1 {
         h.raw("<h3>What differs between the kernels</h3>");
-        if differ.is_empty() {
+        if matter.is_empty() {
             h.raw("<p>Nothing: every kernel ran with the same policies and the same values.</p>");
         } else {
-            table(&mut h, c, glossary, &differ, "What differs");
+            table(&mut h, c, glossary, &matter, "What differs");
         }
     }
-    if !same.is_empty() {
-        h.raw("<details class=\"block\"><summary>The same for all kernels <span class=\"count\">");
-        h.count(same.len(), "setting").raw("</span></summary>");
-        table(&mut h, c, glossary, &same, "The same for all kernels");
-        h.raw("</details>");
-    }
+    folded(&mut h, c, glossary, &idle, "Different, but one side never reads it");
+    folded(&mut h, c, glossary, &same, "The same for all kernels");
     h.raw("</section>");
     h
+}
+
+fn folded(h: &mut Html, c: &Comparison, glossary: &Glossary, lines: &[Line<'_>], title: &'static str) {
+    if lines.is_empty() {
+        return;
+    }
+    h.raw("<details class=\"block\"><summary>").raw(title).raw(" <span class=\"count\">");
+    h.count(lines.len(), "setting").raw("</span></summary>");
+    table(h, c, glossary, lines, title);
+    h.raw("</details>");
 }
 
 fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, lines: &[Line<'_>], label: &str) {
@@ -81,11 +96,15 @@ fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, lines: &[Line<'_>], 
     h.raw("</tr></thead><tbody>");
     for line in lines {
         h.raw("<tr><th scope=\"row\">");
-        glossary.term(h, &line.first.name);
-        if !line.first.kernel_name.is_empty() {
-            h.raw(" <small>").text(&line.first.kernel_name).raw("</small>");
+        if !line.first.doc.is_empty() {
+            h.element("span", &[("class", "words")], &line.first.doc).raw(" ");
         }
-        h.raw("</th>");
+        h.raw("<small>");
+        glossary.term(h, &line.first.name);
+        if !line.first.kernel_name.is_empty() && line.first.kernel_name != "model" {
+            h.raw(" · ").text(&line.first.kernel_name);
+        }
+        h.raw("</small></th>");
         let base = line.values.get(c.baseline).copied().flatten().map(|s| s.value.as_str());
         for value in &line.values {
             let Some(s) = value else {
@@ -102,8 +121,14 @@ fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, lines: &[Line<'_>], 
             if !s.unit.is_empty() {
                 h.raw(" ").text(&s.unit);
             }
+            if !s.meaning.is_empty() {
+                h.raw(" ").element("span", &[("class", "words")], &s.meaning);
+            }
             if !s.origin.is_empty() {
                 h.raw(" <small>from ").text(&s.origin).raw("</small>");
+            }
+            if !s.unread.is_empty() {
+                h.raw(" <small>not read here: ").text(&s.unread).raw("</small>");
             }
             h.raw("</td>");
         }
@@ -123,9 +148,33 @@ mod tests {
         let c = Comparison { kernels: vec![Kernel::named("a"), Kernel::named("b")], ..Comparison::default() };
         let settings = vec![vec![set("x", "1"), set("y", "2")], vec![set("y", "3"), set("x", "1"), set("z", "4")]];
         let input = Input { settings, ..Input::new("t", &c) };
-        assert_eq!(differing(&input), ["y", "z"]);
         let text = render(&input, &Glossary::default()).into_string();
         assert!(text.find("What differs").unwrap() < text.find("The same for all").unwrap());
         assert_eq!(text.matches("class=\"changed\"").count(), 2, "y and z of b");
+    }
+
+    #[test]
+    fn settings_are_in_words_and_what_a_kernel_never_reads_is_folded() {
+        let set = |value: &str, unread: &str| Setting {
+            name: "numa.rate".into(),
+            value: value.into(),
+            doc: "How fast pages move.".into(),
+            meaning: format!("means {value}"),
+            unread: unread.into(),
+            ..Setting::default()
+        };
+        let c = Comparison { kernels: ["off", "b", "c"].map(Kernel::named).to_vec(), ..Comparison::default() };
+        let page = |values: [Setting; 3]| {
+            let settings = values.into_iter().map(|s| vec![s]).collect();
+            render(&Input { settings, ..Input::new("t", &c) }, &Glossary::default()).into_string()
+        };
+        let idle = page([set("1", "it is off"), set("2", ""), set("2", "")]);
+        assert!(idle.contains("<p>Nothing: every kernel"), "{idle}");
+        assert!(idle.contains("Different, but one side never reads it <span class=\"count\">1 setting"), "{idle}");
+        assert!(idle.contains("<small>not read here: it is off</small>"), "{idle}");
+        let real = page([set("1", "it is off"), set("2", ""), set("3", "")]);
+        assert!(!real.contains("never reads it"), "{real}");
+        assert!(real.contains("<span class=\"words\">How fast pages move.</span>"), "{real}");
+        assert!(real.contains("<code>3</code> <span class=\"words\">means 3</span>"), "{real}");
     }
 }

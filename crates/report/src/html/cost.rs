@@ -1,56 +1,102 @@
-//! What a run cost and what changed with it: a sentence for each kernel, and a table.
+//! What a run cost and what changed with it: the sentences of the decision, and for each workload bars and a table.
 
+use super::bars;
 use super::glossary::Glossary;
-use super::headline::MAX_LINES;
 use super::markup::Html;
 use crate::data::{Comparison, Counter, Metric, Workload};
 use crate::figures::{every_metric, largest_mean};
 use crate::format::{human, ratio, unit_for};
 use crate::reasons;
-use crate::verdict::growth;
-use numalab_stats::{describe, percent};
+use crate::verdict::{measurements, Decision, Finding};
+use numalab_stats::describe;
 
-/// A figure of a run's cost.
-struct Cost {
-    /// Name of the metric.
-    metric: &'static str,
-    /// Words for it.
-    words: &'static str,
-    /// Whether the sentences have it too; the table has all.
-    in_sentence: bool,
-}
+/// Most measurements of a workload that are drawn as bars. The tables have all of them.
+const MAX_BARS: usize = 6;
+/// Most sentences that are shown at once; the others are folded away.
+const MAX_SENTENCES: usize = 6;
+/// Most workloads whose cards are shown at once; the others are folded away.
+const MAX_CARDS: usize = 4;
 
-const fn cost(metric: &'static str, words: &'static str) -> Cost {
-    Cost { metric, words, in_sentence: false }
-}
-
-const fn main_cost(metric: &'static str, words: &'static str) -> Cost {
-    Cost { metric, words, in_sentence: true }
-}
-
-/// Costs in print order.
-const COSTS: [Cost; 9] = [
-    main_cost("system", "system time"),
-    cost("user", "user time"),
-    cost("blocked", "blocked time"),
-    cost("numa_pte_updates", "PTE updates"),
-    main_cost("numa_hint_faults", "hint faults"),
-    main_cost("numa_local_percent", "local-fault share"),
-    main_cost("numa_migrated_mib", "memory migrated"),
-    cost("numa_cost", "AutoNUMA cost (mmtests)"),
-    cost("numa_cost_with_copy", "AutoNUMA cost with copies"),
+/// Figures of a run's cost and words for them, in print order.
+const COSTS: [(&str, &str); 9] = [
+    ("system", "system time"),
+    ("user", "user time"),
+    ("blocked", "blocked time"),
+    ("numa_pte_updates", "PTE updates"),
+    ("numa_hint_faults", "hint faults"),
+    ("numa_local_percent", "local-fault share"),
+    ("numa_migrated_mib", "memory migrated"),
+    ("numa_cost", "AutoNUMA cost (mmtests)"),
+    ("numa_cost_with_copy", "AutoNUMA cost with copies"),
 ];
 
-/// The costs of a workload as sentences and as a table.
-pub(super) fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
+/// The section of all workloads.
+pub fn render(c: &Comparison, glossary: &Glossary, decision: &Decision, all: &[Finding]) -> Html {
+    let mut h = Html::new();
+    h.raw("<section id=\"cost\"><h2>What it cost</h2>");
+    let (first, rest) = decision.costs.split_at(decision.costs.len().min(MAX_SENTENCES));
+    sentences(&mut h, first);
+    if !rest.is_empty() {
+        h.raw("<details class=\"more\"><summary>").count(rest.len(), "more kernel").raw("</summary>");
+        sentences(&mut h, rest);
+        h.raw("</details>");
+    }
+    for (index, w) in c.workloads.iter().enumerate() {
+        if index == MAX_CARDS {
+            h.raw("<details class=\"more\"><summary>").count(c.workloads.len() - index, "more workload");
+            h.raw("</summary><div class=\"pile\">");
+        }
+        workload(&mut h, c, glossary, w, index, all);
+    }
+    h.raw(if c.workloads.len() > MAX_CARDS { "</div></details></section>" } else { "</section>" });
+    h
+}
+
+fn sentences(h: &mut Html, list: &[String]) {
+    for text in list {
+        h.element("p", &[("class", "lead")], text);
+    }
+}
+
+fn workload(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload, index: usize, all: &[Finding]) {
+    h.raw("<article class=\"card\"><h3>").text(&w.name).raw("</h3>");
+    missing_runs(h, c, w);
+    h.raw("<div class=\"split\"><div>");
+    let measured = measurements(w);
+    for m in measured.iter().take(MAX_BARS) {
+        let own = |f: &&Finding, kernel| (f.workload, f.kernel) == (index, kernel) && f.metric == m.name;
+        let call = |kernel: usize| all.iter().find(|f| own(f, kernel)).map(|f| f.call);
+        bars::bars(h, c, m, &call);
+    }
+    if measured.len() > MAX_BARS {
+        h.raw("<p class=\"note\">The tables have ").count(measured.len() - MAX_BARS, "more measurement").raw(".</p>");
+    }
+    bars::thread_time(h, c, w);
+    h.raw("</div><div>");
+    costs(h, c, glossary, w);
+    h.raw("</div></div></article>");
+}
+
+/// Warns of runs that gave no figures.
+fn missing_runs(h: &mut Html, c: &Comparison, w: &Workload) {
+    for (k, runs) in w.runs.iter().enumerate().filter(|(_, r)| r.failed + r.timeout > 0) {
+        let name = c.kernels.get(k).map_or("", |k| k.name.as_str());
+        h.raw("<p class=\"warning\"><b>").text(name).raw(":</b> of ").show(runs.total).raw(" runs ");
+        h.show(runs.failed)
+            .raw(" failed and ")
+            .show(runs.timeout)
+            .raw(" reached the time limit; they are in no figure.</p>");
+    }
+}
+
+/// The costs of a workload as a table.
+fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     let figures = every_metric(w);
     let present: Vec<(&Metric, &str)> =
-        COSTS.iter().filter_map(|cost| figure(&figures, cost.metric).map(|m| (m, cost.words))).collect();
+        COSTS.iter().filter_map(|(name, words)| figure(&figures, name).map(|m| (m, *words))).collect();
     if present.is_empty() {
         return;
     }
-    h.raw("<h3>What it cost and what changed with it</h3>");
-    cost_sentences(h, c, w, &figures);
     let label = format!("Cost per run: {}", w.name);
     h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"").text(&label).raw("\">");
     h.raw("<table class=\"figures compact\"><thead><tr><th scope=\"col\">Mean per run</th>");
@@ -80,55 +126,18 @@ pub(super) fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workl
         h.raw("</tr>");
     }
     h.raw("</tbody></table></div>");
+    reasons_of(h, c, w);
 }
 
-/// A sentence for each kernel. Many sentences are folded away, as the table has the same figures.
-fn cost_sentences(h: &mut Html, c: &Comparison, w: &Workload, figures: &[Metric]) {
+/// Why balancing passed memory over, where that changed, in words.
+fn reasons_of(h: &mut Html, c: &Comparison, w: &Workload) {
     let mut explained = Vec::new();
     // The change between runs of different work says nothing about the kernels.
-    let alike = c.others().filter(|k| w.different_work(*k).is_none());
-    let said: Vec<String> = alike.filter_map(|k| cost_sentence(c, w, k, figures, &mut explained)).collect();
-    let many = said.len() > MAX_LINES;
-    if many {
-        h.raw("<details class=\"more\"><summary>In words, for ").count(said.len(), "kernel").raw("</summary>");
+    for k in c.others().filter(|k| w.different_work(*k).is_none()).take(MAX_SENTENCES) {
+        if let Some(text) = changed_reason(c, w, k, &mut explained) {
+            h.raw("<p class=\"note\">").text(&c.kernels[k].name).raw(": ").text(&text).raw("</p>");
+        }
     }
-    for text in &said {
-        h.element("p", &[], text);
-    }
-    h.raw(if many { "</details>" } else { "" });
-}
-
-/// The sentence of a kernel: "6.7 against 6.1, per run: system time 41 → 127 s, 3.1 times as much; hint faults …".
-/// `explained` are the reasons whose meaning has been said already.
-fn cost_sentence(
-    c: &Comparison,
-    w: &Workload,
-    kernel: usize,
-    figures: &[Metric],
-    explained: &mut Vec<String>,
-) -> Option<String> {
-    let name = &c.kernels.get(kernel)?.name;
-    let mut parts = Vec::new();
-    for cost in COSTS.iter().filter(|cost| cost.in_sentence) {
-        let Some(m) = figure(figures, cost.metric) else { continue };
-        let (Some(base), Some(mean)) = (describe::amean(m.of(c.baseline)), describe::amean(m.of(kernel))) else {
-            continue;
-        };
-        let (unit, by) = unit_for(&m.unit, base.max(mean));
-        let unit = if unit == "faults" || unit.is_empty() { String::new() } else { format!(" {unit}") };
-        let change = match percent::change(mean, base) {
-            // A change of a share in percent would be misread as one in points.
-            _ if m.unit == "%" => String::new(),
-            Some(x) if x != 0.0 => format!(", {}", growth(x)),
-            _ => String::new(),
-        };
-        parts.push(format!("{} {} → {}{unit}{change}", cost.words, human(base / by), human(mean / by)));
-    }
-    if parts.is_empty() {
-        return None;
-    }
-    let reason = changed_reason(c, w, kernel, explained).map(|r| format!(" {r}")).unwrap_or_default();
-    Some(format!("{name} against {}, per run: {}.{reason}", c.baseline_name(), parts.join("; ")))
 }
 
 /// The reason whose count changed most, with its meaning unless that is in `explained`.
@@ -152,27 +161,20 @@ fn figure<'a>(figures: &'a [Metric], name: &str) -> Option<&'a Metric> {
 mod tests {
     use super::*;
     use crate::data::Kernel;
-    use numalab_stats::Better;
 
     #[test]
-    fn cost_is_said_per_run() {
+    fn the_reason_that_changed_most_is_explained_once() {
         let counter = |name: &str, a: f64, b: f64| Counter { name: name.into(), samples: vec![vec![a, a], vec![b, b]] };
-        let w = Workload {
-            name: "w".into(),
-            metrics: vec![Metric::new("system", "s", false, vec![vec![40.0, 42.0], vec![123.0, 123.0]])],
-            counters: vec![counter("numa_hint_faults", 1000.0, 500.0)],
-            reasons: vec![counter("skip.small", 1.0, 1.0), counter("skip.pid_inactive", 10.0, 90.0)],
-            ..Workload::default()
-        };
+        let reasons = vec![counter("skip.small", 1.0, 1.0), counter("skip.pid_inactive", 10.0, 90.0)];
+        let w = Workload { name: "w".into(), reasons, ..Workload::default() };
         let c = Comparison { kernels: vec![Kernel::named("a"), Kernel::named("b")], ..Comparison::default() };
-        let moved = Metric::counted("numa_migrated_mib", "MiB", Better::Lower, vec![vec![512.0], vec![11_602.3]]);
-        let memory = Workload { derived: vec![moved], ..Workload::default() };
-        let got = cost_sentence(&c, &memory, 1, &every_metric(&memory), &mut Vec::new()).unwrap();
-        assert!(got.contains("memory migrated 0.5000 → 11.33 GiB, 22.66 times as much"), "{got}");
-        let got = cost_sentence(&c, &w, 1, &every_metric(&w), &mut Vec::new()).unwrap();
-        let want = "b against a, per run: system time 41 → 123 s, 3.00 times as much; hint faults 1000 → 500, 50.0 % \
-                    lower. The reason whose count changed most: skip.pid_inactive 10 → 90. The scanner passed over a mapping that ";
+        let mut explained = Vec::new();
+        let got = changed_reason(&c, &w, 1, &mut explained).unwrap();
+        let want =
+            "The reason whose count changed most: skip.pid_inactive 10 → 90. The scanner passed over a mapping that ";
         assert!(got.starts_with(want), "{got}");
-        assert_eq!(cost_sentence(&c, &Workload::default(), 1, &[], &mut Vec::new()), None);
+        let again = changed_reason(&c, &w, 1, &mut explained).unwrap();
+        assert_eq!(again, "The reason whose count changed most: skip.pid_inactive 10 → 90.");
+        assert_eq!(changed_reason(&c, &Workload::default(), 1, &mut explained), None);
     }
 }

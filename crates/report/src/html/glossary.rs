@@ -9,7 +9,7 @@
 use numalab_model::counters::{self, CounterDoc};
 
 use super::markup::{slug, Html};
-use super::Input;
+use super::{Input, Setting};
 use crate::reasons;
 use crate::tables::vmstat::{Deltas, CORRECTED, ROWS};
 use crate::tables::Table;
@@ -119,7 +119,11 @@ impl Glossary {
         out.add("Derived figures", derived.iter().map(|c| Entry::new(&c.name, &c.unit, c.doc.clone())).collect());
         out.add("Reasons", reasons::REASONS.iter().map(|(n, m)| Entry::new(n, "", *m)).collect());
         let settings = input.settings.iter().flatten().filter(|s| !s.doc.is_empty());
-        out.add("Settings", settings.map(|s| Entry::new(&s.name, &s.kernel_name, s.doc.clone())).collect());
+        let meaning = |s: &Setting| match s.meaning.as_str() {
+            "" => s.doc.clone(),
+            says => format!("{} {}: {says}", s.doc, s.value),
+        };
+        out.add("Settings", settings.map(|s| Entry::new(&s.name, &s.kernel_name, meaning(s))).collect());
         out
     }
 

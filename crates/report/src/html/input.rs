@@ -21,6 +21,10 @@ pub struct Input<'a> {
     pub machines: Vec<&'a Machine>,
     /// Runs with their series, kernel by kernel, in the order of seeds.
     pub runs: Vec<Run<'a>>,
+    /// What each kernel is, in one line, in the order of the comparison's kernels; an empty line if nobody knows.
+    pub about_kernels: Vec<String>,
+    /// What each workload is, in one line, in the order of the comparison's workloads; an empty line if nobody knows.
+    pub about_workloads: Vec<String>,
     /// Effective configuration per kernel, in the order of the comparison's kernels.
     pub settings: Vec<Vec<Setting>>,
 }
@@ -35,6 +39,8 @@ impl<'a> Input<'a> {
             facts: Vec::new(),
             machines: Vec::new(),
             runs: Vec::new(),
+            about_kernels: Vec::new(),
+            about_workloads: Vec::new(),
             settings: Vec::new(),
         }
     }
@@ -68,4 +74,8 @@ pub struct Setting {
     pub origin: String,
     /// What it does, in one line; empty if unknown.
     pub doc: String,
+    /// What the value means, in words; empty if the value says so itself.
+    pub meaning: String,
+    /// What the kernel lacks to read it at all, such as `system.numa_balancing` is 0; empty if it reads it.
+    pub unread: String,
 }

@@ -6,7 +6,7 @@
 //! (`web/`, built into `bundle.js`) draws the series, which `timeline` reduces so that ten runs of a minute stay below
 //! 3 MB.
 //!
-//! * Top of the page: `answer` · `headline` · `bars` · `cost`.
+//! * Top of the page: `answer` · `picture` · `cost` with `bars` · `sure`.
 //! * Charts and maps: `timeline` · `time_axis` · `chart_data`; `snapshot` has series of a single sample.
 //! * Below: `tables` · `lookup` · `machine` · `config` · `glossary`.
 //! * Shared: `input` · `markup`.
@@ -20,18 +20,21 @@ mod chart_data;
 mod config;
 mod cost;
 mod glossary;
-mod headline;
 mod input;
 mod lookup;
 mod machine;
 mod markup;
+mod picture;
 mod snapshot;
+mod sure;
 mod tables;
 mod time_axis;
 mod timeline;
 
 pub use input::{Input, Run, Setting};
 
+use crate::verdict::{decide, findings};
+use chart_data::{Data, Picture};
 use glossary::Glossary;
 use markup::Html;
 
@@ -47,15 +50,20 @@ pub fn render(input: &Input<'_>) -> String {
     let blocks: Vec<Vec<tables::Block>> = input.comparison.workloads.iter().map(|w| tables::blocks(input, w)).collect();
     let shown: Vec<_> = blocks.iter().flatten().map(|b| b.table.clone()).collect();
     let glossary = Glossary::new(input, &shown);
+    let (decision, findings) = (decide(input.comparison), findings(input.comparison));
     let mut h = Html::new();
     head(&mut h, &input.title);
     header(&mut h, input);
     h.raw("<main id=\"main\">");
-    h.push(&answer::render(input, &glossary));
+    let picture = picture::choose(input, &decision);
+    h.push(&answer::render(input, &decision));
+    h.push(&picture::render(input, picture.as_ref()));
+    h.push(&cost::render(input.comparison, &glossary, &decision, &findings));
+    h.push(&sure::render(input, &decision, &findings));
     charts(&mut h, input);
     h.raw("<section id=\"tables\"><h2>Tables</h2>");
     for (w, blocks) in input.comparison.workloads.iter().zip(&blocks) {
-        h.raw("<h3>").text(&w.name).raw("</h3>").push(&tables::render(input, &glossary, &w.name, blocks));
+        h.raw("<h3>").text(&w.name).raw("</h3>").push(&tables::render(input, &glossary, w, blocks));
     }
     h.raw("<p class=\"note\">Baseline: ")
         .text(input.comparison.baseline_name())
@@ -66,7 +74,7 @@ pub fn render(input: &Input<'_>) -> String {
     h.push(&machine::render(&input.machines));
     h.push(&config::render(input, &glossary));
     h.raw("<section id=\"definitions\"><h2>Definitions</h2>").push(&glossary.render()).raw("</section></main>");
-    foot(&mut h, input);
+    foot(&mut h, input, picture.as_ref());
     h.into_string()
 }
 
@@ -88,7 +96,7 @@ fn header(h: &mut Html, input: &Input<'_>) {
         "<a class=\"skip\" href=\"#main\">Skip to the answer</a><header><span class=\"brand\">numalab</span>\
         <nav aria-label=\"Sections\">",
     );
-    h.raw("<a href=\"#answer\">Answer</a>");
+    h.raw("<a href=\"#answer\">Answer</a><a href=\"#cost\">Cost</a><a href=\"#sure\">How sure?</a>");
     if timeline::any(input) {
         h.raw("<a href=\"#time\">Over time</a>");
     }
@@ -109,7 +117,7 @@ fn charts(h: &mut Html, input: &Input<'_>) {
     h.raw("not run; everything else works without it.</p></div></section>");
 }
 
-fn foot(h: &mut Html, input: &Input<'_>) {
+fn foot(h: &mut Html, input: &Input<'_>, picture: Option<&Picture>) {
     h.raw("<footer><p>Written by numalab ").raw(env!("CARGO_PKG_VERSION"));
     h.raw(
         ". Charts drawn with uPlot, © Leon Sorokin, MIT licence (its text is in the script of this page).</p></footer>",
@@ -117,7 +125,8 @@ fn foot(h: &mut Html, input: &Input<'_>) {
     h.raw("<div id=\"tip\" role=\"tooltip\" hidden></div>");
     if timeline::any(input) {
         h.raw("<script type=\"application/json\" id=\"data\">");
-        h.json(&chart_data::fit(|limits| timeline::data(input, limits))).raw("</script>");
+        let data = |limits: &_| Data { picture: picture.cloned(), ..timeline::data(input, limits) };
+        h.json(&chart_data::fit(data)).raw("</script>");
     }
     // No line feed may stand around the script: the policy has the hash of exactly these bytes.
     h.raw("<script>").raw(SCRIPT).raw("</script></body></html>\n");

@@ -11,6 +11,7 @@ use crate::data::{Comparison, Workload};
 use crate::format::{fixed, shows};
 use crate::tables::monitor::{self, Aggregate, VmstatRows};
 use crate::tables::{comparison_tables, Cell, Row, Table, TableOptions};
+use numalab_model::record::TIMES;
 use numalab_stats::Better;
 
 /// Note below the comparison tables.
@@ -18,14 +19,17 @@ const STAR_NOTE: &str =
     "As in mmtests: plus is better in every row, whatever its direction. A star and a coloured cell mark a \
                          significant mean; the rule is named below.";
 
+/// Note below the comparison tables of runs that all take the same time.
+const FIXED_NOTE: &str =
+    "As in mmtests: plus is better in every row, whatever its direction. A star and a coloured cell mark a significant \
+     mean; the rule is named below. The runs have a fixed duration, so times are neither better nor worse and have no mark.";
+
 /// A table of a workload with its title.
 pub struct Block {
     /// Title.
     pub title: &'static str,
     /// Note below the title.
     pub note: &'static str,
-    /// Whether it is open at first.
-    pub open: bool,
     /// The table.
     pub table: Table,
 }
@@ -35,8 +39,8 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
     let c = input.comparison;
     let options = TableOptions { rule: input.rule, ..TableOptions::default() };
     let mut out: Vec<Block> = Vec::new();
-    let mut add = |title, note, open, table: Option<Table>| {
-        out.extend(table.filter(|t| !t.rows.is_empty()).map(|table| Block { title, note, open, table }));
+    let mut add = |title, note, table: Option<Table>| {
+        out.extend(table.filter(|t| !t.rows.is_empty()).map(|table| Block { title, note, table }));
     };
     for table in comparison_tables(c, w, &options) {
         let title = match table.better {
@@ -44,13 +48,14 @@ pub fn blocks(input: &Input<'_>, w: &Workload) -> Vec<Block> {
             Better::Lower => "Comparison: less is better",
             Better::Neutral => "Comparison: neither more nor less is better",
         };
-        add(title, STAR_NOTE, true, Some(table));
+        let note = if w.fixed_duration() { FIXED_NOTE } else { STAR_NOTE };
+        add(title, note, Some(table));
     }
     let [duration, ops, reasons] = notes(Aggregate::of(w));
-    add("Duration", duration, true, monitor::duration(c, w, 12));
-    add("Ops", ops, false, monitor::vmstat(c, w, VmstatRows::NonZero, true));
-    add("Derived", "Figures computed from counters run by run; the mean of the runs.", false, monitor::derived(c, w));
-    add("Reasons", reasons, false, monitor::reasons(c, w, VmstatRows::NonZero));
+    add("Duration", duration, monitor::duration(c, w, 12));
+    add("Ops", ops, monitor::vmstat(c, w, VmstatRows::NonZero, true));
+    add("Derived", "Figures computed from counters run by run; the mean of the runs.", monitor::derived(c, w));
+    add("Reasons", reasons, monitor::reasons(c, w, VmstatRows::NonZero));
     out
 }
 
@@ -72,25 +77,24 @@ fn notes(aggregate: Aggregate) -> [&'static str; 3] {
 }
 
 /// The tables of a workload as HTML.
-pub fn render(input: &Input<'_>, glossary: &Glossary, name: &str, blocks: &[Block]) -> Html {
+pub fn render(input: &Input<'_>, glossary: &Glossary, w: &Workload, blocks: &[Block]) -> Html {
     let mut h = Html::new();
     for b in blocks {
-        h.raw(if b.open { "<details class=\"block\" open>" } else { "<details class=\"block\">" });
-        h.raw("<summary>")
+        h.raw("<details class=\"block\"><summary>")
             .raw(b.title)
             .raw(" <span class=\"count\">")
             .count(b.table.rows.len(), "row")
             .raw("</span></summary>");
         h.raw("<p class=\"note\">").raw(b.note).raw("</p>");
-        let label = format!("{}: {name}", b.title);
+        let label = format!("{}: {}", b.title, w.name);
         h.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\"").raw(" aria-label=\"").text(&label).raw("\">");
-        table(&mut h, input.comparison, glossary, &b.table);
+        table(&mut h, input.comparison, glossary, &b.table, w.fixed_duration());
         h.raw("</div></details>");
     }
     h
 }
 
-fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table) {
+fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table, fixed_duration: bool) {
     // One cell holds both words, so that it stays in place as a whole when the table is scrolled.
     h.raw("<table class=\"figures two\"><thead><tr><th scope=\"col\"><span class=\"stat\">Statistic</span> <span>Of</span></th>");
     for (k, kernel) in c.kernels.iter().enumerate() {
@@ -108,8 +112,9 @@ fn table(h: &mut Html, c: &Comparison, glossary: &Glossary, t: &Table) {
         h.raw("</span> <span>");
         operation(h, glossary, &row.operation);
         h.raw("</span></th>");
+        let judged = !(fixed_duration && TIMES.contains(&row.operation.as_str()));
         for (k, value) in row.cells.iter().enumerate() {
-            cell(h, value, t, k == c.baseline);
+            cell(h, value, t, k == c.baseline, judged);
         }
         h.raw("</tr>");
     }
@@ -127,7 +132,8 @@ fn operation(h: &mut Html, glossary: &Glossary, operation: &str) {
     glossary.term_as(h, name, operation);
 }
 
-fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
+/// Writes a cell. One that is not judged has its percentage without a mark.
+fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool, judged: bool) {
     let value = match cell.value.filter(|v| v.is_finite()) {
         None => "–".to_string(),
         Some(value) => fixed(value, 0, t.decimals),
@@ -143,14 +149,15 @@ fn cell(h: &mut Html, cell: &Cell, t: &Table, baseline: bool) {
     };
     // A change that prints as 0.00 is neither better nor worse.
     let (class, sign, word) = match percent {
-        p if !shows(p) || t.better == Better::Neutral => ("same", "", ""),
+        p if !shows(p) || t.better == Better::Neutral || !judged => ("same", "", ""),
         p if p > 0.0 => ("better", "▲", "better"),
         _ => ("worse", "▼", "worse"),
     };
-    let class = if cell.star { format!("num star {class}") } else { format!("num {class}") };
+    let star = cell.star && judged;
+    let class = if star { format!("num star {class}") } else { format!("num {class}") };
     h.open("td", &[("class", &class)]).element("span", &[("class", "v")], &value);
     h.raw(" <span class=\"p\"><span aria-hidden=\"true\">").text(sign).raw("</span>").text(&format!("{percent:+.2}%"));
-    if cell.star {
+    if star {
         h.raw("<sup aria-hidden=\"true\">*</sup><span class=\"hidden\"> significant,</span>");
     }
     h.raw("<span class=\"hidden\"> ").text(word).raw("</span></span></td>");
@@ -167,7 +174,7 @@ mod tests {
     fn cell_text(one: Cell, baseline: bool) -> String {
         let t = Table { percents: true, decimals: 2, ..Table::default() };
         let mut h = Html::new();
-        cell(&mut h, &one, &t, baseline);
+        cell(&mut h, &one, &t, baseline, true);
         h.into_string()
     }
 

@@ -6,6 +6,7 @@
 //! | series | columns | drawn as |
 //! |---|---|---|
 //! | `process_pages`, `node_pages` | `PROCESS/nodeN`, pages | memory per node, share per process and node |
+//! | `workload_pages` | `nodeN`, pages of all processes, each counted once | memory per node of all processes |
 //! | any with a counter of the dictionary, `score` | counts since the start | rates, one line per kernel |
 //! | `cpu_time` | `user`, `system`, `blocked`, seconds since the start | CPUs busy or waiting |
 //! | `page_node`, `task_node`, `task_preferred_node` | any; the value is a dense node, negative is none | map |
@@ -18,7 +19,7 @@ use std::cmp::Ordering;
 use numalab_model::counters;
 use numalab_model::record::{Outcome, Series, Status};
 
-use super::chart_data::{cell, nums, Data, Group, Limits, Line, Map, Memory, Process, RunData, WorkloadData};
+use super::chart_data::{cell, nums, Data, Group, Limits, Line, Map, Memory, Num, Process, RunData, WorkloadData};
 use super::time_axis::{spacing, TimeAxis};
 use super::{Input, Run};
 
@@ -26,6 +27,8 @@ use super::{Input, Run};
 const PAGES_PER_MIB: f64 = 256.0;
 /// Series of memory by process and node.
 const MEMORY: [&str; 2] = ["process_pages", "node_pages"];
+/// Series of memory by node of all processes together, each page counted once.
+const ONCE: &str = "workload_pages";
 /// Series whose values are nodes.
 const MAPS: [&str; 3] = ["page_node", "task_node", "task_preferred_node"];
 /// Series of CPU time since the start, s.
@@ -37,7 +40,7 @@ const SCORE: &str = "score";
 pub fn data(input: &Input<'_>, limits: &Limits) -> Data {
     let c = input.comparison;
     let workloads = (0..c.workloads.len()).filter_map(|w| workload(input, w, limits)).collect();
-    Data { kernels: c.kernels.iter().map(|k| k.run_name()).collect(), baseline: c.baseline, workloads }
+    Data { kernels: c.kernels.iter().map(|k| k.run_name()).collect(), baseline: c.baseline, workloads, picture: None }
 }
 
 fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<WorkloadData> {
@@ -82,7 +85,10 @@ fn run(r: &Run<'_>, number: u32, axis: &TimeAxis, limits: &Limits) -> RunData {
     // A single sample is no series over time; `snapshot` shows it.
     for s in r.outcome.series.iter().filter(|s| s.time_ns.len() > 1 && !s.columns.is_empty()) {
         if MEMORY.contains(&s.name.as_str()) && out.memory.is_none() {
-            out.memory = memory(s, axis, limits);
+            let once = r.outcome.series.iter().find(|s| s.name == ONCE).map(|s| each_once(s, axis));
+            out.memory = memory(s, axis, limits).map(|m| Memory { once, ..m });
+        } else if s.name == ONCE {
+            // It stands with the memory of the processes.
         } else if MAPS.contains(&s.name.as_str()) {
             out.maps.push(map(s, axis, limits));
         } else if s.name == CPU {
@@ -169,7 +175,13 @@ fn memory(s: &Series, axis: &TimeAxis, limits: &Limits) -> Option<Memory> {
     out.truncate(kept.len() + usize::from(folded > 0));
     let process =
         |(name, nodes): (String, Vec<Vec<f64>>)| Process { name, nodes: nodes.into_iter().map(nums).collect() };
-    Some(Memory { processes: names.into_iter().zip(out).map(process).collect() })
+    Some(Memory { processes: names.into_iter().zip(out).map(process).collect(), once: None })
+}
+
+/// Memory on each node, MiB, from a series with a column per node.
+fn each_once(s: &Series, axis: &TimeAxis) -> Vec<Vec<Num>> {
+    let mib = |v: &Vec<f64>| axis.level(&s.time_ns, v).into_iter().map(|x| x / PAGES_PER_MIB).collect();
+    s.values.iter().map(|v| nums(mib(v))).collect()
 }
 
 /// A map of nodes. Neighbouring columns become one row, which shows the node that most of them show.
@@ -204,6 +216,28 @@ fn majority(columns: &[Vec<f64>], sample: usize) -> Option<usize> {
     seen.first().and_then(|s| s.0)
 }
 
+/// Pages on each node at a time when the run held most of what it ever held, from its last such sample; `None` without
+/// a series of memory. Whether what processes share is counted once, too.
+pub fn pages_at_the_end(outcome: &Outcome) -> Option<(Vec<f64>, bool)> {
+    let named = |name: &str| outcome.series.iter().find(|s| s.name == name && s.time_ns.len() > 1);
+    let processes = MEMORY.iter().find_map(|name| named(name));
+    let s = named(ONCE).or(processes)?;
+    let node =
+        |c: &String| Some(process_and_node(c).map_or_else(|| c.strip_prefix("node")?.parse().ok(), |p| Some(p.1))?);
+    let columns: Vec<(usize, &Vec<f64>)> =
+        s.columns.iter().zip(&s.values).filter_map(|(c, v)| Some((node(c)?, v))).collect();
+    let total = |t: usize| columns.iter().filter_map(|c| c.1.get(t)).sum::<f64>();
+    let peak = (0..s.time_ns.len()).map(total).fold(0.0, f64::max);
+    let last = (0..s.time_ns.len()).rev().find(|t| peak > 0.0 && total(*t) * 2.0 >= peak)?;
+    let mut pages = vec![0.0; columns.iter().map(|c| c.0 + 1).max()?];
+    columns.iter().for_each(|(node, v)| pages[*node] += v.get(last).copied().unwrap_or(0.0));
+    let alone = processes.is_some_and(|s| {
+        let names = s.columns.iter().filter_map(|c| process_and_node(c)).map(|p| p.0);
+        crate::order::unique(names).len() < 2
+    });
+    Some((pages, s.name == ONCE || alone))
+}
+
 /// Whether any run has a series that is drawn, so that the page has a section of charts.
 pub fn any(input: &Input<'_>) -> bool {
     input.runs.iter().any(|r| r.outcome.series.iter().any(|s| s.time_ns.len() > 1))
@@ -211,7 +245,6 @@ pub fn any(input: &Input<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chart_data::Num;
     use super::*;
 
     const LIMITS: Limits = Limits { points: 100, rows: 2, columns: 2, runs: 9 };
@@ -240,6 +273,22 @@ mod tests {
         assert_eq!(m.processes[0].nodes[1], nums(vec![20.0; 2]));
         assert_eq!(m.processes[1].nodes[0], nums(vec![3.0; 2]));
         assert!(memory(&series("node_pages", &["x"], vec![vec![1.0]]), &axis(), &LIMITS).is_none());
+    }
+
+    #[test]
+    fn memory_that_processes_share_is_added_up_once() {
+        let pool = 131_072.0;
+        let each = series("process_pages", &["a/node0", "b/node0"], vec![vec![pool; 3]; 2]);
+        let once = series("workload_pages", &["node0", "node1"], vec![vec![pool; 3], vec![0.0; 3]]);
+        let mut outcome = Outcome { series: vec![each, once], ..Outcome::default() };
+        let drawn = |o: &Outcome| run(&Run { workload: 0, kernel: 0, seed: 7, outcome: o }, 1, &axis(), &LIMITS);
+        let shown = drawn(&outcome);
+        assert_eq!(shown.memory.unwrap().once.unwrap(), [nums(vec![512.0; 2]), nums(vec![0.0; 2])]);
+        assert!(shown.groups.is_empty(), "the series is not drawn a second time");
+        assert_eq!(pages_at_the_end(&outcome), Some((vec![pool, 0.0], true)));
+        outcome.series.pop();
+        assert_eq!(drawn(&outcome).memory.unwrap().once, None);
+        assert_eq!(pages_at_the_end(&outcome), Some((vec![2.0 * pool], false)), "an older record does not tell");
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn table(
             let label = stat.label(mean, options.labels, options.harmonic_spread(), &m.unit);
             table.stat_width = table.stat_width.max(label.chars().count());
             table.operation_width = table.operation_width.max(m.name.chars().count());
-            let columns = Columns::new(c, m, options);
+            let columns = Columns::new(c, m, decimals, options);
             let verdicts = columns.verdicts(stat, family);
             if options.keeps(&label) {
                 table.rows.push(Row { stat: label, operation: m.name.clone(), cells: columns.cells(stat, &verdicts) });
@@ -118,11 +118,13 @@ struct Columns<'a> {
     baseline: usize,
     rule: StarRule,
     harmonic: bool,
+    /// Decimals of the values.
+    decimals: i32,
     sorted: Vec<Vec<f64>>,
 }
 
 impl<'a> Columns<'a> {
-    fn new(c: &Comparison, metric: &'a Metric, options: &TableOptions) -> Self {
+    fn new(c: &Comparison, metric: &'a Metric, decimals: usize, options: &TableOptions) -> Self {
         let better = metric.better;
         Self {
             metric,
@@ -130,6 +132,7 @@ impl<'a> Columns<'a> {
             baseline: c.baseline,
             rule: options.rule,
             harmonic: options.harmonic_spread(),
+            decimals: i32::try_from(decimals).unwrap_or(i32::MAX),
             sorted: (0..c.kernels.len()).map(|k| describe::best_first(metric.of(k), better)).collect(),
         }
     }
@@ -143,6 +146,9 @@ impl<'a> Columns<'a> {
         let cell = |(k, sorted): (usize, &Vec<f64>)| {
             let value = stat.value(sorted, self.metric.mean, self.harmonic);
             let (value, percent) = compared(value, base, stat.direction(self.better));
+            // Of spreads that print as 0 a percentage says nothing: they are noise of the arithmetic.
+            let nothing = |x: Option<f64>| x.is_none_or(|x| x.abs() < 0.5 * 0.1_f64.powi(self.decimals));
+            let percent = percent.filter(|_| !(stat.is_spread() && nothing(value) && nothing(base)));
             Cell { value, percent, star: verdicts.get(k).is_some_and(|v| v.starred) }
         };
         self.sorted.iter().enumerate().map(cell).collect()

@@ -130,7 +130,8 @@ pub fn hostile() -> Made {
     }
     made.comparison = compare(&shape, &made.outcomes);
     for s in made.settings.iter_mut().flatten() {
-        for field in [&mut s.value, &mut s.unit, &mut s.kernel_name, &mut s.origin, &mut s.doc] {
+        let names = [&mut s.value, &mut s.unit, &mut s.kernel_name, &mut s.origin, &mut s.doc];
+        for field in names.into_iter().chain([&mut s.meaning, &mut s.unread]) {
             *field = HOSTILE.into();
         }
         s.name.push_str(HOSTILE);
@@ -215,6 +216,7 @@ fn settings(shape: &Shape, kernel: usize) -> Vec<Setting> {
         kernel_name: kernel_name.into(),
         origin: shape.kernels[kernel].0.clone(),
         doc: doc.into(),
+        ..Setting::default()
     };
     let filter = ["none", "pid_set", "rfc_v3"][kernel.min(2)];
     vec![

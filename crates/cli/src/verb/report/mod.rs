@@ -9,6 +9,9 @@ use crate::output_file;
 use crate::records::{self, Loaded, Series};
 use crate::sources;
 use crate::verb::compare::Star;
+use crate::verb::list;
+use numalab_model::catalog::Kind;
+use numalab_model::kernel::RoleChoice;
 use numalab_model::machine::Machine;
 use numalab_model::plan::{fingerprint, KernelPlan, Plan};
 use numalab_model::record::{Status, Store};
@@ -102,6 +105,16 @@ fn page(
         facts: loaded.comparison.origin.as_ref().map_or_else(Vec::new, |o| facts(loaded, o, &plans)),
         machines: machines.iter().collect(),
         runs: runs.collect(),
+        about_kernels: kernels
+            .clone()
+            .map(|k| plan_of(k).map_or_else(String::new, |p| about_kernel(context, p)))
+            .collect(),
+        about_workloads: loaded
+            .comparison
+            .workloads
+            .iter()
+            .map(|w| about(context, Kind::Workload, w.program()))
+            .collect(),
         settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, p))).collect(),
         ..Input::new(&title(store), &loaded.comparison)
     }))
@@ -183,19 +196,38 @@ fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<
     Ok(out)
 }
 
+/// The title of a file of the catalog; empty if it has none of this name.
+fn about(context: &Context, kind: Kind, name: &str) -> String {
+    list::title(context, kind, name).unwrap_or_default()
+}
+
+/// The title of a kernel, or of the first of those it is made of that has one. Overrides are in its name.
+fn about_kernel(context: &Context, kernel: &KernelPlan) -> String {
+    let names = [Some(&kernel.name), kernel.alias_of.as_ref()].into_iter().flatten().chain(&kernel.chain);
+    names.map(|name| about(context, Kind::Kernel, name)).find(|title| !title.is_empty()).unwrap_or_default()
+}
+
+/// The switch of NUMA balancing.
+const SWITCH: &str = "system.numa_balancing";
+/// Roles that nothing asks while NUMA balancing is switched off.
+const BALANCING: [&str; 6] = ["scan", "vma_filter", "page_filter", "fault_stats", "page_migrate", "task_migrate"];
+
 /// Roles, then tunables, with their descriptions.
 fn settings(context: &Context, kernel: &KernelPlan) -> Vec<Setting> {
     let v = &context.vocabulary;
-    let role_doc = |role: &str, implementation: &str| {
-        let role = v.roles.iter().find(|r| r.name == role)?;
-        let word = role.implementations.iter().find(|i| i.name == implementation).map(|i| i.text()).unwrap_or_default();
-        Some(format!("{} {implementation}: {word}", role.doc))
+    let off = kernel.tunables.iter().any(|t| t.name == SWITCH && t.value == "0");
+    let role = |name: &str| v.roles.iter().find(|r| r.name == name);
+    let meaning = |r: &RoleChoice| {
+        let known = role(&r.role)?.implementations.iter().find(|i| i.name == r.implementation)?;
+        Some(known.text().to_string())
     };
     let roles = kernel.roles.iter().map(|r| Setting {
         name: r.role.clone(),
         value: r.implementation.clone(),
         origin: r.origin.clone(),
-        doc: role_doc(&r.role, &r.implementation).unwrap_or_default(),
+        doc: role(&r.role).map_or(String::new(), |r| r.doc.to_string()),
+        meaning: meaning(r).unwrap_or_default(),
+        unread: if off && BALANCING.contains(&r.role.as_str()) { format!("{SWITCH} is 0") } else { String::new() },
         ..Setting::default()
     });
     let tunables = kernel.tunables.iter().map(|t| Setting {
@@ -205,6 +237,20 @@ fn settings(context: &Context, kernel: &KernelPlan) -> Vec<Setting> {
         kernel_name: t.kernel_name.clone(),
         origin: t.origin.clone(),
         doc: v.tunables.iter().find(|i| i.name == t.name).map_or(String::new(), |i| i.doc.to_string()),
+        unread: unread(context, kernel, &t.name).unwrap_or_default(),
+        ..Setting::default()
     });
     roles.chain(tunables).collect()
+}
+
+/// Why a kernel never reads a tunable: "system.numa_balancing is 0". `None` if it does.
+fn unread(context: &Context, kernel: &KernelPlan, name: &str) -> Option<String> {
+    let value = |subject: &str| {
+        let tunable = || kernel.tunables.iter().find(|t| t.name == subject).map(|t| &t.value);
+        kernel.roles.iter().find(|r| r.role == subject).map(|r| &r.implementation).or_else(tunable)
+    };
+    context.vocabulary.tunable(name)?.read_when.iter().find_map(|condition| {
+        let is = value(condition.subject)?;
+        (!condition.needs.met_by(is)).then(|| format!("{} is {is}", condition.subject))
+    })
 }
