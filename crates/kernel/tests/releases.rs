@@ -64,10 +64,8 @@ fn what_holds_for_a_release_alone_is_not_inherited() {
     let below_average = ["6.0", "6.1", "6.2", "6.3"].map(|name| sched(name).below_average);
     assert_eq!(below_average, [false, true, false, true], "the stable tree of 6.1 took it over");
     assert_eq!(["3.7", "3.7-vanilla", "3.8"].map(|name| tunable(name, "system.numa_balancing")), ["0", "0", "1"]);
-    assert_eq!(
-        ["4.0", "4.1", "4.7", "4.8"].map(|n| tunable(n, "numa.scan_lock_blocks")),
-        ["false", "true", "false", "true"]
-    );
+    let blocks = ["4.0", "4.7", "4.12", "4.13"].map(|n| tunable(n, "numa.scan_lock_blocks"));
+    assert_eq!(blocks, ["true", "true", "true", "false"]);
 }
 
 /// The scheduler of a variant is that of the release in its name, but for what its patch is about.
@@ -121,6 +119,28 @@ fn the_scheduler_through_history() {
 fn distribution_kernels_are_preemptible_from_5_12_on() {
     let got = ["3.7", "4.15", "5.5", "5.11", "5.12", "6.12"].map(|name| sched(name).preempt_full);
     assert_eq!(got, [false, false, false, false, true, true]);
+}
+
+#[test]
+fn the_old_releases_are_themselves() {
+    let numa = |name: &str| {
+        let keys = ["scan_lock_blocks", "virtual_budget", "overhead_guard", "single_user_shortcut", "search"];
+        keys.map(|key| tunable(name, &format!("numa.{key}"))).join(" ")
+    };
+    let got = ["3.13", "4.0", "4.4", "4.7", "4.15"].map(numa);
+    let first = ["true false false false v313", "true false false false v40", "true true false false v42"];
+    assert_eq!(got[..3], first);
+    assert_eq!(got[3..], ["true true true false v42", "false true true true v42"]);
+    let role = |name: &str, role| catalog_kernel(name).unwrap().implementation(role).unwrap().to_string();
+    assert_eq!(["3.17", "4.0", "4.7", "4.14"].map(|n| role(n, "scan")), ["v317", "v40", "v40", "v414"]);
+    assert_eq!(["3.15", "4.5", "4.6", "4.18"].map(|n| role(n, "page_migrate")), ["v315", "v315", "v46", "v46"]);
+    let lock = ["3.8", "3.13", "6.3", "6.4-rc2"].map(|n| tunable(n, "vm.fault_holds_mmap_lock"));
+    assert_eq!(lock, ["true", "true", "true", "false"]);
+    assert_eq!(["4.12", "4.13"].map(|n| tunable(n, "swap.whole_huge_pages")), ["false", "true"]);
+    assert_eq!(
+        ["3.13", "4.0", "4.1", "6.1"].map(|n| tunable(n, "khugepaged.this_node")),
+        ["false", "false", "true", "false"]
+    );
 }
 
 #[test]

@@ -17,8 +17,8 @@ fn patched() -> SimConfig {
 }
 
 /// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache. The
-/// table's machine meets every row; the one with half the cores, as which it may be read too, misses `add`, by a
-/// thousandth.
+/// table's machine misses `add`, by a hundredth; the one with half the cores, as which it may be read too, meets every
+/// row.
 #[test]
 fn stream_gains_are_within_a_quarter_of_the_published_ones() {
     let mut missed = Vec::new();
@@ -35,7 +35,7 @@ fn stream_gains_are_within_a_quarter_of_the_published_ones() {
             }
         }
     }
-    assert_eq!(missed, [("zen3-2s-128", "add")]);
+    assert_eq!(missed, [("zen3-2s-256", "add")]);
 }
 
 /// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/imb-numa-nr-2021-stream.toml):

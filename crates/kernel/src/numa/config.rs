@@ -104,6 +104,10 @@ numalab_base::tunables! {
         /// 3.16). Since then it prefers its group's busiest node.
         group_prefers_both: bool = false, "", "model",
             read when "fault_stats" is FaultStatsRole::V313.or_later();
+        /// A group's active nodes are a mask with a hysteresis: in above 6/16 of the busiest node's CPU faults, out below
+        /// 3/16 (3.15 to 4.5). Since 4142c3ebb685 (4.6) a node is active above a third, by the last count.
+        active_node_mask: bool = false, "", "model",
+            read when "fault_stats" is FaultStatsRole::V315.or_later();
         /// A scan work waits for the mm lock. Otherwise it gives up its period (4.13 on).
         scan_lock_blocks: bool = false, "", "model";
         /// Private base pages of a single-user mm that are already on the scanning node stay unmarked (4.10 on).
@@ -125,7 +129,7 @@ numalab_base::tunables! {
         /// balancing: reduce TLB flush via delaying mapping on hint page fault").
         second_hint_faults: bool = true, "", "model";
         /// Tasks that wait for a page under migration hold a reference to it. The move then fails and is tried again,
-        /// ten times in all. True of kernels before 5.0 (put_and_wait_on_page_locked).
+        /// ten times in all. True of kernels before 5.0 (9a1ea439b16b, put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
         /// A new page cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU.
         /// True of all kernels. In real systems other tasks fill the batches, and the model has no

@@ -76,6 +76,42 @@ fn m5_to_m8_groups() {
 }
 
 #[test]
+fn pages_of_3_15_stay_on_the_nodes_where_the_group_is_active() {
+    let topo = direct(2, 2);
+    let ask = |mut g: NumaGroup| {
+        g.update_numa_active_node_mask(&topo);
+        ask(MigrateRule::V315, &settled(), LastCpupid::new(3, 77), Some(&g))
+    };
+    // The mask: in above 6/16 of the busiest node.
+    assert_eq!(ask(group(1600, 600, 1000, 0)), Err(Denial::Group), "600 is 6/16 of 1600, not more");
+    assert_eq!(ask(group(1600, 601, 1000, 0)), Ok(()), "both are active, and the source has more memory");
+    assert_eq!(ask(group(600, 1600, 0, 1000)), Ok(()), "the source is not active");
+    assert_eq!(ask(group(1000, 1000, 400, 300)), Err(Denial::Group), "300 is three quarters of 400, not less");
+    assert_eq!(ask(group(1000, 1000, 400, 299)), Ok(()));
+    // 4.6 asks for use times memory instead: these two differ.
+    let spread = group(1000, 1000, 400, 290);
+    assert_eq!(super::migration::ask(MigrateRule::V46, &settled(), LastCpupid::new(3, 77), Some(&spread)), Ok(()));
+    let idle = group(1600, 600, 1000, 10);
+    assert_eq!(super::migration::ask(MigrateRule::V46, &settled(), LastCpupid::new(3, 77), Some(&idle)), Ok(()));
+    assert_eq!(ask(idle), Err(Denial::Group));
+}
+
+#[test]
+fn a_node_leaves_the_mask_of_3_15_below_three_sixteenths() {
+    let topo = direct(2, 2);
+    let mut g = group(1600, 601, 0, 0);
+    let mut now = |cpu1| {
+        g.faults = group(1600, cpu1, 0, 0).faults;
+        g.update_numa_active_node_mask(&topo);
+        (g.in_active_mask(1), g.active_nodes)
+    };
+    assert_eq!(now(601), (true, 2));
+    assert_eq!(now(300), (true, 2), "the hysteresis keeps it");
+    assert_eq!(now(299), (false, 1));
+    assert_eq!(now(600), (false, 1), "and keeps it out");
+}
+
+#[test]
 fn m9_pid_255_modulo_256_looks_unset() {
     assert_eq!(now(&settled(), LastCpupid::new(0, 511)), Ok(()), "M9: filter step 6 bypassed");
     assert_eq!(now(&settled(), LastCpupid::new(0, 510)), Err(Denial::TwoStage));

@@ -66,7 +66,7 @@ fn rows_of_the_version_table() {
     assert!(!s("5.11").second_hint_faults && s("5.13").second_hint_faults && s("6.12").second_hint_faults);
     assert!(!s("6.1").locality_reset_on_backoff && s("6.12").locality_reset_on_backoff);
     assert!(s("5.11").local_fault_updates_cpupid && !s("6.1").local_fault_updates_cpupid);
-    assert_eq!((cfg("4.18").migrate_rule, cfg("4.19").migrate_rule), (MigrateRule::V315, MigrateRule::V420));
+    assert_eq!((cfg("4.18").migrate_rule, cfg("4.19").migrate_rule), (MigrateRule::V46, MigrateRule::V420));
     assert!(!s("4.4").overhead_guard && s("4.5").overhead_guard);
     assert!(!s("5.18").no_swap_with_spare && s("6.0").no_swap_with_spare);
 }

@@ -48,8 +48,8 @@ numalab_base::tunables! {
             read when "thp_locality" is Locality::PrctlSpan.only();
         /// The span mode of a process survives exec.
         span_over_exec: bool = true, "", "model", unread = true;
-        /// Huge pages are migrated in one piece (4.14 on); otherwise they are split, moved, and collapsed by
-        /// khugepaged.
+        /// Hint faults migrate huge pages in one piece, as all releases with NUMA balancing do (3.8: b32967ff101a).
+        /// Otherwise they are split, moved, and collapsed by khugepaged. Other migrations split until 4.14.
         native_migration: bool = true, "", "CONFIG_ARCH_ENABLE_THP_MIGRATION";
     }
 }

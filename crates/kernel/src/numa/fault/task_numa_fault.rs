@@ -44,7 +44,11 @@ impl NumaBalancing {
         }
         let mut private = usize::from(last.is_unset() || last.matches(t.pid));
         if private == SHARED && !flags.has(FaultFlags::NO_GROUP) {
+            let alone = t.numa_group.is_none();
             private = self.task_numa_group(task, last, flags, host);
+            if let Some(g) = self.tasks[task as usize].numa_group.filter(|_| alone) {
+                self.groups.get_mut(g).start_active_mask(self.topo.node_of(at.cpu), nodes);
+            }
         }
         let cpu_node = self.topo.node_of(at.cpu);
         let local = flags.has(FaultFlags::LOCAL) || (private == SHARED && self.shared_local(task, cpu_node, mem_node));
@@ -74,11 +78,18 @@ impl NumaBalancing {
 
     /// Whether a shared fault counts as local because it is between active nodes of one group.
     fn shared_local(&self, task: TaskId, cpu_node: usize, mem_node: usize) -> bool {
-        let nodes = self.topo.nodes();
-        self.tasks[task as usize].numa_group.is_some_and(|id| {
-            let g = self.groups.get(id);
-            g.active_nodes > 1 && g.is_active(nodes, cpu_node) && g.is_active(nodes, mem_node)
+        self.tasks[task as usize].numa_group.is_some_and(|g| {
+            self.groups.get(g).active_nodes > 1 && self.is_active(g, cpu_node) && self.is_active(g, mem_node)
         })
+    }
+
+    /// Whether a node is one of the group's active nodes, by the last count.
+    pub(in crate::numa) fn is_active(&self, group: u32, nid: usize) -> bool {
+        let g = self.groups.get(group);
+        match self.cfg.switches.active_node_mask {
+            true => g.in_active_mask(nid),
+            false => g.is_active(self.topo.nodes(), nid),
+        }
     }
 
     /// Places the task if that is due (§11.1 step 5).

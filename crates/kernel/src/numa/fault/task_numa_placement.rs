@@ -39,7 +39,10 @@ impl NumaBalancing {
         let (mut max, mut candidate) = self.busiest_node(task);
         candidate = candidate.and_then(|n| self.topo.nearest_cpu_node(n));
         if let Some(g) = self.tasks[task as usize].numa_group {
-            self.groups.get_mut(g).numa_group_count_active_nodes(&self.topo);
+            match self.cfg.switches.active_node_mask {
+                true => self.groups.get_mut(g).update_numa_active_node_mask(&self.topo),
+                false => self.groups.get_mut(g).numa_group_count_active_nodes(&self.topo),
+            }
             let (own_max, own) = self.busiest_own_node(task);
             candidate = if self.cfg.switches.group_prefers_both {
                 self.preferred_by_both(task, own, candidate)

@@ -22,6 +22,8 @@ pub struct NumaGroup {
     pub total_faults: u64,
     /// CPU faults of the busiest node when active nodes were last counted.
     pub max_faults_cpu: u64,
+    /// The nodes that the last count called active, one bit per node (`active_nodes` up to 4.5).
+    pub active_mask: Vec<bool>,
     /// MEM and CPU averages, at the same positions as in a task's array.
     pub faults: Vec<u64>,
 }
@@ -46,6 +48,34 @@ impl NumaGroup {
     #[inline]
     pub fn is_active(&self, nodes: usize, nid: usize) -> bool {
         self.cpu(nodes, nid).wrapping_mul(ACTIVE_NODE_FRACTION) > self.max_faults_cpu
+    }
+    /// Whether a node is in the mask of active nodes.
+    #[inline]
+    pub fn in_active_mask(&self, nid: usize) -> bool {
+        self.active_mask.get(nid).copied().unwrap_or(false)
+    }
+    /// Starts the mask of a new group with the node of its creator. Another group's mask stays as it is.
+    pub(in crate::numa) fn start_active_mask(&mut self, nid: usize, nodes: usize) {
+        if self.active_mask.is_empty() {
+            self.active_mask.resize(nodes, false);
+            self.active_mask[nid] = true;
+        }
+    }
+    /// Renews the mask of active nodes (3.15 to 4.5, `update_numa_active_node_mask`). A node gets in with more than
+    /// 6/16 of the CPU faults of the busiest node, and out with less than 3/16.
+    pub fn update_numa_active_node_mask(&mut self, topo: &NumaTopology) {
+        let nodes = topo.nodes();
+        let max = topo.cpu_nodes().iter().map(|n| self.cpu(nodes, n)).max().unwrap_or(0);
+        self.active_mask.resize(nodes, false);
+        for n in topo.cpu_nodes().iter() {
+            let faults = self.cpu(nodes, n);
+            self.active_mask[n] = match self.active_mask[n] {
+                false => faults > max.wrapping_mul(6) / 16,
+                true => faults >= max.wrapping_mul(3) / 16,
+            };
+        }
+        self.active_nodes = self.active_mask.iter().filter(|a| **a).count() as u32;
+        self.max_faults_cpu = max;
     }
     /// Counts the active nodes again.
     pub fn numa_group_count_active_nodes(&mut self, topo: &NumaTopology) {
@@ -101,6 +131,7 @@ impl Groups {
         g.nr_tasks = 1;
         g.active_nodes = 1;
         g.max_faults_cpu = 0;
+        g.active_mask.clear();
         g.total_faults = total_faults;
         id
     }

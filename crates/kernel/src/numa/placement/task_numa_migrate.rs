@@ -63,7 +63,7 @@ impl NumaBalancing {
             let found = s.best_cpu.map_or(src_nid, |cpu| self.topo.node_of(cpu));
             if self.cfg.switches.group_prefers_found {
                 self.sched_setnuma(task, Some(found), host);
-            } else if spread && self.groups.get(g).is_active(self.topo.nodes(), s.dst_nid) {
+            } else if spread && self.is_active(g, s.dst_nid) {
                 self.sched_setnuma(task, Some(s.dst_nid), host);
             }
         }

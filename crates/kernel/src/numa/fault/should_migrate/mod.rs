@@ -14,5 +14,6 @@ pub mod v313;
 pub mod v315;
 pub mod v38;
 pub mod v420;
+pub mod v46;
 
 pub use facts::MigrationFacts;

@@ -1,12 +1,12 @@
-//! 3.15: after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At a fault of a
-//! grouped task the page migrates if the group uses this node's CPUs sufficiently more than the source's.
+//! 3.15 to 4.5: after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At a fault
+//! of a grouped task the page stays off nodes where the group is not active, leaves such nodes, and moves between active
+//! nodes from the one where the group has clearly more memory.
 
 use super::facts::MigrationFacts;
 use super::v313;
 use crate::numa::counters::Denial;
-use crate::numa::group::ACTIVE_NODE_FRACTION;
 
-/// Applies §10 steps 6 to 10.
+/// Applies the rule of active nodes.
 ///
 /// # Errors
 /// [`Denial::TwoStage`], [`Denial::Group`].
@@ -17,14 +17,12 @@ pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
     }
     let Some(group) = f.group else { return Ok(()) };
     let nodes = f.topo.nodes();
-    let (cpu_dst, cpu_src) = (group.cpu(nodes, f.dst), group.cpu(nodes, f.src));
-    if cpu_dst > cpu_src.wrapping_mul(ACTIVE_NODE_FRACTION) {
-        return Ok(());
+    if !group.in_active_mask(f.dst) {
+        return Err(Denial::Group);
     }
-    // A hysteresis of 3/4 on faults by CPU times faults by memory.
-    let for_dst = cpu_dst.wrapping_mul(group.mem(nodes, f.src)).wrapping_mul(3);
-    let for_src = cpu_src.wrapping_mul(group.mem(nodes, f.dst)).wrapping_mul(4);
-    if for_dst > for_src {
+    // A hysteresis of a quarter.
+    let spreads = || group.mem(nodes, f.dst) < group.mem(nodes, f.src).wrapping_mul(3) / 4;
+    if !group.in_active_mask(f.src) || spreads() {
         Ok(())
     } else {
         Err(Denial::Group)
