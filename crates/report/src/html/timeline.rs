@@ -223,7 +223,7 @@ pub fn pages_at_the_end(outcome: &Outcome) -> Option<(Vec<f64>, bool)> {
     let processes = MEMORY.iter().find_map(|name| named(name));
     let s = named(ONCE).or(processes)?;
     let node =
-        |c: &String| Some(process_and_node(c).map_or_else(|| c.strip_prefix("node")?.parse().ok(), |p| Some(p.1))?);
+        |c: &String| process_and_node(c).map_or_else(|| c.strip_prefix("node")?.parse().ok(), |p| Some(p.1));
     let columns: Vec<(usize, &Vec<f64>)> =
         s.columns.iter().zip(&s.values).filter_map(|(c, v)| Some((node(c)?, v))).collect();
     let total = |t: usize| columns.iter().filter_map(|c| c.1.get(t)).sum::<f64>();
