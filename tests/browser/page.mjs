@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = join(here, "..", "..");
 
-/** Profile of cargo that makes the pages. */
+/** Profile of cargo that makes the pages; NUMALAB names a command that is built already. */
 const profile = process.env.NUMALAB_PROFILE ?? "release";
 
 const ARGUMENTS = [
@@ -38,9 +38,10 @@ export function example(kind) {
 /** Simulates a small experiment with scans and migrations, and writes its page. Returns what `example` returns. */
 export function experiment() {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
-  const cargo = process.env.CARGO ?? "cargo";
+  const cargo = [process.env.CARGO ?? "cargo", "run", "--quiet", "--profile", profile, "--bin", "numalab", "--"];
+  const [program, ...first] = process.env.NUMALAB ? [process.env.NUMALAB] : cargo;
   const numalab = (line) =>
-    execFileSync(cargo, ["run", "--quiet", "--profile", profile, "--bin", "numalab", "--", ...line.split(" ")], {
+    execFileSync(program, [...first, ...line.split(" ")], {
       cwd: root,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],

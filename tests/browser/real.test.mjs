@@ -198,7 +198,9 @@ test("settings, reasons and counters are defined in tooltips", async () => {
   const text = async (selector, name) => {
     const term = page.locator(`${selector} a.term`, { hasText: name }).first();
     await term.focus();
-    assert.ok(await tip.isVisible(), name);
+    // The page scrolls to the term first.
+    await tip.waitFor({ state: "visible" });
+    await term.evaluate((e) => e.matches("[aria-describedby=tip]") || Promise.reject(new Error("the tooltip is of another term")));
     return tip.innerText();
   };
   assert.match(await text("#cost", "hint faults"), /Does not count/);

@@ -39,12 +39,12 @@ export function start(): void {
   document.addEventListener("keydown", (e) => {
     if (e.key === "Escape") hide();
   });
-  // Moving the focus by keyboard also scrolls. The tooltip follows its link, and disappears when the link leaves the window.
+  // Moving the focus by keyboard also scrolls. The tooltip follows its link, and is not seen while the link is outside the window.
   const follow = () => {
     if (!shown) return;
     const at = shown.getBoundingClientRect();
-    if (at.bottom < 0 || at.top > innerHeight) hide();
-    else place(tip, shown);
+    tip.hidden = at.bottom < 0 || at.top > innerHeight;
+    if (!tip.hidden) place(tip, shown);
   };
   document.addEventListener("scroll", follow, { passive: true, capture: true });
   document.addEventListener("click", (e) => {
