@@ -1,5 +1,5 @@
 // Writes pictures of a page for the documentation: `node shots.mjs PAGE FOLDER`. The top of the page at both widths and in both
-// themes, and its maps and charts.
+// themes, the maps before and after, and charts.
 
 import { pathToFileURL } from "node:url";
 import { browser, drawn, open } from "./page.mjs";
@@ -12,7 +12,9 @@ for (const [width, height] of [[1280, 1000], [390, 844]]) {
     const { page, trouble, close } = await open(b, pathToFileURL(file).href, { width, height, scheme, reducedMotion: "reduce" });
     await drawn(page);
     await page.screenshot({ path: `${folder}/report-${width}-${scheme}.png` });
+    if (width === 1280 && scheme === "light") await page.locator("#picture").screenshot({ path: `${folder}/report-maps-light.png` });
     if (width === 1280) {
+      await page.evaluate(() => scrollTo(0, 0));
       const heading = page.locator("#time h3", { hasText: scheme === "light" ? "Memory on each node" : "What NUMA balancing did" });
       await heading.evaluate((e) => scrollTo(0, e.getBoundingClientRect().y + scrollY - 60));
       await drawn(page);
