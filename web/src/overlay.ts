@@ -54,7 +54,7 @@ export function overlay(quantities: Quantity[], draw: Draw, { comparable, common
 }
 
 function grid(charts: HTMLElement[]): HTMLElement {
-  return el("div", { class: "grid small" }, ...charts);
+  return el("div", { class: charts.length < 3 ? "grid" : "grid small" }, ...charts);
 }
 
 /** Most charts that the summary of folded ones names. */

@@ -216,19 +216,22 @@ fn majority(columns: &[Vec<f64>], sample: usize) -> Option<usize> {
     seen.first().and_then(|s| s.0)
 }
 
+/// Part of the most memory of a run from which on it holds most of it.
+const MOST: f64 = 0.9;
+
 /// Pages on each node at a time when the run held most of what it ever held, from its last such sample; `None` without
 /// a series of memory. Whether what processes share is counted once, too.
 pub fn pages_at_the_end(outcome: &Outcome) -> Option<(Vec<f64>, bool)> {
     let named = |name: &str| outcome.series.iter().find(|s| s.name == name && s.time_ns.len() > 1);
     let processes = MEMORY.iter().find_map(|name| named(name));
     let s = named(ONCE).or(processes)?;
-    let node =
-        |c: &String| process_and_node(c).map_or_else(|| c.strip_prefix("node")?.parse().ok(), |p| Some(p.1));
+    let plain = |c: &str| c.strip_prefix("node")?.parse().ok();
+    let node = |c: &str| process_and_node(c).map(|p| p.1).or_else(|| plain(c));
     let columns: Vec<(usize, &Vec<f64>)> =
         s.columns.iter().zip(&s.values).filter_map(|(c, v)| Some((node(c)?, v))).collect();
     let total = |t: usize| columns.iter().filter_map(|c| c.1.get(t)).sum::<f64>();
     let peak = (0..s.time_ns.len()).map(total).fold(0.0, f64::max);
-    let last = (0..s.time_ns.len()).rev().find(|t| peak > 0.0 && total(*t) * 2.0 >= peak)?;
+    let last = (0..s.time_ns.len()).rev().find(|t| peak > 0.0 && total(*t) >= MOST * peak)?;
     let mut pages = vec![0.0; columns.iter().map(|c| c.0 + 1).max()?];
     columns.iter().for_each(|(node, v)| pages[*node] += v.get(last).copied().unwrap_or(0.0));
     let alone = processes.is_some_and(|s| {
