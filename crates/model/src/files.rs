@@ -28,20 +28,40 @@ pub(crate) fn regular_text(path: &Path, expected: &str, most: u64) -> Result<(St
     Ok((label, text))
 }
 
-/// Text of a file or pipe of at most `most` bytes, which the message gives in MiB.
+/// Text of a file of at most `most` bytes, which the message gives in MiB.
 ///
 /// # Errors
-/// The file is missing, unreadable, too large, or not UTF-8.
+/// As [`stream_bytes`], or the file is not UTF-8.
 pub(crate) fn stream_text(path: &Path, most: u64) -> Result<String, SpecError> {
+    let bytes = stream_bytes(path, most)?;
+    String::from_utf8(bytes).map_err(|_| {
+        let what = "cannot be read: stream did not contain valid UTF-8";
+        SpecError::plain(&path.display().to_string(), what, "a readable text file")
+    })
+}
+
+/// Bytes of a regular file of at most `most` bytes, which the message gives in MiB. What a shell passes as `/dev/stdin`
+/// or `/dev/fd/N` may be a pipe; another pipe could keep the command waiting for ever.
+///
+/// # Errors
+/// The file is missing, unreadable, too large, or not regular.
+pub(crate) fn stream_bytes(path: &Path, most: u64) -> Result<Vec<u8>, SpecError> {
     let file = path.display().to_string();
     let fail = |e: io::Error| SpecError::plain(&file, format!("cannot be read: {e}"), "a readable text file");
-    let mut text = String::new();
-    let mut reader = File::open(path).map_err(fail)?.take(most + 1);
-    reader.read_to_string(&mut text).map_err(fail)?;
-    if text.len() as u64 > most {
+    let given = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|p| path.starts_with(p));
+    let meta = fs::metadata(path).map_err(fail)?;
+    if meta.is_dir() {
+        return Err(SpecError::plain(&file, "cannot be read: it is a folder", "a file"));
+    }
+    if !meta.is_file() && !given {
+        return Err(SpecError::plain(&file, "not a regular file", "a file; a pipe can be given as /dev/stdin"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path).map_err(fail)?.take(most + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > most {
         return Err(SpecError::plain(&file, format!("more than {} MiB", most >> 20), "a machine description"));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// An I/O error in words.

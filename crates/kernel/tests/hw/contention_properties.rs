@@ -64,8 +64,8 @@ fn modelled_latency(m: &Machine, c: &Contention, f: &Flow, r: &Rate) -> f64 {
     let u = c.node_utilisation(dst);
     let mut ns = m.latency_ns[src][dst]
         + match node.kind {
-            MemoryKind::Dram => queue_ns(m.latency_ns[dst][dst], DRAM_Q, met(u, 1.0, own), 1.0),
             MemoryKind::Cxl => queue_ns(nearest, CXL_Q, met(u, CXL_KNEE, own), CXL_KNEE),
+            _ => queue_ns(m.latency_ns[dst][dst], DRAM_Q, met(u, 1.0, own), 1.0),
         };
     let routes = &m.routes[src][dst];
     let share = |hop: (usize, bool)| routes.iter().filter(|r| r.hops.contains(&hop)).map(|r| r.share).sum::<f64>();

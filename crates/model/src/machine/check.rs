@@ -23,6 +23,17 @@ pub(super) fn reject_distances(m: &mut Machine) -> Option<String> {
     ))
 }
 
+/// What was done about distances of 255, if any.
+pub(super) fn open_distances(m: &Machine, open: &[(usize, usize)]) -> Option<String> {
+    let &(i, j) = open.first()?;
+    let (a, b, d) = (m.nodes[i].id, m.nodes[j].id, m.distance[i][j]);
+    Some(format!(
+        "a distance of 255 says nothing, in {}: taken from the opposite direction or from nodes so related, such as {d} \
+         from node {a} to {b}",
+        in_pairs(open.len())
+    ))
+}
+
 /// All suspicions, the most important first; `rejected` says that [`reject_distances`] replaced the table.
 pub(super) fn suspicions(m: &Machine, rejected: bool) -> Vec<String> {
     let default = if rejected { |_: &Machine| None } else { kernel_default };

@@ -291,14 +291,10 @@ impl Entry {
 }
 
 fn kind(k: &Spot<String>) -> Result<MemoryKind, SpecError> {
-    match k.value.as_str() {
-        "dram" => Ok(MemoryKind::Dram),
-        "cxl" => Ok(MemoryKind::Cxl),
-        other => {
-            let e = k.error(format!("no memory kind `{}`", clip(other)), "`dram` or `cxl`");
-            Err(e.near(other, ["dram", "cxl"]))
-        }
-    }
+    MemoryKind::parse(&k.value).ok_or_else(|| {
+        let expected = format!("one of {}", MemoryKind::WORDS.join(", "));
+        k.error(format!("no memory kind `{}`", clip(&k.value)), expected).near(&k.value, MemoryKind::WORDS)
+    })
 }
 
 /// Parses a CPU list and keeps its place.

@@ -156,6 +156,7 @@ impl Machine {
             warnings: Vec::new(),
         };
         machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
+        machine.warnings.extend(check::open_distances(&machine, &m.open));
         let rejected = check::reject_distances(&mut machine);
         let suspicions = check::suspicions(&machine, rejected.is_some());
         machine.warnings.extend(rejected.into_iter().chain(suspicions));

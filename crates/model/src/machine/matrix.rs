@@ -4,25 +4,29 @@
 //! both must become three complete matrices.
 //! Approach: each section takes either form. Hop classes come from the link graph where distances are given by class,
 //! and from the rank of the distances where distances are a matrix.
-//! Units: distances as ACPI SLIT (10 local, 255 unreachable), latencies in ns.
+//! Units: distances as ACPI SLIT (10 local, 255 where nothing is known), latencies in ns.
 //! Invariant: all matrices are nodes x nodes. Hop class 0 stands exactly on the diagonal; distances are 10 to 254.
 
+use super::distance::{complete, Completed, Place, OPEN};
 use super::index::Layout;
 use super::layers::Layers;
 use super::links::Graph;
+use super::types::Node;
 use crate::spec::{shown, SpecError, Spot};
 
 /// Largest latency accepted, ns: one millisecond.
-const MAX_LATENCY_NS: f64 = 1e6;
+pub(super) const MAX_LATENCY_NS: f64 = 1e6;
 
 /// Least latency accepted, ns.
-const MIN_LATENCY_NS: f64 = 1.0;
+pub(super) const MIN_LATENCY_NS: f64 = 1.0;
 
 /// The three matrices of a machine.
 pub(super) struct Matrices {
     pub distance: Vec<Vec<u8>>,
     pub hop: Vec<Vec<u8>>,
     pub latency_ns: Vec<Vec<f64>>,
+    /// Pairs (from, to) of nodes whose distance the file leaves open.
+    pub open: Vec<(usize, usize)>,
 }
 
 /// The two forms of a section.
@@ -45,14 +49,19 @@ pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matr
     own_hop.finish()?;
     let hop = match (&hop_matrix, &distance) {
         (Some(m), _) => hop_given(m, n)?,
-        (None, Form::Matrix(m)) => hop_by_distance(&distances(m, n)?),
+        (None, Form::Matrix(m)) => hop_by_distance(&distances(m, layout)?.distance),
         (None, Form::ByHop(_)) => graph.hops(layout)?,
     };
-    let distance = match &distance {
-        Form::Matrix(m) => distances(m, n)?,
+    let Completed { distance, open } = match &distance {
+        Form::Matrix(m) => distances(m, layout)?,
         Form::ByHop(list) => {
+            if list.value.contains(&f64::from(OPEN)) {
+                return Err(
+                    list.error("distance 255 for a hop class", "10 to 254; 255 is for single pairs of a matrix")
+                );
+            }
             let values = by_hop(list, &hop, &own)?;
-            distances(&list.clone().map(|_| values), n)?
+            distances(&list.clone().map(|_| values), layout)?
         }
     };
     let latency_ns = match &latency {
@@ -64,7 +73,7 @@ pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matr
             ns
         }
     };
-    Ok(Matrices { distance, hop, latency_ns })
+    Ok(Matrices { distance, hop, latency_ns, open })
 }
 
 /// Reads a section from the nearest file that has one of its forms.
@@ -127,7 +136,10 @@ fn whole(
     for (i, row) in m.value.iter().enumerate() {
         for (j, &x) in row.iter().enumerate() {
             if x.fract() != 0.0 || x < f64::from(*range.start()) || x > f64::from(*range.end()) {
-                let expected = format!("whole numbers from {} to {}", range.start(), range.end());
+                let expected = match *range.end() {
+                    OPEN => format!("whole numbers from {} to 254, or 255 where nothing is known", range.start()),
+                    last => format!("whole numbers from {} to {last}", range.start()),
+                };
                 return Err(m.error(wrong(i, j, x), expected));
             }
             out[i][j] = x as u8;
@@ -136,12 +148,17 @@ fn whole(
     Ok(out)
 }
 
-fn distances(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<u8>>, SpecError> {
-    whole(m, n, 10..=254, |i, j, x| match x {
-        255.0 => format!("row {i} has no path to {j} (distance 255 means unreachable)"),
+/// Distances of a matrix; 255 leaves one open.
+fn distances(m: &Spot<Vec<Vec<f64>>>, layout: &Layout) -> Result<Completed, SpecError> {
+    let n = layout.nodes.len();
+    let table = whole(m, n, 10..=OPEN, |i, j, x| match x {
         0.0 => format!("row {i} has no path to {j} (distance 0)"),
         _ => format!("distance from row {i} to {j} is {x}"),
-    })
+    })?;
+    let table: Vec<Vec<Option<u8>>> =
+        table.iter().map(|row| row.iter().map(|d| Some(*d).filter(|d| *d != OPEN)).collect()).collect();
+    let place = |n: &Node| Place { socket: n.socket, has_cpus: !n.cpus.is_empty() };
+    Ok(complete(&table, &layout.nodes.iter().map(place).collect::<Vec<_>>()))
 }
 
 fn hop_given(m: &Spot<Vec<Vec<f64>>>, n: usize) -> Result<Vec<Vec<u8>>, SpecError> {

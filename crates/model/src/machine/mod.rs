@@ -21,6 +21,7 @@ mod check;
 mod class;
 mod costs;
 pub mod cpulist;
+mod distance;
 pub mod import;
 mod index;
 mod layers;

@@ -6,7 +6,7 @@
 //! fits, or with one letter for each distinct value.
 //! Invariant: the text depends on the machine alone. No line is longer than [`WIDTH`], except for a single longer word.
 
-use super::types::{Link, Machine, MemoryKind, Node};
+use super::types::{Link, Machine, Node};
 use super::{cpulist, size};
 use std::fmt::Write;
 
@@ -84,10 +84,7 @@ fn head(m: &Machine, out: &mut String) {
 }
 
 fn kind(n: &Node) -> &'static str {
-    match n.kind {
-        MemoryKind::Dram => "DRAM",
-        MemoryKind::Cxl => "CXL",
-    }
+    n.kind.label()
 }
 
 /// A number with one decimal, which is left out if it is 0.

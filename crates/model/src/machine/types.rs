@@ -74,8 +74,44 @@ pub struct Node {
 pub enum MemoryKind {
     /// Ordinary DRAM on a CPU socket.
     Dram,
+    /// High-bandwidth memory in the processor's package.
+    Hbm,
+    /// Memory of a GPU that the CPUs reach through a coherent link, as on POWER9 and Grace Hopper.
+    Gpu,
+    /// Persistent memory in DIMM slots, used as main memory.
+    Optane,
     /// A CXL expander (earlier bandwidth knee, machines.md section 6.1).
     Cxl,
+}
+
+impl MemoryKind {
+    /// All kinds, in the order of [`MemoryKind::WORDS`].
+    pub const ALL: [MemoryKind; 5] = [Self::Dram, Self::Hbm, Self::Gpu, Self::Optane, Self::Cxl];
+    /// The words of machine files and of `--memory-kind`.
+    pub const WORDS: [&'static str; 5] = ["dram", "hbm", "gpu", "optane", "cxl"];
+
+    /// The kind of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::WORDS.iter().position(|w| *w == word).map(|i| Self::ALL[i])
+    }
+    /// The word of machine files.
+    pub fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+    /// The name that people read.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Dram => "DRAM",
+            Self::Hbm => "HBM",
+            Self::Gpu => "GPU memory",
+            Self::Optane => "Optane",
+            Self::Cxl => "CXL",
+        }
+    }
+    /// Tier of the memory where nothing states it: 1 for what Linux demotes to, 0 otherwise.
+    pub fn usual_tier(self) -> u8 {
+        u8::from(matches!(self, Self::Optane | Self::Cxl))
+    }
 }
 
 /// A last-level cache.

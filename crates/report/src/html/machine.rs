@@ -5,7 +5,7 @@
 //! ranges of CPUs.
 
 use super::markup::Html;
-use numalab_model::machine::{cpulist, size, Machine, MemoryKind};
+use numalab_model::machine::{cpulist, size, Machine};
 
 /// Most CPUs that are drawn one by one.
 const MAX_SQUARES: usize = 640;
@@ -74,8 +74,7 @@ fn node(h: &mut Html, m: &Machine, i: usize, squares: bool) {
     if n.memory_bytes == 0 {
         h.raw("no memory");
     } else {
-        let kind = if n.kind == MemoryKind::Cxl { "CXL" } else { "DRAM" };
-        h.text(&size::short(n.memory_bytes)).raw(" ").raw(kind).raw(", ").show(n.dram_sustained_gbps).raw(" GB/s");
+        h.text(&size::short(n.memory_bytes)).raw(" ").raw(n.kind.label()).raw(", ").show(n.dram_sustained_gbps).raw(" GB/s");
     }
     if n.tier > 0 {
         h.raw(", tier ").show(n.tier);

@@ -1,16 +1,13 @@
 //! `numalab machine`: import a machine from this host or from the output of other tools, or show one.
 
 mod domains;
+mod import;
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
-use crate::options;
 use crate::verb::list::Kind;
 use crate::verb::show;
 use domains::Request;
-use numalab_model::machine::{self, import};
-use numalab_model::spec::Spot;
-use std::path::{Path, PathBuf};
 
 /// Arguments of `machine`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +19,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Print a machine file for --machine, made from this host or from the output of another tool
-    Import(Import),
+    Import(import::Import),
     /// Draw nodes, caches and CPUs of a machine, and print its matrices of distances, latencies and bandwidths
     Show {
         /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
@@ -42,61 +39,16 @@ enum Action {
     },
 }
 
-#[derive(Debug, clap::Args)]
-struct Import {
-    #[command(flatten)]
-    source: Source,
-    /// Name of the new machine [default: host with --host, else imported]
-    #[arg(long)]
-    name: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-struct Source {
-    /// Import this host
-    #[arg(long)]
-    host: bool,
-    /// Import a copy of another host's sysfs: the folder with sys/devices/system or devices/system in it
-    #[arg(long, value_name = "DIR")]
-    sysfs: Option<PathBuf>,
-    /// Import an XML export of hwloc, version 2 or 3
-    #[arg(long, value_name = "FILE")]
-    hwloc: Option<PathBuf>,
-    /// Import the output of `numactl -H`
-    #[arg(long, value_name = "FILE")]
-    numactl: Option<PathBuf>,
-}
-
 /// Carries out the action.
 ///
 /// # Errors
 /// An unknown machine; a source that cannot be read or describes no machine.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
-        Action::Import(import) => Ok(Done::text(toml(import)?)),
+        Action::Import(import) => Ok(Done::text(import.toml()?)),
         Action::Show { machine, json, domains: true, cpu, kernel } => {
             domains::run(context, &Request { machine, cpu: *cpu, kernel: kernel.as_deref(), json: *json })
         }
         Action::Show { machine, json, .. } => show::show(context, Kind::Machines, std::slice::from_ref(machine), *json),
     }
-}
-
-/// The machine file of an import.
-fn toml(args: &Import) -> Result<String, Failure> {
-    if let Some(name) = &args.name {
-        machine::check_name(&Spot { value: name.clone(), file: "--name".into(), line: 0, column: 0 })?;
-    }
-    let named = |fallback: &str| args.name.clone().unwrap_or_else(|| fallback.to_string());
-    let source = &args.source;
-    if let Some(dir) = &source.sysfs {
-        return Ok(import::sysfs(dir, &named("imported"))?);
-    }
-    if let Some(file) = &source.hwloc {
-        return Ok(import::hwloc_xml(&file.display().to_string(), &options::read(file)?, &named("imported"))?);
-    }
-    if let Some(file) = &source.numactl {
-        return Ok(import::numactl(&file.display().to_string(), &options::read(file)?, &named("imported"))?);
-    }
-    Ok(import::sysfs(Path::new("/"), &named("host"))?)
 }

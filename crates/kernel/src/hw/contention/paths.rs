@@ -190,8 +190,9 @@ fn resources(machine: &Machine) -> Vec<Resource> {
         };
         let base_ns = if base_ns.is_finite() { base_ns } else { 0.0 };
         let (q, knee) = match node.kind {
-            MemoryKind::Dram => (DRAM_Q, 1.0),
             MemoryKind::Cxl => (CXL_Q, CXL_KNEE),
+            // No reference measures the queues of the other kinds: they are those of DRAM.
+            MemoryKind::Dram | MemoryKind::Hbm | MemoryKind::Gpu | MemoryKind::Optane => (DRAM_Q, 1.0),
         };
         all.push(Resource { gbps: limit(node.dram_sustained_gbps), queue_ns: q * base_ns, knee, dram: true });
     }

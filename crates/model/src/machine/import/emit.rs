@@ -6,18 +6,30 @@
 //! Invariant: the text is a valid machine file; it is loaded here before it is returned.
 
 use super::found::{Found, Sets};
+use super::kind::{self, Origin};
+use super::Wish;
+use crate::machine::layout::GBPS;
+use crate::machine::load::GHZ;
+use crate::machine::matrix::{MAX_LATENCY_NS, MIN_LATENCY_NS};
 use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
-use crate::machine::{cpulist, size, Machine};
+use crate::machine::{cpulist, size, Machine, MemoryKind};
 use crate::spec::{clip, SpecError};
 use std::fmt::Write;
 
 /// Assumed idle latency of a node's own memory, ns (milan-2s-nps1).
 const LOCAL_NS: f64 = 110.0;
-/// Assumed idle latency of an expander from its nearest CPUs, ns (cxl-2s).
+/// Assumed idle latency from the nearest CPUs, ns: of an expander (cxl-2s), and of Optane (random reads; Izraelevitz and
+/// others, 2019).
 const CXL_NS: f64 = 214.0;
-/// Assumed sustained and peak bandwidth of a node, GB/s (milan-2s-nps1), and of an expander (cxl-2s).
+const OPTANE_NS: f64 = 305.0;
+/// Assumed sustained and peak bandwidth, GB/s: of a node (milan-2s-nps1), of an expander (cxl-2s), of six Optane DIMMs
+/// (reads; Izraelevitz and others, 2019).
 const DRAM_GBPS: (f64, f64) = (171.5, 204.8);
 const CXL_GBPS: (f64, f64) = (24.0, 32.0);
+const OPTANE_GBPS: (f64, f64) = (39.4, 48.0);
+/// Peak of one stack of HBM2e, GB/s: 1024 bits at 3.2 GT/s. Peak of NVLink-C2C in one direction, GB/s (NVIDIA).
+const HBM_PEAK: f64 = 409.6;
+const GPU_PEAK: f64 = 450.0;
 /// Sustained share of peak where only one is known (machines.md section 1).
 const SUSTAINED: f64 = 0.82;
 /// Assumed memory of a node, bytes.
@@ -42,18 +54,24 @@ fn quoted(text: &str) -> String {
 }
 
 impl Found {
-    /// The machine file, under the name `name`.
+    /// The machine file.
+    ///
+    /// `wish` names the machine and the kinds of memory that the user knows.
     ///
     /// # Errors
-    /// `name` is not a catalog name, or the source makes no machine, such as one without memory.
-    pub(super) fn into_toml(mut self, name: &str) -> Result<String, SpecError> {
+    /// The name is not a catalog name, a kind is named for a node that is not there, or the source makes no machine, such
+    /// as one without memory.
+    pub(super) fn into_toml(mut self, wish: &Wish) -> Result<String, SpecError> {
         let Sets { cores, llcs } = self.partition();
-        let distance = self.distances();
+        let sockets = self.sockets();
+        let distance = self.distances(&sockets);
+        kind::settle(&mut self, &distance, wish)?;
+        self.drop_implausible();
         let latency = self.latencies(&distance);
-        let sockets = self.sockets(&distance);
         self.note_memory();
+        self.note_packages();
         let mut out = String::new();
-        self.head(name, &cores, &mut out);
+        self.head(wish.name, &cores, &mut out);
         self.nodes(&sockets, &mut out);
         self.caches(&llcs, &mut out);
         matrices(&distance, &latency, self.distance.is_some(), !self.latency_ns.is_empty(), &mut out);
@@ -98,25 +116,35 @@ impl Found {
     fn nodes(&self, sockets: &[u32], out: &mut String) {
         for (n, socket) in self.nodes.iter().zip(sockets) {
             let _ = writeln!(out, "\n[[node]]\nid = {}", n.id);
-            line(out, &format!("socket = {socket}"), n.socket.is_some(), "");
+            line(out, &format!("socket = {socket}"), !n.packages.is_empty(), "");
             if !n.cpus.is_empty() {
                 line(out, &format!("cpus = {}", quoted(&cpulist::format(&n.cpus))), true, "");
             }
             let memory = quoted(&size::exact(n.memory_bytes.unwrap_or(NODE_BYTES)));
             line(out, &format!("memory = {memory}"), n.memory_bytes.is_some(), "");
-            if n.is_cxl() {
-                line(out, "kind = \"cxl\"", n.cxl.is_some(), ": memory without CPUs");
+            let (kind, origin) = n.settled.unwrap_or((MemoryKind::Dram, Origin::Read));
+            if kind != MemoryKind::Dram || origin == Origin::Given {
+                let text = format!("kind = {}", quoted(kind.word()));
+                let _ = match origin {
+                    Origin::Read => writeln!(out, "{text:<31} # read"),
+                    Origin::Given => writeln!(out, "{text:<31} # given"),
+                    Origin::Concluded(why) => writeln!(out, "{text:<31} # assumed: {why}"),
+                    Origin::Unknown => writeln!(out, "{text:<31} # assumed: memory without CPUs"),
+                };
             }
-            if let Some(tier) = n.tier.or(n.is_cxl().then_some(1)) {
+            if let Some(tier) = n.tier.or(Some(kind.usual_tier()).filter(|t| *t > 0)) {
                 line(out, &format!("tier = {tier}"), n.tier.is_some(), "");
             }
-            let (sustained, peak) = match n.gbps {
-                Some(g) => (g, g / SUSTAINED),
-                None if n.is_cxl() => CXL_GBPS,
-                None => DRAM_GBPS,
+            let (sustained, peak) = match (n.gbps, kind) {
+                (Some(g), _) => (g, g / SUSTAINED),
+                (None, MemoryKind::Cxl) => CXL_GBPS,
+                (None, MemoryKind::Optane) => OPTANE_GBPS,
+                (None, MemoryKind::Hbm) => (HBM_PEAK * SUSTAINED, HBM_PEAK),
+                (None, MemoryKind::Gpu) => (GPU_PEAK * SUSTAINED, GPU_PEAK),
+                (None, MemoryKind::Dram) => DRAM_GBPS,
             };
-            line(out, &format!("peak_gbps = {peak:.1}"), false, "");
-            line(out, &format!("sustained_gbps = {sustained:.1}"), n.gbps.is_some(), "");
+            line(out, &format!("peak_gbps = {}", rate(peak)), false, "");
+            line(out, &format!("sustained_gbps = {}", rate(sustained)), n.gbps.is_some(), "");
         }
     }
 
@@ -138,16 +166,22 @@ impl Found {
         line(out, "llc_stream_gbps = 38", false, "");
     }
 
-    /// Distances as read, or as Linux assumes them without a table.
-    fn distances(&mut self) -> Vec<Vec<u8>> {
-        let n = self.nodes.len();
-        if let Some(d) = &self.distance {
-            return d.clone();
+    /// Drops figures of the source that no machine file takes, and says so.
+    fn drop_implausible(&mut self) {
+        let mut notes = Vec::new();
+        for n in &mut self.nodes {
+            if n.gbps.is_some_and(|g| !GBPS.contains(&g) || !GBPS.contains(&(g / SUSTAINED))) {
+                notes.push(format!("bandwidth of node {} in the source is out of range, so it is assumed", n.id));
+                n.gbps = None;
+            }
         }
-        if n > 1 {
-            self.notes.push("no distances in the source: 10 and 20, as Linux does without a table".into());
+        for (what, ghz) in [("base", &mut self.base_ghz), ("highest", &mut self.single_ghz)] {
+            if let Some(g) = ghz.filter(|g| !GHZ.contains(g)) {
+                notes.push(format!("the {what} clock of {g} GHz in the source is out of range, so it is assumed"));
+                *ghz = None;
+            }
         }
-        (0..n).map(|i| (0..n).map(|j| if i == j { 10 } else { 20 }).collect()).collect()
+        self.notes.extend(notes);
     }
 
     /// Notes which nodes get an assumed size.
@@ -164,7 +198,7 @@ impl Found {
     ///
     /// An estimate is the latency of the target at distance 10 times [`factor`] of the distance. The latency at
     /// distance 10 comes from a latency read from another node, or else is the least local latency read, or else
-    /// [`LOCAL_NS`]. An expander of which nothing is known is [`CXL_NS`] from its nearest CPUs.
+    /// [`LOCAL_NS`]. An expander of which nothing is known is [`CXL_NS`] from its nearest CPUs, Optane [`OPTANE_NS`].
     fn latencies(&mut self, distance: &[Vec<u8>]) -> Vec<Vec<f64>> {
         let n = self.nodes.len();
         let read = &self.latency_ns;
@@ -172,8 +206,12 @@ impl Found {
         let own = (0..n).filter_map(|i| read.get(&(i, i)).copied());
         let local = own.min_by(f64::total_cmp).unwrap_or(LOCAL_NS);
         let at_ten = |j: usize| match (0..n).filter(has_cpus).map(|i| distance[i][j]).min() {
-            Some(nearest) if self.nodes[j].is_cxl() => CXL_NS / factor(nearest),
-            _ => local,
+            Some(nearest) => match self.nodes[j].memory_kind() {
+                MemoryKind::Cxl => CXL_NS / factor(nearest),
+                MemoryKind::Optane => OPTANE_NS / factor(nearest),
+                MemoryKind::Dram | MemoryKind::Hbm | MemoryKind::Gpu => local,
+            },
+            None => local,
         };
         let mut base: Vec<f64> = (0..n).map(at_ten).collect();
         for (&(i, j), ns) in read.iter().rev() {
@@ -181,7 +219,7 @@ impl Found {
         }
         let value = |i: usize, j: usize| {
             let ns = read.get(&(i, j)).copied().unwrap_or_else(|| base[j] * factor(distance[i][j]));
-            (ns * 10.0).round() / 10.0
+            (ns.clamp(MIN_LATENCY_NS, MAX_LATENCY_NS) * 10.0).round() / 10.0
         };
         let mut out: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| value(i, j)).collect()).collect();
         for j in (0..n).filter(|j| !has_cpus(j)) {
@@ -194,20 +232,6 @@ impl Found {
             self.notes.push(format!("{what}: {local} ns local and 6.5 % more for each point of distance above 10"));
         }
         out
-    }
-
-    /// Socket of every node: as read, or its own. Memory without CPUs is on the socket of the nearest node with CPUs.
-    fn sockets(&self, distance: &[Vec<u8>]) -> Vec<u32> {
-        let with_cpus: Vec<usize> = (0..self.nodes.len()).filter(|&n| !self.nodes[n].cpus.is_empty()).collect();
-        let own = |n: usize| self.nodes[n].socket.unwrap_or(self.nodes[n].id);
-        let socket = |n: usize| {
-            let node = &self.nodes[n];
-            if node.socket.is_some() || !node.cpus.is_empty() {
-                return own(n);
-            }
-            with_cpus.iter().min_by_key(|&&c| (distance[c][n], c)).map_or(own(n), |&c| own(c))
-        };
-        (0..self.nodes.len()).map(socket).collect()
     }
 
     fn links(&self, sockets: &[u32], latency: &[Vec<f64>], out: &mut String) {
@@ -244,6 +268,15 @@ impl Found {
         line(out, "[tlb]", false, "");
         out.push_str("entries_4k = 2048\nentries_2m = 2048\n");
     }
+}
+
+/// A rate with one decimal, or with three digits if it is less than 1, so that it never becomes 0.
+fn rate(gbps: f64) -> String {
+    if gbps >= 1.0 {
+        return format!("{gbps:.1}");
+    }
+    let digits = (2.0 - gbps.log10().floor()).clamp(1.0, 9.0) as usize;
+    format!("{gbps:.digits$}")
 }
 
 /// Writes a line with its remark: `read`, or `assumed` with the reason.

@@ -1,12 +1,14 @@
 //! What an import found, and how it is made to fit a machine file.
 //!
 //! Problem: sources contradict the rules of a machine file in harmless ways (caches across nodes, cores without a
-//! cache, memory-only nodes without a socket).
+//! cache, memory-only nodes without a socket, several packages in a node).
 //! Approach: [`Found`] holds what was read. [`Found::partition`] turns the sharing lists of CPUs into sets that nest,
 //! and notes what it had to change.
 //! Units: bytes, GB/s, ns, GHz.
 
-use crate::machine::{cpulist, MAX_CPUS, MAX_NODES};
+use super::kind::Origin;
+use crate::machine::distance::{complete, Completed, Place, OPEN};
+use crate::machine::{cpulist, MemoryKind, MAX_CPUS, MAX_NODES};
 use crate::spec::SpecError;
 use std::collections::BTreeMap;
 
@@ -14,20 +16,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(super) struct FoundNode {
     pub id: u32,
-    pub socket: Option<u32>,
+    /// Packages of its CPUs, or that hold its memory, ascending; empty if not known.
+    pub packages: Vec<u32>,
     pub cpus: Vec<u32>,
     pub memory_bytes: Option<u64>,
-    /// Bandwidth of the node for its own CPUs, as the source states it.
+    /// Bandwidth of the node for its own CPUs, as the source states it: reads, and writes.
     pub gbps: Option<f64>,
+    pub write_gbps: Option<f64>,
     pub tier: Option<u8>,
-    /// Whether the memory is CXL, if the source says so.
-    pub cxl: Option<bool>,
+    /// Technology of the memory, if the source names it.
+    pub kind: Option<MemoryKind>,
+    /// Technology in the file, and how it is known; set by `kind::settle`.
+    pub settled: Option<(MemoryKind, Origin)>,
 }
 
 impl FoundNode {
-    /// Whether the node counts as CXL: as the source says, or else if it has memory and no CPUs.
-    pub(super) fn is_cxl(&self) -> bool {
-        self.cxl.unwrap_or(self.cpus.is_empty() && self.memory_bytes != Some(0))
+    /// Technology of the memory in the file.
+    pub(super) fn memory_kind(&self) -> MemoryKind {
+        self.settled.map_or(MemoryKind::Dram, |(kind, _)| kind)
     }
 }
 
@@ -38,6 +44,9 @@ pub(super) struct Sharing {
     pub llc: Vec<u32>,
     pub llc_bytes: Option<u64>,
 }
+
+/// CPUs of one node that the source leaves out, and their package.
+pub(super) type Lost = (Vec<u32>, Option<u32>);
 
 /// Cores and LLCs as sets of CPUs that nest.
 pub(super) struct Sets {
@@ -57,13 +66,15 @@ pub(super) struct Found {
     /// CPU model, if known.
     pub model: Option<String>,
     pub nodes: Vec<FoundNode>,
+    /// Nodes that were made for CPUs outside any node of the source.
+    pub adopted: Vec<u32>,
     /// Sharing by CPU id; nothing is known of a CPU without an entry.
     pub sharing: BTreeMap<u32, Sharing>,
     /// Whether the cores in `sharing` are a guess.
     pub siblings_assumed: bool,
     pub l2_bytes: Option<u64>,
-    /// Distances from 10 to 254, in the order of `nodes`.
-    pub distance: Option<Vec<Vec<u8>>>,
+    /// Distances from 10 to 254, in the order of `nodes`; `None` where the source says nothing of a pair.
+    pub distance: Option<Vec<Vec<Option<u8>>>>,
     /// Idle latency from node to node (indices into `nodes`) where the source states it, ns.
     pub latency_ns: BTreeMap<(usize, usize), f64>,
     pub base_ghz: Option<f64>,
@@ -73,6 +84,29 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Makes a node without memory of each group of CPUs that no node of the source has, with the group's package. The
+    /// nodes get the ids of `free` and then new ones. To be called before the nodes are settled.
+    pub(super) fn adopt(&mut self, groups: Vec<Lost>, free: &[u32]) {
+        if groups.is_empty() {
+            return;
+        }
+        let last = self.nodes.iter().map(|n| n.id).chain(free.iter().copied()).max();
+        let new = last.map_or(0, |l| l + 1)..;
+        let mut cpus = Vec::new();
+        for ((own, package), id) in groups.into_iter().zip(free.iter().copied().chain(new)) {
+            cpus.extend(own.iter().copied());
+            self.adopted.push(id);
+            let packages = package.into_iter().collect();
+            self.nodes.push(FoundNode { id, packages, cpus: own, memory_bytes: Some(0), ..FoundNode::default() });
+        }
+        cpus.sort_unstable();
+        self.notes.push(format!(
+            "no node of the source has CPU {}: they are nodes without memory, {}",
+            cpulist::format(&cpus),
+            cpulist::format(&self.adopted)
+        ));
+    }
+
     /// Sorts the nodes by id and refuses what no machine has. Distances and latencies must not be set yet.
     ///
     /// # Errors
@@ -103,16 +137,76 @@ impl Found {
         Ok(())
     }
 
-    /// A distance as a source states it.
+    /// A distance as a source states it; `None` for 255 and 0, which say nothing.
     ///
     /// # Errors
-    /// The value is not from 10 to 254; 255 and 0 mean that there is no path.
-    pub(super) fn distance_value(value: u64, from: u32, to: u32) -> Result<u8, String> {
+    /// The value is not from 10 to 255, and not 0.
+    pub(super) fn distance_value(value: u64, from: u32, to: u32) -> Result<Option<u8>, String> {
         match u8::try_from(value) {
-            Ok(d @ 10..=254) => Ok(d),
-            Ok(0 | 255) => Err(format!("node {from} has no path to node {to} (distance {value})")),
+            Ok(0 | OPEN) => Ok(None),
+            Ok(d @ 10..) => Ok(Some(d)),
             _ => Err(format!("distance {value} from node {from} to {to}")),
         }
+    }
+
+    /// The socket of every node: the first package of its CPUs, or one of its own where the source names none. Memory
+    /// without CPUs is on the socket of the nearest node with CPUs.
+    pub(super) fn sockets(&self) -> Vec<u32> {
+        let known = self.nodes.iter().filter_map(|n| n.packages.first()).max();
+        let free = |i: usize| match known {
+            // Ids of packages and nodes may coincide.
+            Some(most) => most + 1 + i as u32,
+            None => self.nodes[i].id,
+        };
+        let own = |i: usize| self.nodes[i].packages.first().copied().unwrap_or_else(|| free(i));
+        let with_cpus: Vec<usize> = (0..self.nodes.len()).filter(|&n| !self.nodes[n].cpus.is_empty()).collect();
+        let table = self.distance.as_ref();
+        let far = |c: usize, n: usize| table.and_then(|t| t[c][n].or(t[n][c])).unwrap_or(OPEN);
+        let socket = |n: usize| {
+            let node = &self.nodes[n];
+            if !node.packages.is_empty() || !node.cpus.is_empty() {
+                return own(n);
+            }
+            with_cpus.iter().min_by_key(|&&c| (far(c, n), c)).map_or_else(|| own(n), |&c| own(c))
+        };
+        (0..self.nodes.len()).map(socket).collect()
+    }
+
+    /// Distances as read. What the source leaves open follows from the rest (`machine::distance`), or is 10 and 20, as
+    /// Linux assumes without a table.
+    pub(super) fn distances(&mut self, sockets: &[u32]) -> Vec<Vec<u8>> {
+        let n = self.nodes.len();
+        let Some(table) = &self.distance else {
+            if n > 1 {
+                self.notes.push("no distances in the source: 10 and 20, as Linux does without a table".into());
+            }
+            return (0..n).map(|i| (0..n).map(|j| if i == j { 10 } else { 20 }).collect()).collect();
+        };
+        let place = |i: usize| Place { socket: sockets[i] as usize, has_cpus: !self.nodes[i].cpus.is_empty() };
+        let Completed { distance, open } = complete(table, &(0..n).map(place).collect::<Vec<_>>());
+        if let Some(&(i, j)) = open.first() {
+            let (a, b, d) = (self.nodes[i].id, self.nodes[j].id, distance[i][j]);
+            self.notes.push(format!(
+                "{} distance{} that the source does not tell (255 or missing): from the opposite direction or from nodes \
+                 so related, such as {d} from node {a} to {b}",
+                open.len(),
+                if open.len() == 1 { "" } else { "s" },
+            ));
+        }
+        distance
+    }
+
+    /// Notes packages that share a node, which a machine file counts as one socket.
+    pub(super) fn note_packages(&mut self) {
+        let shared: Vec<&FoundNode> = self.nodes.iter().filter(|n| n.packages.len() > 1).collect();
+        let Some(first) = shared.first() else { return };
+        let (packages, id) = (cpulist::format(&first.packages), first.id);
+        let more =
+            if shared.len() > 1 { format!(", and more in {} other nodes", shared.len() - 1) } else { String::new() };
+        self.notes.push(format!(
+            "packages {packages} are all in node {id}{more}: each node counts as one socket, because Linux too knows \
+             nothing of packages inside a node"
+        ));
     }
 
     /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. If the LLC of some CPU is not

@@ -1,4 +1,4 @@
-//! Machines from other tools' descriptions: sysfs, hwloc XML, `numactl -H`.
+//! Machines from other tools' descriptions: sysfs, hwloc, `numactl -H`, `lscpu`.
 //!
 //! Problem: nobody should have to type in a machine that a tool can describe. But no tool reports latencies, bandwidths
 //! and costs, and an assumed figure must not look like a measured one.
@@ -8,57 +8,164 @@
 //! Invariant: input is untrusted. Size, nesting and counts are limited before anything is built from them, and
 //! everything wrong becomes one [`SpecError`].
 
+mod detect;
 mod emit;
 mod found;
 mod hwloc;
+mod kind;
+mod lscpu;
+mod lstopo;
+mod mask;
 mod numactl;
+mod objects;
+mod siblings;
 #[cfg(feature = "store")]
 mod sysfs;
+#[cfg(feature = "store")]
+mod tree;
 mod xml;
 
+pub use detect::Form;
+
+use super::MemoryKind;
 use crate::spec::SpecError;
 #[cfg(feature = "store")]
 use std::path::Path;
 
-/// The machine file of the host whose root folder is `root`, under a catalog name. `root` is `/`, or a copy that holds
-/// `sys/devices/system` or `devices/system`.
+/// Largest file that is read, bytes.
+#[cfg(feature = "store")]
+pub const MAX_ARCHIVE: u64 = 256 << 20;
+
+/// What the user says about a machine to import.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// Its catalog name.
+    pub name: &'a str,
+    /// Kinds of memory by the id of their node, where the user knows better than the source.
+    pub kinds: &'a [(u32, MemoryKind)],
+}
+
+impl<'a> From<&'a str> for Wish<'a> {
+    fn from(name: &'a str) -> Self {
+        Self { name, kinds: &[] }
+    }
+}
+
+/// The machine file of the host whose root folder is `root`. `root` is `/`, or a copy that holds `sys/devices/system` or
+/// `devices/system`.
 ///
 /// # Errors
 /// No CPUs are found, or the distances are impossible. What is merely missing is assumed, and the file says so.
 #[cfg(feature = "store")]
-pub fn sysfs(root: &Path, name: &str) -> Result<String, SpecError> {
-    sysfs::read(root)?.into_toml(name)
+pub fn sysfs<'a>(root: &Path, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    sysfs::read(&tree::Tree::folder(root)?, root.display().to_string())?.into_toml(&wish.into())
 }
 
-/// The machine file of an hwloc XML export (version 2 or 3), under a catalog name. `file` is for messages.
+/// The machine file of a tarball of `/sys`, which may be compressed by gzip or bzip2. `file` is for messages.
+///
+/// # Errors
+/// A damaged archive, one without `devices/system/cpu`, one that is too large; otherwise as [`sysfs()`].
+#[cfg(feature = "store")]
+pub fn sysfs_archive<'a>(file: &str, bytes: &[u8], wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    sysfs::read(&tree::Tree::archive(file, bytes)?, file.to_string())?.into_toml(&wish.into())
+}
+
+/// The machine file of whatever a path holds: a copy of `/sys` as a folder or a tarball, or a text of any form that
+/// [`Form::of`] finds.
+///
+/// # Errors
+/// Those of the form's own function, a path that cannot be read or is neither a folder nor a regular file, or a text of
+/// no form.
+#[cfg(feature = "store")]
+pub fn path<'a>(path: &Path, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    if path.is_dir() {
+        return sysfs(path, wish);
+    }
+    bytes(&path.display().to_string(), &crate::files::stream_bytes(path, MAX_ARCHIVE)?, wish)
+}
+
+/// The machine file of the contents of a file: a tarball of `/sys`, or a text of any form that [`Form::of`] finds, in
+/// UTF-8 or UTF-16. `file` is for messages.
+///
+/// # Errors
+/// As [`path()`].
+#[cfg(feature = "store")]
+pub fn bytes<'a>(file: &str, bytes: &[u8], wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    if tree::is_archive(bytes) {
+        return sysfs_archive(file, bytes, wish);
+    }
+    text(file, &decoded(file, bytes)?, wish)
+}
+
+/// The text of UTF-8 or, with a byte order mark, UTF-16 as Windows' shells write it.
+#[cfg(feature = "store")]
+fn decoded(file: &str, bytes: &[u8]) -> Result<String, SpecError> {
+    let pairs = |of: fn([u8; 2]) -> u16| bytes[2..].chunks_exact(2).map(|p| of([p[0], p[1]])).collect::<Vec<u16>>();
+    let text = match bytes {
+        [0xff, 0xfe, ..] => String::from_utf16(&pairs(u16::from_le_bytes)).ok(),
+        [0xfe, 0xff, ..] => String::from_utf16(&pairs(u16::from_be_bytes)).ok(),
+        _ => std::str::from_utf8(bytes).ok().map(str::to_string),
+    };
+    text.ok_or_else(|| SpecError::plain(file, "not a text", "a text, or a tarball of /sys"))
+}
+
+/// The machine file of an hwloc XML export (version 2 or 3). `file` is for messages.
 ///
 /// # Errors
 /// The text is not well-formed or not hwloc 2 or 3, declares entities, has nesting or counts beyond any machine, or has
 /// no CPUs or memory nodes. The error has line and column.
-pub fn hwloc_xml(file: &str, text: &str, name: &str) -> Result<String, SpecError> {
-    hwloc::read(file, text)?.into_toml(name)
+pub fn hwloc_xml<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    hwloc::read(file, text)?.into_toml(&wish.into())
 }
 
-/// The machine file of the output of `numactl -H`, under a catalog name. `file` is for messages.
+/// The machine file of the output of `numactl -H`, with whatever was pasted around it. `file` is for messages.
 ///
 /// # Errors
-/// Lines that are not of that output, or nodes and distances that contradict each other. The error has line and column.
-pub fn numactl(file: &str, text: &str, name: &str) -> Result<String, SpecError> {
-    numactl::read(file, text)?.into_toml(name)
+/// Wrong lines of that output, or nodes and distances that contradict each other. The error has line and column.
+pub fn numactl<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    numactl::read(file, text)?.into_toml(&wish.into())
 }
 
-/// The machine file of a text, which is read by [`hwloc_xml`] or [`numactl`] according to its beginning.
+/// The machine file of the output of `lscpu`, `lscpu -J`, `lscpu -e` or `lscpu -p`. `file` is for messages.
 ///
 /// # Errors
-/// Those of the two functions, or a text that is neither form.
-pub fn text(file: &str, text: &str, name: &str) -> Result<String, SpecError> {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
-    if start.starts_with('<') {
-        return hwloc_xml(file, text, name);
+/// A text without CPUs, a field of the wrong kind, or a CPU in two nodes. The error has line and column.
+pub fn lscpu<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    let found = match detect::of(text) {
+        Some(Form::LscpuJson) => lscpu::json(file, text),
+        Some(Form::LscpuTable) => lscpu::table(file, text),
+        _ => lscpu::summary(file, text),
+    };
+    found?.into_toml(&wish.into())
+}
+
+/// The machine file of the text of `lstopo`, or of `lstopo --of synthetic`. `file` is for messages.
+///
+/// # Errors
+/// A text without CPUs, too many objects, or a level of a synthetic description that is not understood. The error has
+/// line and column.
+pub fn lstopo<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    let found = match detect::of(text) {
+        Some(Form::Synthetic) => lstopo::synthetic(file, text),
+        _ => lstopo::text(file, text),
+    };
+    found?.into_toml(&wish.into())
+}
+
+/// The machine file of a text of any form that [`Form::of`] finds.
+///
+/// # Errors
+/// Those of the form's own function, or a text of no form.
+pub fn text<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    match Form::of(text) {
+        Some(Form::HwlocXml) => hwloc_xml(file, text, wish),
+        Some(Form::Numactl) => numactl(file, text, wish),
+        Some(Form::Lscpu | Form::LscpuJson | Form::LscpuTable) => lscpu(file, text, wish),
+        Some(Form::Lstopo | Form::Synthetic) => lstopo(file, text, wish),
+        None => {
+            let what = "no description of a machine that is known here";
+            let expected = "hwloc XML, or the output of `numactl -H`, `lscpu` or `lstopo`";
+            Err(SpecError { line: 1, column: 1, ..SpecError::plain(file, what, expected) })
+        }
     }
-    if start.starts_with("available:") || start.starts_with("node ") {
-        return numactl(file, text, name);
-    }
-    let what = "neither XML nor the output of `numactl -H`";
-    Err(SpecError { line: 1, column: 1, ..SpecError::plain(file, what, "an hwloc XML export or `numactl -H` output") })
 }

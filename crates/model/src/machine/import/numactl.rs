@@ -1,13 +1,14 @@
 //! `numactl -H` (`--hardware`) as a source.
 //!
-//! Problem: people paste this output into bug reports. It has CPUs, sizes and distances, but neither caches nor
-//! siblings.
-//! Approach: the text is read line by line. Ids may be sparse; a node may have no CPUs or no memory. Siblings are
-//! assumed only if every node lists two runs of CPUs of equal length one stride apart, as two-way SMT machines number
-//! threads.
+//! Problem: people paste this output into bug reports, with the shell's prompt, other text around it, quoted, wrapped or
+//! cut. It has CPUs, sizes and distances, but neither caches nor siblings.
+//! Approach: the text is read line by line. Lines that begin as the output's do must be right; all others are passed
+//! over. Ids may be sparse; a node may have no CPUs or no memory. Siblings are assumed only if every node lists two runs
+//! of CPUs of equal length one stride apart, as two-way SMT machines number threads.
 //! Units of the text: MB of 2^20 bytes.
 
-use super::found::{Found, FoundNode, Sharing};
+use super::found::{Found, FoundNode};
+use super::siblings;
 use crate::machine::{cpulist, size, MAX_CPUS, MAX_NODES};
 use crate::spec::{clip, SpecError};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ impl Line<'_> {
 struct Text<'a> {
     announced: Option<(Line<'a>, &'a str)>,
     nodes: BTreeMap<u32, FoundNode>,
-    columns: Option<(Line<'a>, Vec<u32>)>,
+    columns: Option<Vec<u32>>,
     rows: BTreeMap<u32, (Line<'a>, Vec<&'a str>)>,
 }
 
@@ -59,41 +60,88 @@ struct Text<'a> {
 /// See [`super::numactl`].
 pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     let mut t = Text::default();
-    let mut in_matrix = false;
+    let (mut in_matrix, mut last) = (false, None);
     for (n, line) in text.lines().enumerate() {
         let line = Line { file, number: n + 1, text: line };
-        let trimmed = line.text.trim();
-        if let Some(announced) = trimmed.strip_prefix("available:") {
-            t.announced = Some((line, announced.trim()));
-        }
-        if trimmed.is_empty() || trimmed.starts_with("available:") || trimmed.starts_with("No distance information") {
-            continue;
-        }
-        if trimmed == "node distances:" {
+        let trimmed = unquoted(line.text);
+        let id = last.take();
+        if trimmed.starts_with("available:") && t.announced.is_none() && t.nodes.is_empty() {
+            t.announced = Some((line, trimmed["available:".len()..].trim()));
+        } else if trimmed == "node distances:" {
             in_matrix = true;
-        } else if in_matrix {
+        } else if in_matrix && is_matrix_line(trimmed) && t.rows.len() < MAX_NODES {
             t.matrix_line(line, trimmed)?;
-        } else {
-            t.node_line(line, trimmed)?;
+        } else if !in_matrix && is_node_line(trimmed) {
+            last = t.node_line(line, trimmed)?;
+        } else if let Some(node) = id.and_then(|id| t.nodes.get_mut(&id)).filter(|_| is_ids(trimmed)) {
+            // A line of CPUs that was wrapped.
+            node.cpus.extend(cpus(line, trimmed)?);
+            last = id;
         }
     }
     if t.nodes.is_empty() {
         return Err(SpecError { line: 1, column: 1, ..SpecError::plain(file, "no `node N cpus:` line", EXPECTED) });
     }
     t.check_announced()?;
-    let distance = t.distances(file)?;
+    let distance = t.distances()?;
+    let missing = t.missing_rows();
     let nodes: Vec<FoundNode> = t.nodes.into_values().collect();
     let mut found = Found { source: "numactl -H".into(), file: file.into(), nodes, ..Found::default() };
     found.settle_nodes()?;
     found.distance = distance;
+    found.notes.extend(missing);
     found.notes.push("one last-level cache for each node, one socket for each node with CPUs".into());
-    siblings(&mut found);
+    siblings::assume(&mut found, None);
     Ok(found)
 }
 
+/// A line without white space and the marks of a quotation or a table around it.
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_start_matches(['>', '|', '*', '\u{feff}']).trim_end_matches(['|', '\\']).trim()
+}
+
+/// Whether a line is one of a node: `node`, a word, and a colon at some place.
+fn is_node_line(text: &str) -> bool {
+    text.starts_with("node ") && text.contains(':')
+}
+
+/// Whether a line belongs to the matrix: its head, or a number and a colon.
+fn is_matrix_line(text: &str) -> bool {
+    let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    match text.strip_prefix("node") {
+        Some(list) => list.split_whitespace().next().is_some_and(digits),
+        None => text.split_once(':').is_some_and(|(id, _)| digits(id.trim())),
+    }
+}
+
+/// Whether a line has ids only.
+fn is_ids(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'\t' | b',' | b'-'))
+}
+
+/// CPUs of a line: `0 1 2`, or ranges `0-95,192-287`.
+fn cpus(line: Line, text: &str) -> Result<Vec<u32>, SpecError> {
+    let mut out = Vec::new();
+    for word in text.split([' ', '\t', ',']).filter(|w| !w.is_empty()) {
+        let (first, last) = match word.split_once('-').filter(|(a, _)| !a.is_empty()) {
+            Some((a, b)) => (a, b),
+            None => (word, word),
+        };
+        let id = |part| line.number(part, u64::from(cpulist::MAX_ID), "a CPU id").map(|n| n as u32);
+        let (first, last) = (id(first)?, id(last)?);
+        if last < first || out.len() + (last - first) as usize >= MAX_CPUS {
+            let expected = format!("a range that rises, and at most {MAX_CPUS} CPUs");
+            return Err(line.error(word, format!("CPUs `{}`", clip(word)), &expected));
+        }
+        out.extend(first..=last);
+    }
+    Ok(out)
+}
+
 impl<'a> Text<'a> {
-    /// Reads `node 0 cpus: 0 1 2`, `node 0 size: 1024 MB` or `node 0 free: 7 MB`.
-    fn node_line(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
+    /// Reads `node 0 cpus: 0 1 2`, `node 0 size: 1024 MB` or `node 0 free: 7 MB`. Returns the id of a node whose list of
+    /// CPUs may go on in the next line.
+    fn node_line(&mut self, line: Line<'a>, text: &'a str) -> Result<Option<u32>, SpecError> {
         let (head, value) = text.split_once(':').ok_or_else(|| line.error(text, "a line without `:`", EXPECTED))?;
         let words: Vec<&str> = head.split_whitespace().collect();
         let ["node", id, key] = words[..] else {
@@ -111,13 +159,9 @@ impl<'a> Text<'a> {
                 return Err(line.error(text, format!("node {id} lists its CPUs twice"), "one `cpus` line per node"));
             }
             "cpus" => {
-                for word in value.split_whitespace() {
-                    node.cpus.push(line.number(word, u64::from(cpulist::MAX_ID), "a CPU id")? as u32);
-                }
-                if node.cpus.len() > MAX_CPUS {
-                    return Err(line.error(text, format!("{} CPUs", node.cpus.len()), &format!("at most {MAX_CPUS}")));
-                }
+                node.cpus = cpus(line, value)?;
             }
+            "size" if value.contains("not available") => {}
             "size" => {
                 let (number, unit) = value.trim().split_once(' ').unwrap_or((value.trim(), ""));
                 if unit.trim() != "MB" {
@@ -134,14 +178,14 @@ impl<'a> Text<'a> {
         if self.nodes.len() > MAX_NODES {
             return Err(line.error(text, format!("more than {MAX_NODES} nodes"), "fewer nodes"));
         }
-        Ok(())
+        Ok((key == "cpus").then_some(id))
     }
 
     /// Reads `node   0   1` or `  0:  10  21`.
     fn matrix_line(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
         let id = |word| line.number(word, u64::from(cpulist::MAX_ID), "a node id").map(|n| n as u32);
         if let Some(list) = text.strip_prefix("node") {
-            self.columns = Some((line, list.split_whitespace().map(id).collect::<Result<_, _>>()?));
+            self.columns = Some(list.split_whitespace().map(id).collect::<Result<_, _>>()?);
             return Ok(());
         }
         let (row, values) =
@@ -165,29 +209,32 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// The distances in ascending order of node id, `None` if the text has no matrix.
-    fn distances(&self, file: &str) -> Result<Option<Vec<Vec<u8>>>, SpecError> {
-        let Some((head, columns)) = &self.columns else {
+    /// The distances in ascending order of node id, `None` if the text has no matrix. Rows and columns that are missing
+    /// tell nothing.
+    fn distances(&self) -> Result<Option<Vec<Vec<Option<u8>>>>, SpecError> {
+        let Some(columns) = &self.columns else {
             return match self.rows.values().next() {
                 None => Ok(None),
                 Some((line, _)) => Err(line.error(line.text, "a row before the line of node ids", "`node   0   1`")),
             };
         };
+        let place = |to: u32| columns.iter().position(|&c| c == to);
+        let places: Vec<Option<usize>> = self.nodes.keys().map(|to| place(*to)).collect();
         let mut out = Vec::new();
         for &from in self.nodes.keys() {
             let Some((line, words)) = self.rows.get(&from) else {
-                let what = format!("node {from} has no row of distances, so no path to any node");
-                return Err(SpecError::plain(file, what, "one row per node"));
+                out.push(vec![None; self.nodes.len()]);
+                continue;
             };
             if words.len() != columns.len() {
                 let what = format!("{} distances for {} nodes", words.len(), columns.len());
                 return Err(line.error(line.text, what, "one distance for each node of the line above"));
             }
             let mut row = Vec::new();
-            for &to in self.nodes.keys() {
-                let Some(c) = columns.iter().position(|&c| c == to) else {
-                    let what = format!("node {from} has no path to node {to}: no column for it");
-                    return Err(head.error(head.text, what, "one column per node"));
+            for (&to, column) in self.nodes.keys().zip(&places) {
+                let Some(c) = *column else {
+                    row.push(None);
+                    continue;
                 };
                 let value = line.number(words[c], u64::from(u32::MAX), "a distance")?;
                 let distance = Found::distance_value(value, from, to);
@@ -195,33 +242,13 @@ impl<'a> Text<'a> {
             }
             out.push(row);
         }
-        Ok(Some(out))
+        Ok(out.iter().flatten().any(Option::is_some).then_some(out))
     }
-}
 
-/// Assumes two-way SMT if every node lists two runs of equal length at one common stride.
-fn siblings(found: &mut Found) {
-    let mut stride = None;
-    for n in found.nodes.iter().filter(|n| !n.cpus.is_empty()) {
-        let half = n.cpus.len() / 2;
-        let run = |r: &[u32]| r.windows(2).all(|w| w[1] == w[0] + 1);
-        let (low, high) = n.cpus.split_at(half);
-        let here = if half > 0 && low.len() == high.len() && run(low) && run(high) { high[0] - low[0] } else { 0 };
-        if here as usize <= half || stride.is_some_and(|s| s != here) {
-            found.notes.push("one thread per core (the source does not tell)".into());
-            return;
-        }
-        stride = Some(here);
-    }
-    let Some(stride) = stride else { return };
-    found.siblings_assumed = true;
-    found.notes.push(format!("two threads per core, CPU c and c + {stride}: every node lists two runs that far apart"));
-    for n in &found.nodes {
-        for &cpu in &n.cpus[..n.cpus.len() / 2] {
-            let core = vec![cpu, cpu + stride];
-            for c in [cpu, cpu + stride] {
-                found.sharing.insert(c, Sharing { core: core.clone(), ..Sharing::default() });
-            }
-        }
+    /// The nodes without a row of distances in a text that has some.
+    fn missing_rows(&self) -> Option<String> {
+        let missing: Vec<u32> = self.nodes.keys().copied().filter(|n| !self.rows.contains_key(n)).collect();
+        let some = self.columns.is_some() && !self.rows.is_empty() && !missing.is_empty();
+        some.then(|| format!("the source has no row of distances for node {}", cpulist::format(&missing)))
     }
 }

@@ -1,0 +1,93 @@
+//! `numalab machine import`: a machine file from this host or from what another tool says about a machine.
+
+use crate::failure::Failure;
+use crate::options;
+use numalab_model::machine::import::{self, Wish, MAX_ARCHIVE};
+use numalab_model::machine::{self, MemoryKind};
+use numalab_model::spec::{nearest, Spot};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `machine import`.
+#[derive(Debug, clap::Args)]
+pub struct Import {
+    #[command(flatten)]
+    source: Source,
+    /// Name of the new machine [default: host with --host, else imported]
+    #[arg(long)]
+    name: Option<String>,
+    /// What nodes without CPUs hold, as NODE=KIND: dram, hbm, gpu, optane or cxl
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = memory_kind)]
+    memory_kind: Vec<(u32, MemoryKind)>,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// What describes the machine: the output of `numactl -H`, `lscpu` or `lstopo`, an hwloc XML, a copy of /sys as a
+    /// folder or a tarball; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Import this host
+    #[arg(long)]
+    host: bool,
+    /// Import a copy of another host's sysfs: the folder with sys/devices/system or devices/system in it
+    #[arg(long, value_name = "DIR")]
+    sysfs: Option<PathBuf>,
+    /// Import an XML export of hwloc, version 2 or 3
+    #[arg(long, value_name = "FILE")]
+    hwloc: Option<PathBuf>,
+    /// Import the output of `numactl -H`
+    #[arg(long, value_name = "FILE")]
+    numactl: Option<PathBuf>,
+}
+
+impl Import {
+    /// The machine file.
+    ///
+    /// # Errors
+    /// A name that is none, a source that cannot be read or describes no machine, a kind for a node that is not there.
+    pub fn toml(&self) -> Result<String, Failure> {
+        if let Some(name) = &self.name {
+            machine::check_name(&Spot { value: name.clone(), file: "--name".into(), line: 0, column: 0 })?;
+        }
+        let source = &self.source;
+        let name = self.name.as_deref().unwrap_or(if source.host { "host" } else { "imported" });
+        let wish = Wish { name, kinds: &self.memory_kind };
+        let place = |file: &Path| file.display().to_string();
+        let toml = if let Some(dir) = &source.sysfs {
+            import::sysfs(dir, wish)
+        } else if let Some(file) = &source.hwloc {
+            import::hwloc_xml(&place(file), &options::read(file)?, wish)
+        } else if let Some(file) = &source.numactl {
+            import::numactl(&place(file), &options::read(file)?, wish)
+        } else {
+            match &source.file {
+                Some(file) if file.as_os_str() == "-" => import::bytes("standard input", &standard_input()?, wish),
+                Some(file) => import::path(file, wish),
+                None => import::sysfs(Path::new("/"), wish),
+            }
+        };
+        Ok(toml?)
+    }
+}
+
+/// Everything on standard input, up to the largest file that is read.
+fn standard_input() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MAX_ARCHIVE).read_to_end(&mut bytes);
+    read.map_err(|e| Failure::environment(format!("standard input: {e}")))?;
+    Ok(bytes)
+}
+
+/// Reads `2=hbm`.
+fn memory_kind(text: &str) -> Result<(u32, MemoryKind), String> {
+    let expected = || format!("NODE=KIND, such as 2=hbm; kinds are {}", MemoryKind::WORDS.join(", "));
+    let (node, word) = text.split_once('=').ok_or_else(expected)?;
+    let node = node.trim().parse().map_err(|_| expected())?;
+    let kind = MemoryKind::parse(word.trim()).ok_or_else(|| match nearest(word, MemoryKind::WORDS) {
+        Some(near) => format!("{}; did you mean `{near}`?", expected()),
+        None => expected(),
+    })?;
+    Ok((node, kind))
+}

@@ -1,0 +1,65 @@
+//! Which CPUs are threads of one core, where a source does not tell.
+
+use super::found::{Found, Sharing};
+
+/// Assumes cores of `threads` CPUs each.
+///
+/// Every node must list `threads` runs of equal length at one common stride, as most machines number threads. A single
+/// node of one run is taken for such runs end to end, several nodes of one run each for neighbours, as in guests. Without
+/// `threads`, two runs at a stride mean two threads, and anything else means one.
+pub(super) fn assume(found: &mut Found, threads: Option<usize>) {
+    if threads == Some(1) {
+        return;
+    }
+    let count = threads.unwrap_or(2);
+    let with: Vec<&[u32]> = found.nodes.iter().map(|n| &n.cpus[..]).filter(|c| !c.is_empty()).collect();
+    let single = with.len() == 1 && threads.is_some();
+    let strides: Option<Vec<usize>> = with.iter().map(|cpus| stride(cpus, count, single)).collect();
+    let common = strides.filter(|s| s.windows(2).all(|w| w[0] == w[1])).and_then(|s| s.first().copied());
+    let adjacent = found.nodes.iter().all(|n| n.cpus.len() % count == 0);
+    match (common, threads) {
+        (Some(stride), _) => {
+            found.siblings_assumed = true;
+            let what = if count == 2 {
+                format!("two threads per core, CPU c and c + {stride}: every node lists two runs that far apart")
+            } else {
+                format!("{count} threads per core, {stride} apart: every node lists {count} runs that far apart")
+            };
+            found.notes.push(what);
+            join(found, |cpus, i| {
+                let cores = cpus.len() / count;
+                (0..count).map(|t| cpus[i % cores + t * cores]).collect()
+            });
+        }
+        (None, Some(_)) if adjacent => {
+            found.siblings_assumed = true;
+            found.notes.push(format!("{count} threads per core, neighbours by number (the source does not tell)"));
+            join(found, |cpus, i| cpus[i / count * count..(i / count + 1) * count].to_vec());
+        }
+        _ => found.notes.push("one thread per core (the source does not tell)".into()),
+    }
+}
+
+/// Distance of the runs, if the CPUs are `count` runs of equal length, which may touch or not.
+fn stride(cpus: &[u32], count: usize, touch: bool) -> Option<usize> {
+    let length = cpus.len() / count;
+    if length == 0 || length * count != cpus.len() {
+        return None;
+    }
+    let run = |r: &[u32]| r.windows(2).all(|w| w[1] == w[0] + 1);
+    let starts: Vec<u32> = cpus.chunks(length).map(|r| r[0]).collect();
+    let stride = (starts[1] - starts[0]) as usize;
+    let even = starts.windows(2).all(|w| (w[1] - w[0]) as usize == stride);
+    (even && (stride > length || touch) && cpus.chunks(length).all(run)).then_some(stride)
+}
+
+/// Sets the core of each CPU, by its position among the CPUs of its node.
+fn join(found: &mut Found, core: impl Fn(&[u32], usize) -> Vec<u32>) {
+    for n in &found.nodes {
+        for (i, cpu) in n.cpus.iter().enumerate() {
+            let mut core = core(&n.cpus, i);
+            core.sort_unstable();
+            found.sharing.insert(*cpu, Sharing { core, ..Sharing::default() });
+        }
+    }
+}

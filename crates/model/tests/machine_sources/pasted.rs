@@ -1,0 +1,150 @@
+//! What people paste: prompts, text around it, quotations, wrapped and cut lines, other line ends and encodings.
+
+use super::world::example;
+use super::{machine, warns};
+use numalab_model::machine::{import, Machine};
+
+fn same(text: &str, what: &str) {
+    let plain = machine(import::text("m.txt", &example().numactl(), "m"));
+    assert_eq!(machine(import::bytes("m.txt", text.as_bytes(), "m")), plain, "{what}");
+}
+
+#[test]
+fn numactl_with_whatever_is_around_it() {
+    let plain = example().numactl();
+    same(&format!("root@host:~# numactl -H\n{plain}root@host:~# "), "prompt");
+    same(&format!("Hi all,\n\nthe machine is:\n\n{plain}\nand node 0 is full.\nnode 3: too\n"), "prose");
+    same(&plain.replace('\n', "\r\n"), "CRLF");
+    same(&format!("\u{feff}{plain}"), "byte order mark");
+    same(&plain.lines().map(|l| format!("> {l}\n")).collect::<String>(), "quoted");
+    same(&plain.lines().map(|l| format!("    {l}   \n")).collect::<String>(), "indented");
+    same(&format!("```\n{plain}```\n"), "fenced");
+    same(&plain.replacen("node 0 cpus: 0 1 2 3 16", "node 0 cpus: 0 1\n2 3 16", 1), "wrapped");
+    same(&plain.replace("node 0 cpus: 0 1 2 3 16 17 18 19", "node 0 cpus: 0-3,16-19"), "ranges");
+    same(&plain.replace("node 0 cpus: 0 1 2 3 16 17 18 19", "node 0 cpus: 0-3 16-19"), "ranges with spaces");
+    same(&plain.lines().skip(1).map(|l| format!("{l}\n")).collect::<String>(), "without the first line");
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(plain.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let m = machine(import::bytes("m.txt", &utf16, "m"));
+    assert_eq!(m, machine(import::text("m.txt", &plain, "m")), "UTF-16");
+}
+
+#[test]
+fn numactl_without_distances() {
+    let plain = example().numactl();
+    let cut = &plain[..plain.find("node distances").unwrap()];
+    for text in
+        [cut.to_string(), format!("{cut}node distances:\n"), format!("{cut}No distance information available.\n")]
+    {
+        let m = machine(import::text("m.txt", &text, "m"));
+        assert_eq!((m.distance[0][1], m.nodes.len()), (20, 5));
+        warns(&m, "no distances in the source");
+    }
+}
+
+#[test]
+fn wrong_ranges_of_cpus_are_refused_at_their_place() {
+    let plain = example().numactl();
+    for (list, part) in [
+        ("0-3,16-x", "`x` is not a CPU id"),
+        ("3-0", "CPUs `3-0`"),
+        ("0-65535", "CPUs `0-65535`"),
+        ("0-3,2", "CPU 2 is in two nodes"),
+    ] {
+        let e = import::numactl("m.txt", &plain.replace("0 1 2 3 16 17 18 19", list), "m").unwrap_err();
+        assert!(e.to_string().contains(part), "{list}: {e}");
+    }
+}
+
+#[test]
+fn lscpu_as_it_is_pasted() {
+    let w = example();
+    let shape = |m: &Machine| (m.sockets, m.nodes.len(), m.cores, m.cpus.len(), m.llcs.len());
+    let want = (2, 5, 16, 32, 8);
+    let m = machine(import::text("l.txt", &format!("$ lscpu\n{}", w.lscpu().replace('\n', "\r\n")), "m"));
+    assert_eq!((shape(&m), m.llcs[0].size_bytes), (want, 16 << 20));
+    assert_eq!(m.title, "imported from lscpu, Example CPU");
+    assert_eq!(m.cpus[0].core, m.cpus[16].core);
+    // Older versions print the size of one cache, without the number of caches.
+    let old = w.lscpu().lines().filter(|l| !l.contains("cache")).map(|l| format!("{l}\n")).collect::<String>();
+    let m = machine(import::text("l.txt", &format!("{old}L2 cache: 256K\nL3 cache: 30720K\n"), "m"));
+    assert_eq!((m.llcs.len(), m.llcs[0].size_bytes, m.cache.l2_bytes), (4, 30 << 20, 256 << 10));
+    // The table of `lscpu -e`, with an offline CPU.
+    let table = "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE    MAXMHZ    MINMHZ\n  0    0      0    0 0:0:0:0          yes 3700.0000 1200.0000\n  \
+                 1    1      1    1 4:4:4:1          yes 3700.0000 1200.0000\n  2    0      0    0 0:0:0:0          yes 3700 1200\n  \
+                 3    1      1    1 4:4:4:1          yes 3700.0000 1200.0000\n  4    -      -    - -                 no         -         -\n";
+    let m = machine(import::text("l.txt", table, "m"));
+    assert_eq!(shape(&m), (2, 2, 2, 4, 2));
+    assert_eq!(m.cpus[0].core, m.cpus[2].core);
+    let e = import::text("l.txt", &w.lscpu().replace("Thread(s) per core:    2", "Thread(s) per core:    x"), "m")
+        .unwrap_err();
+    assert!(e.to_string().contains("l.txt:5:1: `Thread(s) per core` is `x`; expected a whole number"), "{e}");
+    for bad in ["{}", "{\"lscpu\": 3}", "{\"lscpu\": [", "{\"lscpu\": [{\"field\": \"x:\", \"data\": \"y\"}]}"] {
+        assert!(import::text("l.json", bad, "m").is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn lstopo_text_of_versions_1_and_2() {
+    let two = "$ lstopo-no-graphics\nMachine (126GB total)\n  Package L#0\n    NUMANode L#0 (P#0 63GB)\n    L3 L#0 (20MB)\n      \
+               L2 L#0 (256KB) + L1d L#0 (32KB) + L1i L#0 (32KB) + Core L#0\n        PU L#0 (P#0)\n        PU L#1 (P#2)\n    \
+               HostBridge\n      PCI 00:02.0 (VGA)\n        GPU(:0) \"card0\"\n  Package L#1\n    NUMANode L#1 (P#1 63GB)\n    \
+               L3 L#1 (20MB) + L2 L#1 (256KB) + L1d L#1 (32KB) + L1i L#1 (32KB) + Core L#1\n      PU L#2 (P#1)\n      PU L#3 (P#3)\n";
+    let one = "Machine (126GB)\n  NUMANode L#0 (P#0 63GB) + Socket L#0 + L3 L#0 (20MB) + L2 L#0 (256KB) + L1d L#0 (32KB) + Core L#0\n    \
+               PU L#0 (P#0)\n    PU L#1 (P#2)\n  NUMANode L#1 (P#1 63GB) + Socket L#1 + L3 L#1 (20MB) + L2 L#1 (256KB) + Core L#1\n    \
+               PU L#2 (P#1)\n    PU L#3 (P#3)\n";
+    for text in [two, one] {
+        let m = machine(import::text("l.txt", text, "m"));
+        assert_eq!((m.sockets, m.nodes.len(), m.cores, m.cpus.len(), m.llcs.len()), (2, 2, 2, 4, 2), "{text}");
+        assert_eq!((m.nodes[1].memory_bytes >> 30, m.llcs[1].size_bytes >> 20, m.cache.l2_bytes >> 10), (63, 20, 256));
+        assert_eq!(m.cpus[1].node, 1);
+        warns(&m, "sizes of memory as rounded by lstopo");
+    }
+    // A machine without NUMA has no node in version 1.
+    let m = machine(import::text(
+        "l.txt",
+        "Machine (16GB) + Socket L#0\n  Core L#0 + PU L#0 (P#0)\n  Core L#1 + PU L#1 (P#1)\n",
+        "m",
+    ));
+    assert_eq!((m.nodes.len(), m.cpus.len(), m.memory_bytes() >> 30), (1, 2, 16));
+    let e = import::text("l.txt", "Machine (16GB)\n  Package L#0\n", "m").unwrap_err();
+    assert!(e.to_string().contains("no `PU`"), "{e}");
+}
+
+#[test]
+fn synthetic_descriptions() {
+    let of = |text: &str| import::text("s.txt", text, "m");
+    let m = machine(of("node:2 core:4 pu:2"));
+    assert_eq!((m.nodes.len(), m.cores, m.cpus.len(), m.nodes[1].cpus[0]), (2, 8, 16, 8));
+    let m = machine(of(
+        "$ lstopo --of synthetic\nPackage:2 [NUMANode(memory=4GB)] L3Cache:2(size=8MB) Core:2 PU:2(indexes=core:pu)\n",
+    ));
+    assert_eq!((m.sockets, m.llcs.len(), m.memory_bytes() >> 30, m.llcs[0].size_bytes >> 20), (2, 4, 8, 8));
+    let m = machine(of("Package:2 [NUMANode(memory=4GB)] [NUMANode(memory=1GB)] Core:2 PU:1(indexes=0,2,1,3)"));
+    assert_eq!((m.nodes.len(), m.nodes[0].cpus.clone(), m.nodes[1].cpus.len()), (4, vec![0, 2], 0));
+    for (text, part) in [
+        ("Package:2 Core PU:2", "s.txt:1:11: no object `Core PU`"),
+        ("Package:2 PU:2 Core", "s.txt:1:16: `Core` without a number"),
+        ("Package:2 Kore:2 PU:2", "s.txt:1:11: no object `Kore`"),
+        ("Package:0 PU:2", "1 to 4096 objects"),
+        ("Package:4096 Core:4096 PU:4096", "more than 65536 objects"),
+        ("Package:2 PU:2(indexes=1*2:1*2)", "`indexes=1*2:1*2` for 4 objects"),
+        ("Package:2 PU:2(indexes=0,1)", "`indexes=0,1` for 4 objects"),
+        ("Package:2 PU:4096", "at most 4096 CPUs"),
+    ] {
+        let e = of(text).unwrap_err().to_string();
+        assert!(e.contains(part), "{text}: {e}");
+    }
+}
+
+#[test]
+fn other_texts_are_refused_with_what_is_known() {
+    for text in ["", "hello", "CPU(s)", "# Machine", "name = \"x\"", "processor : 0\nmodel name : X\n"] {
+        let e = import::text("m.txt", text, "m").unwrap_err();
+        assert!(
+            e.to_string().contains("m.txt:1:1: no description of a machine") && e.expected.contains("lscpu"),
+            "`{text}`: {e}"
+        );
+    }
+    let e = import::bytes("m.bin", &[0xff, 0x00, 0x31], "m").unwrap_err();
+    assert!(e.to_string().contains("not a text"), "{e}");
+}
