@@ -257,6 +257,69 @@ fn towers_nest_and_own_groups_come_first() {
     }
 }
 
+/// Node 0 is at 20 from node 1, which is at 30 from node 0: the towers of node 0 end one level earlier.
+#[test]
+fn distances_that_differ_by_direction_leave_cpus_without_a_group() {
+    let far = |a: usize, _: usize| if a == 0 { 20 } else { 30 };
+    let d = build(&Shape { distance: table(2, far), ..Shape::flat(2, 2, 1, 20) });
+    assert_eq!((weights(&d, 0), group_counts(&d, 0)), (vec![2, 4], vec![2, 2]));
+    assert_eq!(group_nodes(&d, 0, 1), [vec![0], vec![1]]);
+    // A domain of 30 keeps WAKE_AFFINE, so it stays, although node 0 is in none of its groups.
+    assert_eq!((weights(&d, 2), group_counts(&d, 2)), (vec![2, 4], vec![2, 1]));
+    assert_eq!((group_nodes(&d, 2, 1), span_nodes(&d, 2, 1)), (vec![vec![1]], vec![0, 1]));
+    // At 31 it has no flag left that works with one group.
+    let far = |a: usize, _: usize| if a == 0 { 20 } else { 31 };
+    let d = build(&Shape { distance: table(2, far), ..Shape::flat(2, 2, 1, 20) });
+    assert_eq!(weights(&d, 2), [2]);
+}
+
+/// Rows as sub-NUMA clusters report them: the way to a cluster of the other socket differs from the way back.
+#[test]
+fn sub_numa_clusters_with_different_ways_there_and_back() {
+    let distance = [[10, 12, 21, 24], [12, 10, 22, 21], [23, 21, 10, 12], [21, 24, 12, 10]].map(Vec::from).to_vec();
+    let d = build(&Shape { sockets: 2, nodes_per_socket: 2, distance, ..Shape::flat(2, 2, 1, 20) });
+    // Levels of 12, 21, 22, 23 and 24. Node 0 reaches node 2 at 21 and node 3 at 24.
+    assert_eq!((span_nodes(&d, 0, 1), span_nodes(&d, 0, 2)), (vec![0, 1], vec![0, 1, 2]));
+    assert_eq!(
+        group_nodes(&d, 0, 2),
+        [vec![0, 1], vec![2]],
+        "the child of node 2 reaches beyond, its own child does not"
+    );
+    assert_eq!(d.tower(0).last().unwrap().weight, 8);
+    // Node 1 reaches all within 22; a level of 23 or 24 would be the same.
+    assert_eq!(weights(&d, 2), [2, 4, 6, 8]);
+}
+
+#[test]
+fn any_distances_make_towers_that_nest() {
+    // A multiplicative generator: the tables are arbitrary, and the same in every run.
+    let mut seed = 1_u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as u8
+    };
+    for round in 0..300 {
+        let nodes = 2 + round % 7;
+        let choices = 2 + usize::from(next() % 12);
+        let distance = table(nodes, |_, _| 0);
+        let distance: Vec<Vec<u8>> = distance
+            .iter()
+            .map(|r| r.iter().map(|d| if *d == 10 { 10 } else { 11 + 17 * (next() % choices as u8) }).collect())
+            .collect();
+        let d = build(&Shape { distance: distance.clone(), ..Shape::flat(nodes, 2, 1, 20) });
+        for cpu in 0..d.cpus() as u32 {
+            let tower = d.tower(cpu);
+            assert!(tower.windows(2).all(|p| p[0].span.is_subset(&p[1].span)), "{distance:?}");
+            for domain in tower {
+                let groups: Vec<_> = domain.groups.iter().map(|g| d.group(*g)).collect();
+                assert!(groups[0].span.contains(cpu), "{distance:?}");
+                assert!(groups.iter().all(|g| g.span.is_subset(&domain.span)), "{distance:?}");
+                assert!(groups.iter().all(|g| g.span.contains(g.balance_cpu)), "{distance:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn describe_prints_the_tower() {
     let text = build(&Shape::t2()).describe(41);

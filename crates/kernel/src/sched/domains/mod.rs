@@ -7,6 +7,9 @@
 //! it. Only then does it remove levels without effect, in the kernel's order. Domains of a CPU are contiguous, bottom
 //! first. Groups of non-NUMA levels are shared; groups of NUMA levels are private to their domain.
 //!
+//! Distances that differ by direction make towers of different height and domains that overlap. A domain may then have
+//! CPUs that none of its groups has, as in the kernel.
+//!
 //! Units: CPUs; intervals in ms. Invariants: the first group of a domain's ring contains its CPU; a child's span is a
 //! subset of its parent's; the top domain of a CPU spans the machine.
 

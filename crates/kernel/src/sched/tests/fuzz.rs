@@ -232,6 +232,18 @@ fn random_histories_keep_every_count_true() {
 }
 
 #[test]
+fn random_histories_on_distances_that_differ_by_direction() {
+    let odd = [[10, 30, 16, 12], [20, 10, 30, 30], [12, 12, 10, 12], [30, 20, 20, 10]].map(Vec::from).to_vec();
+    let shape = Shape { distance: odd, ..Shape::flat(4, 2, 1, 20) };
+    for form in ["v61", "v612"] {
+        (20..24).for_each(|seed| _ = history(&shape, &config(form, "imb_6_0"), seed, 1500));
+    }
+    for (major, minor) in [(3, 7), (3, 13), (4, 15), (5, 4), (5, 15)] {
+        (24..26).for_each(|seed| _ = history(&shape, &super::release(major, minor), seed, 1500));
+    }
+}
+
+#[test]
 fn random_histories_of_older_releases() {
     let line = Shape { distance: table(4, |a, b| 10 * (1 + a.abs_diff(b)) as u8), ..Shape::flat(4, 2, 1, 20) };
     let releases = [(3, 7), (3, 13), (4, 0), (4, 7), (4, 15), (4, 19), (4, 20), (5, 4), (5, 5), (5, 15)];
