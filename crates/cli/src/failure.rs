@@ -4,7 +4,7 @@ use numalab_lab::failure::Failure as GuestFailure;
 use numalab_model::record::{RecordError, Status};
 use numalab_model::spec::SpecError;
 
-/// Exit code of the program (docs/reference/json.md): 0 to 3 for the command itself, 4 to 12 for failed runs
+/// Exit code of the program (docs/reference/exit-codes.md): 0 to 3 for the command itself, 4 to 12 for failed runs
 /// ([`GuestFailure::exit_code`]). Of several codes, a command ends with the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Exit(u8);
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(
                 exit.code(),
                 guest.exit_code(),
-                "docs/reference/vm.md and docs/reference/json.md name these codes"
+                "docs/reference/vm.md and docs/reference/exit-codes.md name these codes"
             );
         }
     }
