@@ -83,7 +83,7 @@ def test_commands_of_the_manual_exist() -> None:
         for words in commands(page.read_text()):
             verbs = words[: 2 if words[0] in FAMILIES or words[:2] == ["explain", "ladder"] else 1]
             known = set(re.findall(r"--[a-z][\w-]*", options(*verbs)))
-            given = {w.split("=")[0] for w in words if re.match(r"--[a-z]", w)}
+            given = {o[0] for o in (re.match(r"--[a-z][\w-]*", w) for w in words) if o}
             seen += 1
             if verbs[0] not in FORMATS | {"help"} and (not known or not given <= known):
                 wrong.append(f"{page.relative_to(ROOT)}: {' '.join(words)}")
