@@ -271,7 +271,7 @@ fn odd_distances_make_domains_and_wrong_ones_are_refused() {
     // From node 0 to node 3 the distance is short, and back it is long: the domains of node 0 overlap others and have
     // CPUs in no group, as in the kernel.
     lab.write("odd.toml", &machine("[[10, 30, 16, 12], [20, 10, 30, 30], [12, 12, 10, 12], [30, 20, 20, 10]]"));
-    assert!(lab.ok("machine show odd.toml --domains").contains("NUMA"));
+    assert!(lab.ok("machine show odd.toml --domains").out.contains("NUMA"));
     lab.ok("machine show odd.toml");
     lab.ok("run --machine odd.toml --kernel 3.7-vanilla,6.3,6.12 --workload sweep.toml --out odd");
     lab.write("odd.toml", &machine("[[10, 9, 20, 20], [9, 10, 20, 20], [20, 20, 10, 20], [20, 20, 20, 10]]"));

@@ -74,7 +74,12 @@ fn node(h: &mut Html, m: &Machine, i: usize, squares: bool) {
     if n.memory_bytes == 0 {
         h.raw("no memory");
     } else {
-        h.text(&size::short(n.memory_bytes)).raw(" ").raw(n.kind.label()).raw(", ").show(n.dram_sustained_gbps).raw(" GB/s");
+        h.text(&size::short(n.memory_bytes))
+            .raw(" ")
+            .raw(n.kind.label())
+            .raw(", ")
+            .show(n.dram_sustained_gbps)
+            .raw(" GB/s");
     }
     if n.tier > 0 {
         h.raw(", tier ").show(n.tier);

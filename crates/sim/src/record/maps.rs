@@ -23,7 +23,7 @@ pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
     for (row, s) in maps.stretches.iter().enumerate() {
         let p = &sim.processes[s.process];
         maps.votes.fill(0);
-        if let Some(&id) = p.region_vma.get(s.region).filter(|id| (**id as usize) < p.space.len()) {
+        if let Some(&id) = p.own_regions().get(s.region).filter(|id| (**id as usize) < p.space.len()) {
             let vma = p.space.vma(id as usize);
             let step = (s.end - s.first).div_ceil(CHUNKS_PER_ROW).max(1);
             for chunk in (s.first..s.end.min(vma.chunk_count())).step_by(step) {

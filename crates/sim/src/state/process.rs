@@ -211,6 +211,10 @@ impl ProcessState {
         self.vma_huge_policy.push(None);
         self.space.insert(vma) as u32
     }
+    /// Mapping ids of its own regions, in the order of the workload; those that it inherited come before them.
+    pub fn own_regions(&self) -> &[u32] {
+        self.region_vma.get(self.inherited..).unwrap_or_default()
+    }
     /// Mapping id of static data and heap.
     pub fn data(&self) -> usize {
         self.data as usize
