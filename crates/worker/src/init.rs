@@ -101,7 +101,8 @@ fn make_raw(tty: &File) {
         let mut settings: libc::termios = std::mem::zeroed();
         if libc::tcgetattr(tty.as_raw_fd(), &mut settings) == 0 {
             libc::cfmakeraw(&mut settings);
-            libc::cfsetspeed(&mut settings, libc::B115200);
+            // As cfsetspeed does, which the crate libc binds to a version that a static glibc lacks.
+            settings.c_cflag = (settings.c_cflag & !libc::CBAUD) | libc::B115200;
             libc::tcsetattr(tty.as_raw_fd(), libc::TCSANOW, &settings);
         }
     }
