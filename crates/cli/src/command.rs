@@ -1,7 +1,7 @@
 //! The command line: its verbs, and one message for each mistake in it.
 
 use crate::context::Context;
-use crate::failure::{Done, Failure};
+use crate::failure::{self, Done, Failure};
 use crate::verb;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -27,6 +27,9 @@ pub struct Command {
     /// Lay this folder over the built-in catalog: kernels/, machines/, …, columns.toml (docs/reference/kernels.md)
     #[arg(long, global = true, value_name = "DIR")]
     catalog: Option<PathBuf>,
+    /// Print the result alone: no progress, no notes, and of a comparison the answer in one sentence
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -166,6 +169,9 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Request::Text(text) => return Ok(Done::text(text)),
         Request::Command(command) => command,
     };
+    if command.quiet {
+        failure::be_quiet();
+    }
     let context = Context::new(command.catalog.as_deref())?;
     match command.verb {
         Verb::Run(args) => verb::run::run(&context, &args),

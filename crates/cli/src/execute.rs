@@ -4,7 +4,7 @@
 //! number of jobs, on the order in which runs finish, or on earlier interruptions.
 
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Progress, RunProgress};
 use crate::run_label::run_label;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
@@ -21,7 +21,7 @@ pub trait Backend: Sync {
     ///
     /// # Errors
     /// This machine cannot start the run. A run that fails after that is an [`Outcome`].
-    fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure>;
+    fn run(&self, input: &PlanInput, progress: &RunProgress) -> Result<Ran, Failure>;
     /// Whether a plan must be run although it has a record, because a requested log is missing or a check is requested.
     fn lacks(&self, _input: &PlanInput) -> bool {
         false
@@ -80,14 +80,20 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
     let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
     let failed = AtomicBool::new(false);
+    progress.expect(cells.iter().map(|c| &c.input), jobs);
     let one = |cell: &Cell| {
         if failed.load(Ordering::Relaxed) {
             return None;
         }
-        progress.say(&run_label(&cell.input.plan));
-        let finished = run_or_reuse(store, &cell.input, backend, progress);
-        if let (true, Ok(finished)) = (progress.lines, &finished) {
-            progress.line(&ended(&cell.input, finished));
+        let live = progress.start(&cell.input);
+        let finished = run_or_reuse(store, &cell.input, backend, &live);
+        if let Ok(finished) = &finished {
+            let wall = (!finished.reused).then_some(finished.wall);
+            live.ended(model_s(&finished.record.outcome), wall);
+            let well = finished.record.outcome.status == Status::Completed;
+            if progress.prints_runs() || (progress.lines && !well) {
+                progress.line(&ended(&cell.input, finished));
+            }
         }
         failed.fetch_or(finished.is_err(), Ordering::Relaxed);
         progress.one_done();
@@ -104,7 +110,7 @@ fn run_or_reuse(
     store: &Store,
     input: &PlanInput,
     backend: &dyn Backend,
-    progress: &Progress,
+    progress: &RunProgress,
 ) -> Result<Finished, Failure> {
     let known = store.get(&input.id)?;
     let again = known.as_ref().is_some_and(|r| backend.retries(&r.outcome));
@@ -141,6 +147,11 @@ fn repeated(record: Record, again: &Outcome) -> Result<Record, Failure> {
     Err(Failure::environment(format!("{}: {what}; remove the record to run it anew", record.path.display())))
 }
 
+/// Model time of a run, s.
+fn model_s(outcome: &Outcome) -> f64 {
+    outcome.scalars.iter().find(|s| s.name == "elapsed_s").map_or(0.0, |s| s.value)
+}
+
 /// How a run ended, in one line.
 fn ended(input: &PlanInput, f: &Finished) -> String {
     let how = if f.reused { "had a record".to_string() } else { format!("{:.2} s", f.wall.as_secs_f64()) };
@@ -160,7 +171,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::context::{named, Context};
     use crate::sources::CatalogSources;
-    use numalab_model::experiment::Experiment;
+    use numalab_model::experiment::{Axes, Experiment};
     use numalab_model::record::Scalar;
     use std::sync::atomic::AtomicUsize;
 
@@ -182,7 +193,7 @@ pub(crate) mod tests {
         fn retries(&self, outcome: &Outcome) -> bool {
             self.retries && outcome.status != Status::Completed
         }
-        fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
+        fn run(&self, input: &PlanInput, _progress: &RunProgress) -> Result<Ran, Failure> {
             self.runs.fetch_add(1, Ordering::Relaxed);
             let kernel = input.kernel.name.as_str();
             if self.fails_on == Some(kernel) {
@@ -217,9 +228,10 @@ pub(crate) mod tests {
             seed: 1,
             sets: vec![],
             params: vec![],
+            axes: Axes::default(),
         };
         let context = Context::new(None).unwrap();
-        let sources = CatalogSources::new(&context, &experiment.workloads).unwrap();
+        let sources = CatalogSources::new(&context, &experiment.workload_sources()).unwrap();
         let cells = experiment.cells(&sources, Mock::default().name()).unwrap();
         (experiment, cells)
     }

@@ -3,6 +3,7 @@
 use numalab_lab::failure::Failure as GuestFailure;
 use numalab_model::record::{RecordError, Status};
 use numalab_model::spec::SpecError;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit code of the program (docs/reference/exit-codes.md): 0 to 3 for the command itself, 4 to 12 for failed runs
 /// ([`GuestFailure::exit_code`]). Of several codes, a command ends with the largest.
@@ -79,9 +80,29 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-/// Prints a line on standard error that is neither the result nor a failure. Errors are ignored: the reader may have
-/// closed standard error.
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, [`note`] prints nothing.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether `--quiet` was given.
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a line on standard error that is neither the result nor a failure, unless `--quiet` was given.
 pub fn note(text: &str) {
+    if !is_quiet() {
+        finding(text);
+    }
+}
+
+/// Prints a line on standard error that is part of the result. Errors are ignored: the reader may have closed standard
+/// error.
+pub fn finding(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{}", printable(text));
 }

@@ -20,6 +20,7 @@ mod records;
 mod reference;
 mod run_label;
 mod sources;
+mod terminal;
 mod verb;
 
 use failure::{Done, Failure};

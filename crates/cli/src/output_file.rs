@@ -174,7 +174,9 @@ pub fn target_for(path: &Path, text: &str) -> Result<Target, Failure> {
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let target = target_for(path, text)?;
     let mut file = target.open()?;
-    let written = match file.write_all(text.as_bytes()) {
+    // Some file systems report that they are full only when the file reaches the disk.
+    let reaches_disk = |file: &File| if target.partial.is_some() { file.sync_all() } else { Ok(()) };
+    let written = match file.write_all(text.as_bytes()).and_then(|()| reaches_disk(&file)) {
         Err(e) if !target.is_unread(&e) => Err(target.refused(&e)),
         _ => target.keep(),
     };

@@ -114,6 +114,7 @@ fn resolve_kernels(
     running: Option<&str>,
 ) -> Result<Vec<Kernel>, SpecError> {
     let full = &context.vocabulary;
+    let sets = &kernel::own_names(sets, full);
     // On a real kernel, whether a setting is read never depends on a role, and every setting is implemented.
     let mut vocabulary = full.clone();
     for t in &mut vocabulary.tunables {

@@ -184,7 +184,9 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
     let found = RefCell::new(Vec::new());
     let find = |n: &str| {
         let (label, text) = context.catalog.machine_text(n)?;
-        found.borrow_mut().push(source(Kind::Machine.folder(), n, &text));
+        // Cost classes are asked for with their folder.
+        let place = if n.starts_with("classes/") { n.to_string() } else { machine::file_name(n) };
+        found.borrow_mut().push(source(Kind::Machine.folder(), &place, &text));
         Some((label, text))
     };
     let own = machine::load(&name.value, &find, &[])?.name;

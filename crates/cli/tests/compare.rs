@@ -18,8 +18,7 @@ fn all_styles_tell_the_same_figures() {
     assert_eq!(lab.ok("compare d --json").out, lab.ok("compare d --style json").out);
     let elapsed = ["off", "6.3"].map(|k| mean(&c, "elapsed", k));
 
-    let text = lab.ok("compare d").out;
-    assert_eq!(text, lab.ok("compare d --style mmtests").out);
+    let text = lab.ok("compare d --style mmtests").out;
     let row = text.lines().find(|l| l.starts_with("Amean") && l.contains(" elapsed ")).unwrap();
     assert!(row.contains(&format!("{:.2} (   0.00%)", elapsed[0])), "{row}");
     assert!(row.contains(&format!("{:7.2}%", 100.0 - 100.0 * elapsed[1] / elapsed[0])), "{row}");
@@ -48,7 +47,7 @@ fn all_styles_tell_the_same_figures() {
 #[test]
 fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
     let lab = Lab::with_experiment();
-    let text = lab.ok("compare d").out;
+    let text = lab.ok("compare d --style mmtests").out;
     let version = env!("CARGO_PKG_VERSION");
     let head: Vec<&str> = text.lines().take(4).collect();
     assert_eq!(head[0], "machine 2x1x2x1; kernels off, 6.3; workload sweep");
@@ -70,9 +69,10 @@ fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
         "name = \"e\"\ntitle = \"Which?\"\nmachines = [\"2x1x2x1\", \"1x1x2x1\"]\nkernels = [\"6.3\"]\n\
          workloads = [\"sweep.toml\"]\nseed = 5\n",
     );
-    let text = lab.ok("run e.toml").out;
-    let want = "e: Which?\nmachines 2x1x2x1, 1x1x2x1; kernel 6.3; workload sweep\n1 run each, seed 5; backend sim; ";
-    assert!(text.starts_with(want), "{text}");
+    let text = lab.ok("run e.toml --full").out;
+    assert!(text.starts_with("Question  Which?\n"), "{text}");
+    let want = "\ne: Which?\nmachines 2x1x2x1, 1x1x2x1; kernel 6.3; workload sweep\n1 run each, seed 5; backend sim; ";
+    assert!(text.contains(want), "{text}");
 }
 
 #[test]
@@ -104,11 +104,11 @@ fn report_columns_of_a_catalog_are_used() {
     assert_eq!(mean(&c, "faults_twice", "off"), 2.0 * mean(&c, "pgfault", "off"));
     assert_eq!(mean(&c, "numa_migrated_mib", "6.3"), mean(&c, "pgfault", "6.3"), "one of a built-in name replaces it");
     assert!(mean(&c, "system_percent", "off") > 0.0, "the others stay");
-    assert!(lab.ok("--catalog c compare d").out.contains("\nOps faults_twice [x] "));
+    assert!(lab.ok("--catalog c compare d --full").out.contains("\nOps faults_twice [x] "));
     assert!(lab.ok("--catalog c counters faults_twice").out.contains("Own."));
     lab.ok("--catalog c report d");
     assert!(std::fs::read_to_string(lab.path("d/report.html")).unwrap().contains("Own."));
-    assert!(!lab.ok("compare d").out.contains("faults_twice"));
+    assert!(!lab.ok("compare d --full").out.contains("faults_twice"));
     lab.write("c/columns.toml", &column("faults_twice", "pgfalt * 2"));
     let place =
         "c/columns.toml:3:9: unknown name `pgfalt` in the expression; expected a counter, a time or an earlier column";
@@ -129,7 +129,7 @@ fn the_baseline_can_be_chosen_and_turns_the_comparison_around() {
     };
     let (there, back) = (ratio("compare d --json", "6.3"), ratio("compare d --json --baseline 6.3", "off"));
     assert!((there * back - 1.0).abs() < 1e-12, "{there} {back}");
-    assert!(lab.ok("compare d --baseline 6.3").out.contains("Baseline: 6.3. Positive percent = better."));
+    assert!(lab.ok("compare d --baseline 6.3 --full").out.contains("Baseline: 6.3. Positive percent = better."));
 }
 
 #[test]
@@ -185,7 +185,8 @@ fn columns_of_different_work_have_no_winner() {
     lab.ok(&line("off", 7000));
     lab.ok(&line("6.3", 9000));
     let verdict = "Cannot tell 6.3 from off: different work, as loops is 9000, not 7000.";
-    let text = lab.ok("compare d --tests").out;
+    assert!(lab.ok("compare d").out.contains(&format!("\nAnswer    {verdict}\n")));
+    let text = lab.ok("compare d --style mmtests --tests").out;
     assert!(text.contains(&format!("\nsweep: {}\n", verdict.trim_end_matches('.'))), "{text}");
     assert!(text.contains("≠ behind the runs: different work"), "{text}");
     let c = json(&lab.ok("compare d --json").out);
@@ -220,7 +221,7 @@ fn star_rules_and_layouts_can_be_chosen() {
     let wide = lab.ok("compare d --layout 2026").out;
     assert!(wide.contains("BAmean.95") && wide.contains("standard deviations do not touch"), "{wide}");
     let head = |text: &str| text.lines().find(|l| l.starts_with("Amean")).unwrap().len();
-    assert_eq!(head(&wide) - head(&lab.ok("compare d").out), 12, "two columns, six wider each");
+    assert_eq!(head(&wide) - head(&lab.ok("compare d --style mmtests").out), 12, "two columns, six wider each");
     let every = lab.ok("compare d --all").out;
     assert_eq!(every.lines().filter(|l| l.starts_with("Ops ") && !l.contains('[')).count(), 62 + 3);
 }
@@ -322,7 +323,7 @@ fn runs_that_did_not_complete_are_findings() {
         assert!(csv.contains(&format!("\nsweep,2x1x2x1,elapsed,s,lower,6.3,0,,,,,,0,{},\n", ends.2)), "{csv}");
         assert!(c["tests"].as_array().unwrap().iter().all(|t| t["p_welch"].is_null()), "{c}");
         assert_eq!(c["tests"].as_array().unwrap().len(), 4, "one entry per time all the same");
-        let text = lab.run(&format!("compare {workload}")).out;
+        let text = lab.run(&format!("compare {workload} --style mmtests")).out;
         assert!(text.contains("no run of 1 completed (1 "), "{text}");
         assert!(text.contains("\nsweep: Cannot tell: no run of off or 6.3 completed\n"), "{text}");
         let page = std::fs::read_to_string(lab.path(&format!("{workload}/report.html"))).unwrap();
@@ -338,8 +339,9 @@ fn an_experiment_without_records_says_that_nothing_was_run() {
     for (path, _) in lab.tree("d").iter().filter(|(path, _)| path.ends_with("manifest.json")) {
         std::fs::remove_dir_all(lab.path("d").join(path).parent().unwrap()).unwrap();
     }
+    assert!(lab.run("compare d").out.contains("\nAnswer    Nothing was run yet.\n"));
     let want = "machine 2x1x2x1; kernels off, 6.3; workload sweep\n0 of 6 runs, seeds 1 to 3; nothing was run yet\n";
-    let text = lab.run("compare d");
+    let text = lab.run("compare d --style mmtests");
     assert!(text.code == 1 && text.out.starts_with(want) && !text.out.contains("backend"), "{text:?}");
     assert_eq!(lab.run("compare d --style lkp").out, "Nothing was run yet.\n");
     lab.run("report d");
@@ -401,7 +403,8 @@ fn a_list_of_runs_that_does_not_fit_its_records_is_damage() {
 #[test]
 fn a_long_name_keeps_its_distance_from_the_one_before() {
     let lab = Lab::with_sweep();
-    let out = lab.ok(&format!("{QUICK} --kernel 6.12,off --set scan.scan_size_mb=512")).out;
+    let out = lab.ok(&format!("{QUICK} --kernel 6.12,off --set scan.scan_size_mb=512 --full")).out;
+    let out = out.split_once("\n\n").unwrap().1;
     let names: Vec<&str> = out.lines().filter(|l| l.contains("6.12[") && l.starts_with(' ')).collect();
     assert!(names.len() > 2 && names.iter().all(|l| l.contains("6.12[scan.scan_size_mb=512]")), "{out}");
     assert!(names.iter().all(|l| l.split_whitespace().count() == 2), "{names:?}");

@@ -166,9 +166,9 @@ fn logs_are_added_to_records_without_changing_them() {
 fn damaged_logs_beside_a_record_are_written_again() {
     let lab = Lab::new();
     let r = record(&run(&lab, "--kernel 6.3 --trace --explain"), 0);
-    let before = lab.tree("d");
     let line = format!("{RUN} --kernel 6.3 --trace --explain");
     assert!(lab.ok(&line).err.contains("had a record"), "what is whole is not made again");
+    let before = lab.tree("d");
     for ending in ["events", "decisions", "why.json"] {
         let path = lab.path(&format!("{r}.{ending}"));
         let good = fs::read(&path).unwrap();

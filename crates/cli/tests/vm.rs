@@ -84,7 +84,7 @@ fn the_same_experiment_file_runs_on_both_backends() {
         let moved = counter(directory, "6.12", "numa_pages_migrated");
         assert!((1000.0..3000.0).contains(&moved), "{directory}: {moved} pages moved");
     }
-    let text = lab.ok("compare out/e-vm-counters").out;
+    let text = lab.ok("compare out/e-vm-counters --full").out;
     assert!(text.contains("vm-counters") && text.contains("times are not"), "{text}");
     for run in vm["runs"].as_array().unwrap() {
         let path = lab.path("out/e-vm-counters").join(run["record"].as_str().unwrap()).join("manifest.json");

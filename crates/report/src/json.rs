@@ -17,6 +17,7 @@
 //!   if the baseline is 0 or has no runs.
 //! * `tests` holds the tests of every time and score on every kernel but the baseline: probabilities, the interval of
 //!   the ratio, the detectable change (all of arithmetic means), and whether runs were too short or did different work.
+//! * `decision` answers the question: what to take on each workload, by how much, how sure, and at what cost.
 //! * `notes` are the sentences about the workload that the command prints on standard error.
 //!
 //! The order of keys is that of the comparison.
@@ -27,6 +28,7 @@ use serde::Serialize;
 use crate::assess::{assess, Assessment};
 use crate::data::{Comparison, Runs, Workload};
 use crate::figures::{every_metric, on_kernels, Figures};
+use crate::verdict;
 
 /// The error where a report cannot be written as JSON.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +57,8 @@ pub struct JsonComparison {
     kernels: Vec<String>,
     workloads: Vec<JsonWorkload>,
     tests: Vec<JsonTest>,
+    /// The answer ([`verdict::as_json`]).
+    decision: serde_json::Value,
 }
 
 /// One row of tests ([`crate::assess`]); a figure that is not known is null.
@@ -146,6 +150,7 @@ impl JsonComparison {
             kernels: c.kernels.iter().map(|k| k.name.clone()).collect(),
             workloads: c.workloads.iter().map(|w| JsonWorkload::new(c, w)).collect(),
             tests: assess(c).into_iter().map(JsonTest::new).collect(),
+            decision: verdict::as_json(c),
         }
     }
 }

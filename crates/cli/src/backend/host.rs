@@ -9,9 +9,8 @@ use super::Ready;
 use crate::context::Context;
 use crate::execute::{Backend, Ran};
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::RunProgress;
 use crate::real_kernels;
-use crate::run_label::run_label;
 use crate::sources::CatalogSources;
 use numalab_lab::host_backend::Host as Worker;
 use numalab_lab::image::ImageSpec;
@@ -44,7 +43,7 @@ pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Fail
     let version = format!("{}+{} {release}", env!("CARGO_PKG_VERSION"), &worker.worker_digest()[..12]);
     let root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     let host = Host { worker, version, root };
-    let catalog = CatalogSources::new(context, &experiment.workloads)?;
+    let catalog = CatalogSources::new(context, &experiment.workload_sources())?;
     let sources = RealSources { catalog, backend: RunningKernel { context, release } };
     let cells = experiment.cells(&sources, host.name())?;
     // Two runs at a time would disturb each other's measurements.
@@ -55,10 +54,9 @@ impl Backend for Host {
     fn name(&self) -> BackendName<'_> {
         BackendName { name: "host", version: &self.version }
     }
-    fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure> {
+    fn run(&self, input: &PlanInput, progress: &RunProgress) -> Result<Ran, Failure> {
         let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
-        let what = run_label(&input.plan);
-        let say = &mut |ns: u64| progress.pulse(&format!("{what}: {:.1} s", ns as f64 / 1e9));
+        let say = &mut |ns: u64| progress.at(ns);
         let ran = self.worker.run(&input.machine, &input.workload, &knobs, input.seed, say);
         Ok(match ran {
             Ok(outcome) => outcome.into(),

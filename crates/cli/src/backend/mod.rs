@@ -66,7 +66,7 @@ pub fn prepare(
     match kind {
         BackendKind::Sim => {
             guest.refuse("sim")?;
-            let sources = CatalogSources::new(context, &experiment.workloads)?;
+            let sources = CatalogSources::new(context, &experiment.workload_sources())?;
             let cells = experiment.cells(&sources, sim.name())?;
             Ok(Ready { backend: Box::new(sim), cells, suffix: "", jobs_max: usize::MAX })
         }

@@ -3,7 +3,7 @@
 use crate::execute::{Backend, Ran};
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
-use crate::progress::Progress;
+use crate::progress::RunProgress;
 use crate::run_label::run_label;
 use numalab_kernel::registry;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
@@ -42,13 +42,14 @@ impl Backend for Sim {
         BackendName { name: "sim", version: numalab_sim::VERSION }
     }
 
-    fn run(&self, input: &PlanInput, _progress: &Progress) -> Result<Ran, Failure> {
+    fn run(&self, input: &PlanInput, progress: &RunProgress) -> Result<Ran, Failure> {
         let kernel = &input.kernel;
         let cfg = SimConfig::of(kernel)
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?
             .with_harness(self.harness)
             .with_background(self.background);
-        let (observers, pending) = self.logs.open(input)?;
+        let (mut observers, pending) = self.logs.open(input)?;
+        observers.clock = Some(progress.clock());
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
         let mut outcome = match ran {
             Ok(o) => pending.finish(&self.logs, &input.id, o.why).map(|()| o.outcome)?,

@@ -6,7 +6,7 @@ use super::Ready;
 use crate::context::Context;
 use crate::execute::{Backend, Ran};
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Progress, RunProgress};
 use crate::real_kernels;
 use crate::run_label::run_label;
 use crate::sources::CatalogSources;
@@ -29,8 +29,13 @@ use std::sync::Arc;
 /// Guests of one laboratory.
 struct Vm {
     lab: Lab,
-    /// The image of each kernel, by the kernel's name in plans.
+    /// The images, by their text in plans.
     images: Vec<(String, Image)>,
+}
+
+/// The text of an image in plans: the very file that is booted.
+fn in_plans(image: &Image) -> String {
+    format!("{} sha256:{}", image.origin, image.sha256)
 }
 
 /// Opens the laboratory, finds or builds the images, tests the timing mode, and resolves the experiment.
@@ -53,9 +58,10 @@ pub fn prepare(
     sources.backend.lab = Some(&lab);
     let version = lab.version().to_string();
     let name = BackendName { name: "vm", version: &version };
-    let mut kernels = real_kernels::kernels(context, &experiment.kernels, &experiment.sets)?;
+    let names = experiment.kernel_sources();
+    let mut kernels = real_kernels::kernels(context, &names, &[])?;
     let mut images: Vec<(ImageSpec, Image)> = Vec::new();
-    for spec in real_kernels::images(&mut kernels, &experiment.kernels)? {
+    for spec in real_kernels::images(&mut kernels, &names)? {
         if images.iter().any(|i| i.0 == spec) {
             continue;
         }
@@ -66,11 +72,11 @@ pub fn prepare(
         lab.check_timing(&image).map_err(Failure::environment)?;
         images.push((spec, image));
     }
+    let by_text = images.iter().map(|(_, image)| (in_plans(image), image.clone())).collect();
     sources.backend.images = images;
     let cells = experiment.cells(&sources, name)?;
-    let by_kernel = sources.backend.by_kernel(kernels, experiment)?;
     drop(sources);
-    Ok(Ready { backend: Box::new(Vm { lab, images: by_kernel }), cells, suffix, jobs_max: usize::MAX })
+    Ok(Ready { backend: Box::new(Vm { lab, images: by_text }), cells, suffix, jobs_max: usize::MAX })
 }
 
 /// Checks an experiment for guests, as far as that is possible without a laboratory.
@@ -88,13 +94,14 @@ fn checked<'a>(
     experiment: &Experiment,
     limits: Limits,
 ) -> Result<RealSources<'a, GuestKernels<'a>>, Failure> {
-    let catalog = CatalogSources::new(context, &experiment.workloads)?;
+    let catalog = CatalogSources::new(context, &experiment.workload_sources())?;
     let backend = GuestKernels { context, limits, lab: None, images: Vec::new() };
     let sources = RealSources { catalog, backend };
     experiment.cells(&sources, BackendName { name: "vm", version: "" })?;
-    let mut kernels = real_kernels::kernels(context, &experiment.kernels, &experiment.sets)?;
-    let images = real_kernels::images(&mut kernels, &experiment.kernels)?;
-    for (image, name) in images.iter().zip(&experiment.kernels) {
+    let names = experiment.kernel_sources();
+    let mut kernels = real_kernels::kernels(context, &names, &[])?;
+    let images = real_kernels::images(&mut kernels, &names)?;
+    for (image, name) in images.iter().zip(&names) {
         image.check().map_err(|e| real_kernels::image_error(name, e))?;
     }
     Ok(sources)
@@ -105,17 +112,18 @@ impl Backend for Vm {
         BackendName { name: "vm", version: self.lab.version() }
     }
 
-    fn run(&self, input: &PlanInput, progress: &Progress) -> Result<Ran, Failure> {
+    fn run(&self, input: &PlanInput, progress: &RunProgress) -> Result<Ran, Failure> {
         let what = run_label(&input.plan);
-        let image = self.images.iter().find(|i| i.0 == input.kernel.name).map(|i| &i.1);
+        let image = self.images.iter().find(|i| input.kernel.image.as_ref() == Some(&i.0)).map(|i| &i.1);
         let image = image.ok_or_else(|| Failure::environment(format!("{what}: no image")))?;
         let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
         let (machine, workload) = (&*input.machine, &*input.workload);
         let plan = Plan { image, machine, workload, knobs: &knobs, seed: input.seed, drill: None };
-        let mut virtual_ns = None;
         let ran = self.lab.run(&plan, &mut |p: GuestProgress| {
-            virtual_ns = p.guest_ns.or(virtual_ns);
-            progress.pulse(&format!("{what}: {}", times(virtual_ns, p.wall.as_secs_f64())));
+            // A guest that boots has no time of its own yet.
+            if let Some(ns) = p.guest_ns {
+                progress.at(ns);
+            }
         });
         Ok(match ran {
             Ok(run) => {
@@ -130,14 +138,6 @@ impl Backend for Vm {
     fn retries(&self, outcome: &Outcome) -> bool {
         // A guest may fail because of its host: load, want of memory, a killed QEMU.
         matches!(outcome.status, Status::Failed(_))
-    }
-}
-
-/// Virtual and wall time of a running guest, for the progress line.
-fn times(guest_ns: Option<u64>, wall_s: f64) -> String {
-    match guest_ns {
-        Some(ns) => format!("{:.1} s virtual, {wall_s:.0} s wall", ns as f64 / 1e9),
-        None => format!("booted after {wall_s:.0} s"),
     }
 }
 
@@ -158,15 +158,6 @@ struct GuestKernels<'a> {
     images: Vec<(ImageSpec, Image)>,
 }
 
-impl GuestKernels<'_> {
-    /// The image of each kernel, under the kernel's name in plans.
-    fn by_kernel(&self, mut kernels: Vec<Kernel>, experiment: &Experiment) -> Result<Vec<(String, Image)>, SpecError> {
-        let specs = real_kernels::images(&mut kernels, &experiment.kernels)?;
-        let found = |spec: &ImageSpec| self.images.iter().find(|i| i.0 == *spec).map(|i| i.1.clone());
-        Ok(kernels.iter().zip(&specs).filter_map(|(k, spec)| Some((k.name.clone(), found(spec)?))).collect())
-    }
-}
-
 fn topology_error(name: &Spot<String>, e: TopologyError) -> SpecError {
     name.error(e.what, e.possible)
 }
@@ -178,7 +169,7 @@ impl RealKernels for GuestKernels<'_> {
         for (kernel, spec) in kernels.iter_mut().zip(&specs) {
             // The plan names the very file that is booted.
             if let Some((_, image)) = self.images.iter().find(|i| i.0 == *spec) {
-                kernel.image = Some(format!("{} sha256:{}", image.origin, image.sha256));
+                kernel.image = Some(in_plans(image));
             }
         }
         Ok(kernels)

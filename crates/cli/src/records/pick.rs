@@ -94,7 +94,10 @@ fn choose(pick: &Pick, shown: &dyn Fn(&record::Member) -> String) -> Result<Reco
     }
     let store = Store::open(&pick.run)?;
     let all: Vec<_> = store.file().runs.iter().collect();
-    let found: Vec<_> = all.iter().copied().filter(|m| pick.fits(names_of(m))).collect();
+    let mut found: Vec<_> = all.iter().copied().filter(|m| pick.fits(names_of(m))).collect();
+    if found.is_empty() {
+        found = only_column_of(&store, pick, &all)?;
+    }
     let alike = found
         .windows(2)
         .all(|w| (&w[0].kernel, &w[0].workload, &w[0].machine) == (&w[1].kernel, &w[1].workload, &w[1].machine));
@@ -114,4 +117,28 @@ fn choose(pick: &Pick, shown: &dyn Fn(&record::Member) -> String) -> Result<Reco
         Some(_) => Err(refused(format!("{} runs fit", found.len()), list(&found))),
         None => Err(refused("no run fits".into(), list(&all))),
     }
+}
+
+/// The runs of the only column that is made of the kernel that was asked for: `6.12[scan.scan_size_mb=512]` for `6.12`,
+/// or a column of another name. Empty if there is none, or several.
+fn only_column_of<'a>(
+    store: &Store,
+    pick: &Pick,
+    all: &[&'a record::Member],
+) -> Result<Vec<&'a record::Member>, Failure> {
+    let Some(wanted) = &pick.kernel else { return Ok(Vec::new()) };
+    let any_kernel = Pick { kernel: None, ..pick.clone() };
+    let mut found: Vec<&record::Member> = Vec::new();
+    for member in all.iter().filter(|m| any_kernel.fits(names_of(m))) {
+        let base = member.kernel.split('[').next() == Some(wanted);
+        let made_of = || -> Result<bool, Failure> {
+            let record = store.record(member)?;
+            Ok(record.is_some_and(|r| r.manifest.plan.kernel.chain.first() == Some(wanted)))
+        };
+        if base || made_of()? {
+            found.push(member);
+        }
+    }
+    let one = found.windows(2).all(|w| w[0].kernel == w[1].kernel);
+    Ok(if one { found } else { Vec::new() })
 }

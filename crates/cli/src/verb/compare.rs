@@ -1,8 +1,9 @@
 //! `numalab compare`: the records of an experiment as a report.
 
 use crate::context::Context;
-use crate::failure::{note, Done, Exit, Failure};
+use crate::failure::{finding as finding_line, note, Done, Exit, Failure};
 use crate::records;
+use crate::verb::answer::{self, Tables};
 use clap::ValueEnum;
 use numalab_model::record::Store;
 use numalab_model::spec::SpecError;
@@ -23,9 +24,12 @@ pub struct Args {
     /// Kernel that the others are compared with [default: the experiment's baseline]
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// Layout of the report. A plus means better in mmtests and markdown, and larger in lkp
-    #[arg(long, value_name = "STYLE", default_value = "mmtests")]
-    style: Style,
+    /// Print tables in this layout instead of the answer. A plus means better in mmtests and markdown, and larger in lkp
+    #[arg(long, value_name = "STYLE")]
+    style: Option<Style>,
+    /// Print the answer and then all tables, in the layout of mmtests
+    #[arg(long, conflicts_with_all = ["style", "json"])]
+    full: bool,
     /// Print as JSON, as --style json does (docs/reference/json.md)
     #[arg(long, conflicts_with = "style")]
     json: bool,
@@ -67,13 +71,19 @@ pub enum Style {
 }
 
 impl Args {
-    /// The style of the report, with `--json` resolved.
+    /// The style of the tables, with `--json` resolved.
     fn style(&self) -> Style {
         if self.json {
             Style::Json
         } else {
-            self.style
+            self.style.unwrap_or(Style::Mmtests)
         }
+    }
+
+    /// Whether the answer is printed: alone, or with `--full` before the tables.
+    fn answers(&self) -> bool {
+        let tables = self.style.is_some() || self.json || self.all || self.star.is_some() || self.layout.is_some();
+        self.full || (!tables && self.metric.is_empty())
     }
 
     /// Refuses options that the style does not read.
@@ -153,10 +163,15 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         untested.extend(found.untested);
     }
     let shown = if args.metric.is_empty() { loaded.comparison } else { select(&loaded.comparison, &args.metric)? };
-    let text = render(args, &shown)?;
+    let text = match args.answers() {
+        true => {
+            answer::text(&shown, &args.dir, Tables { full: args.full, tests: args.tests, table: table_options(args) })
+        }
+        false => render(args, &shown)?,
+    };
     // Findings are printed last: they are part of a result, so nothing may fail after them.
     for finding in broken.iter().map(ToString::to_string).chain(untested) {
-        note(&format!("numalab: {finding}"));
+        finding_line(&format!("numalab: {finding}"));
         exit = exit.max(Exit::FINDING);
     }
     Ok(Done { text, exit })
@@ -190,9 +205,4 @@ fn table_options(args: &Args) -> TableOptions {
     };
     let rule = args.star.map_or(layout.rule, StarRule::from);
     TableOptions { rule, ..layout }
-}
-
-/// The comparison in the layout of mmtests, as `run` prints it.
-pub fn as_text(comparison: &Comparison) -> String {
-    mmtests::report(comparison, &mmtests::Options::default())
 }

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
+use crate::terminal;
 use numalab_model::counters::{self, CounterDoc};
 use numalab_model::record::TIMES;
 use numalab_model::spec::SpecError;
@@ -71,7 +72,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
             text.push_str(&format!("  {name} [{unit}]\n      {meaning}\n"));
         }
     }
-    Ok(Done::text(text))
+    Ok(Done::text(terminal::wrapped(&text, terminal::width())))
 }
 
 /// Unit and direction of a column: `%, higher is better`.

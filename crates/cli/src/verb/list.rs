@@ -3,6 +3,7 @@
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
+use crate::terminal;
 use numalab_model::catalog::Kind as Folder;
 use numalab_model::{experiment, kernel, published};
 use serde::Serialize;
@@ -49,6 +50,9 @@ pub struct Entry {
     pub name: String,
     /// Title, in one line.
     pub title: String,
+    /// Other words for it, by which suggestions find it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
 }
 
 /// Prints names and titles.
@@ -58,7 +62,7 @@ pub struct Entry {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(kind) = args.kind {
         let entries = entries(context, kind)?;
-        return if args.json { Done::json(&entries) } else { Ok(Done::text(lines(&entries, ""))) };
+        return if args.json { Done::json(&entries) } else { Ok(Done::text(lines(&entries, 0))) };
     }
     let all =
         <Kind as clap::ValueEnum>::value_variants().iter().map(|kind| Ok((word(*kind), entries(context, *kind)?)));
@@ -67,7 +71,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         let map: serde_json::Map<_, _> = all.iter().map(|(kind, e)| (kind.clone(), serde_json::json!(e))).collect();
         return Done::json(&map);
     }
-    let parts: Vec<String> = all.iter().map(|(kind, entries)| format!("{kind}\n{}", lines(entries, "  "))).collect();
+    let part = |(kind, entries): &(String, Vec<Entry>)| format!("{}\n{}", terminal::strong(kind), lines(entries, 2));
+    let parts: Vec<String> = all.iter().map(part).collect();
     Ok(Done::text(parts.join("\n")))
 }
 
@@ -76,9 +81,14 @@ pub fn word(kind: Kind) -> String {
     clap::ValueEnum::to_possible_value(&kind).map(|v| v.get_name().to_string()).unwrap_or_default()
 }
 
-fn lines(entries: &[Entry], indent: &str) -> String {
-    let width = entries.iter().map(|e| e.name.chars().count()).max().unwrap_or(0);
-    entries.iter().map(|e| format!("{indent}{:width$}  {}", e.name, e.title).trim_end().to_string() + "\n").collect()
+/// A table of names and titles that fits the terminal.
+fn lines(entries: &[Entry], indent: usize) -> String {
+    let title = |e: &Entry| match e.aliases.as_slice() {
+        [] => e.title.clone(),
+        aliases => format!("{} (also: {})", e.title, aliases.join(", ")),
+    };
+    let rows: Vec<Vec<String>> = entries.iter().map(|e| vec![terminal::name(&e.name), title(e)]).collect();
+    terminal::table(&rows, indent, terminal::width())
 }
 
 /// Names and titles of a kind, in the order of the catalog.
@@ -94,15 +104,22 @@ pub fn entries(context: &Context, kind: Kind) -> Result<Vec<Entry>, Failure> {
         Kind::Published => Folder::Published,
         Kind::Roles => {
             let roles = context.vocabulary.roles.iter();
-            return Ok(roles.map(|r| Entry { name: r.name.into(), title: r.doc.into() }).collect());
+            return Ok(roles
+                .map(|r| Entry { name: r.name.into(), title: r.doc.into(), aliases: Vec::new() })
+                .collect());
         }
         Kind::Tunables => {
             let tunables = context.vocabulary.tunables.iter();
-            return Ok(tunables.map(|t| Entry { name: t.name.clone(), title: t.doc.into() }).collect());
+            return Ok(tunables
+                .map(|t| Entry { name: t.name.clone(), title: t.doc.into(), aliases: Vec::new() })
+                .collect());
         }
     };
     let names = context.catalog.names(folder);
-    names.map(|name| Ok(Entry { name: name.into(), title: title(context, folder, name)? })).collect()
+    let aliases = |name: &str| context.catalog.get(folder, name).map(|f| f.aliases()).unwrap_or_default();
+    let entry =
+        |name: &str| Ok(Entry { name: name.into(), title: title(context, folder, name)?, aliases: aliases(name) });
+    names.map(entry).collect()
 }
 
 /// The title of a file of the catalog.

@@ -1,9 +1,11 @@
 //! The verbs of the command, one file or folder each: arguments and what they do.
 
+pub mod answer;
 pub mod compare;
 pub mod completions;
 pub mod counters;
 pub mod doctor;
+pub mod dry_run;
 pub mod explain;
 pub mod kernel;
 pub mod list;

@@ -13,9 +13,9 @@ use crate::progress::Progress;
 use crate::records::{self, Pick};
 use crate::run_label::run_label;
 use crate::sources::CatalogSources;
-use numalab_model::experiment::{Experiment, Param};
-use numalab_model::kernel::Setting;
-use numalab_model::plan::{Plan, PlanInput};
+use numalab_model::experiment::{Axes, Column, Experiment, Named, Numactl, Param, NUMACTL, WORKLOAD};
+use numalab_model::kernel::{Setting, OVERRIDE};
+use numalab_model::plan::{KernelPlan, Plan, PlanInput};
 use numalab_model::record::{Outcome, Record, SOURCES};
 use numalab_model::spec::SpecError;
 use serde_json::json;
@@ -41,7 +41,8 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let record = records::find(&args.run)?;
     let place = record.path.display().to_string();
     let plan = &record.manifest.plan;
-    if plan.backend != "sim" || !plan.conditions.is_empty() {
+    let known = |c: &(String, String)| [NUMACTL, WORKLOAD].contains(&c.0.as_str());
+    if plan.backend != "sim" || !plan.conditions.iter().all(known) {
         let what = match plan.backend.as_str() {
             "sim" => "a run of `numalab validate`, on a machine that a guest was measured for".to_string(),
             other => format!("a run of backend `{other}`"),
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         let what = format!("the {part} that its sources give now is not the plan's");
         return Err(SpecError::plain(&place, what, "a record of a version that reads these files alike").into());
     }
-    let again = sim.run(&input, &Progress::new(1))?.outcome;
+    let again = sim.run(&input, &Progress::new(1).start(&input))?.outcome;
     let differences = differences(&record.outcome, &again);
     let exit = if differences.is_empty() { Exit::OK } else { Exit::FINDING };
     let what = run_label(&input.plan);
@@ -81,8 +82,15 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     }
     let mut context = Context::new(Some(&sources))?;
     context.catalog = context.catalog.sealed();
-    let (kernel, sets) = overrides(&plan.kernel.name);
-    let sets: Result<Vec<Setting>, SpecError> = sets.iter().map(|s| Setting::from_argument("--set", s)).collect();
+    let sets = overrides(&plan.kernel)?;
+    let condition = |name: &str| plan.conditions.iter().find(|c| c.0 == name).map(|c| c.1.as_str());
+    let kernel = plan.kernel.chain.first().unwrap_or(&plan.kernel.name);
+    let numactl = condition(NUMACTL).map(|text| Numactl::parse(named("repeat", text))).transpose()?;
+    let own =
+        Column { name: named("repeat", &plan.kernel.name), kernel: named("repeat", kernel), sets: Vec::new(), numactl };
+    let renamed =
+        condition(WORKLOAD).map(|of| Named { name: named("repeat", &plan.workload.name), of: named("repeat", of) });
+    let axes = Axes { columns: vec![own], workloads: renamed.into_iter().collect(), sets: Vec::new() };
     let param = |(name, value): &(String, String)| {
         let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
         Ok(Param { workload: None, setting })
@@ -93,26 +101,27 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
         title: String::new(),
         about: String::new(),
         machines: vec![named("repeat", &plan.machine.name)],
-        kernels: vec![named("repeat", kernel)],
+        kernels: Vec::new(),
         workloads: vec![named("repeat", &plan.workload.name)],
         baseline: None,
         iterations: 1,
         seed: plan.seed,
-        sets: sets?,
+        sets,
         params: params?,
+        axes,
     };
-    let sources = CatalogSources::new(&context, &experiment.workloads)?;
+    let sources = CatalogSources::new(&context, &experiment.workload_sources())?;
     let mut cells = experiment.cells(&sources, sim.name())?;
     let cell = cells.pop().ok_or_else(|| Failure::usage("repeat: the record names no run".to_string()))?;
     Ok(cell.input)
 }
 
-/// The name of a kernel and the overrides in it: `6.3` and `a=1`, `b=2` for `6.3[a=1,b=2]`.
-fn overrides(name: &str) -> (&str, Vec<&str>) {
-    match name.strip_suffix(']').and_then(|n| n.split_once('[')) {
-        Some((kernel, sets)) => (kernel, sets.split(',').collect()),
-        None => (name, Vec::new()),
-    }
+/// The overrides of a kernel: the roles and tunables that it has from `--set` or from the settings of an experiment.
+fn overrides(kernel: &KernelPlan) -> Result<Vec<Setting>, SpecError> {
+    let roles = kernel.roles.iter().map(|r| (&r.role, &r.implementation, &r.origin));
+    let tunables = kernel.tunables.iter().map(|t| (&t.name, &t.value, &t.origin));
+    let set = roles.chain(tunables).filter(|s| s.2 == OVERRIDE);
+    set.map(|(name, value, _)| Setting::from_argument("--set", &format!("{name}={value}"))).collect()
 }
 
 /// The parts in which two plans differ.
@@ -182,10 +191,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overrides_are_read_from_a_kernels_name() {
-        assert_eq!(overrides("6.3"), ("6.3", vec![]));
-        let (kernel, sets) = overrides("6.3[scan.scan_size_mb=512,vma_filter=v612]");
-        assert_eq!((kernel, sets), ("6.3", vec!["scan.scan_size_mb=512", "vma_filter=v612"]));
+    fn overrides_are_those_that_no_file_has_set() {
+        let context = Context::new(None).unwrap();
+        let set = |text: &str| Setting::from_argument("--set", text).unwrap();
+        let sets = [set("scan.scan_size_mb=512"), set("vma_filter=v612")];
+        let kernel = &crate::sources::kernels(&context, &[named("t", "6.3")], &sets).unwrap()[0];
+        let plan = KernelPlan {
+            name: kernel.name.clone(),
+            alias_of: None,
+            image: None,
+            chain: kernel.chain.clone(),
+            roles: kernel.roles.clone(),
+            tunables: kernel.tunables.clone(),
+            warnings: Vec::new(),
+        };
+        let found: Vec<_> = overrides(&plan).unwrap().into_iter().map(|s| (s.name.value, s.value)).collect();
+        let want = [("vma_filter", "v612"), ("scan.scan_size_mb", "512")];
+        assert_eq!(found, want.map(|(name, value)| (name.to_string(), value.to_string())));
     }
 
     #[test]

@@ -3,15 +3,16 @@
 use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim};
 use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
-use crate::failure::{note, Done, Exit, Failure};
+use crate::failure::{finding, note, Done, Exit, Failure};
 use crate::interrupt;
 use crate::logs::Logs;
 use crate::options;
 use crate::progress::Progress;
 use crate::records;
-use crate::verb::compare;
+use crate::verb::answer::{self, Tables};
+use crate::verb::{dry_run, report};
 use numalab_model::catalog::Kind;
-use numalab_model::experiment::{self, Cell, Experiment, Param};
+use numalab_model::experiment::{self, Axes, Cell, Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::record::Store;
 use numalab_model::spec::{SpecError, Spot};
@@ -76,10 +77,20 @@ pub struct Args {
     /// Write the decision log of every run beside its record, for `numalab explain`
     #[arg(long)]
     explain: bool,
-    /// Print the list of runs as JSON (docs/reference/json.md) instead of the comparison
+    /// Print the answer and then all tables, in the layout of mmtests
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Run nothing: print which runs would be carried out, which have a record, and about how much time and memory they
+    /// need
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the list of runs as JSON (docs/reference/json.md) instead of the answer
     #[arg(long)]
     json: bool,
 }
+
+/// Most runs for which the page is written without being asked for. It holds the time series of every run.
+const MAX_PAGE_RUNS: usize = 100;
 
 /// Carries out the runs that have no record yet, then compares all of them.
 ///
@@ -89,11 +100,38 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
     let sim = Sim { check: args.check, again: args.check, logs, ..Sim::default() };
+    if args.dry_run {
+        return dry(context, &experiment, args, sim);
+    }
     let with = RunOptions { backend: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
     let (store, finished) = carry_out(context, &experiment, with)?;
     let exit = exit(&finished);
-    let text = if args.json { json(&store, &finished)? } else { table(context, &store)? };
-    Ok(Done { text, exit })
+    if args.json {
+        return Ok(Done { text: json(&store, &finished)?, exit });
+    }
+    let answered = answer(context, &store, args.full)?;
+    Ok(Done { text: answered.text, exit: exit.max(answered.exit) })
+}
+
+/// Says what [`run`] would do.
+///
+/// # Errors
+/// As [`run`], as far as that is found before the first run.
+fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Result<Done, Failure> {
+    let simulated = args.backend == BackendKind::Sim;
+    if args.backend == BackendKind::Vm {
+        // Guests are checked as far as that needs no image, and their records are known by their image.
+        backend::check_guests(context, experiment, &args.guest)?;
+        let per_kernel = experiment.column_names().count() * experiment.workloads.len() * experiment.machines.len();
+        let runs = per_kernel * experiment.iterations as usize;
+        let what = "which of them have a record is known once the images are";
+        return Ok(Done::text(format!("{runs} runs in guests; {what}.\n")));
+    }
+    let progress = Progress::new(0);
+    let ready = backend::prepare(context, experiment, args.backend, &args.guest, sim, &progress)?;
+    let dir = options::directory(args.out.as_deref(), &format!("{}{}", experiment.name, ready.suffix));
+    let jobs = options::jobs(args.jobs).min(ready.jobs_max);
+    dry_run::forecast(&[(dir, ready.cells)], jobs, simulated, args.json)
 }
 
 /// How an experiment is carried out.
@@ -248,6 +286,10 @@ fn from_catalog(context: &Context, name: &str) -> Result<Experiment, Failure> {
 
 /// The experiment with more kernels after its own. The baseline stays.
 fn with_more(mut experiment: Experiment, kernels: &[String]) -> Experiment {
+    // Kernels stand before columns, so the first column must be kept as the baseline.
+    if experiment.kernels.is_empty() && !kernels.is_empty() {
+        experiment.baseline = experiment.baseline.or_else(|| experiment.axes.columns.first().map(|c| c.name.clone()));
+    }
     for name in kernels {
         if !experiment.kernels.iter().any(|k| k.value == *name) {
             experiment.kernels.push(named("--kernel", name));
@@ -272,6 +314,7 @@ fn ad_hoc(args: &Args) -> Experiment {
         seed: 1,
         sets: Vec::new(),
         params: Vec::new(),
+        axes: Axes::default(),
     }
 }
 
@@ -330,12 +373,23 @@ fn summary_of(f: &Finished) -> Run<'_> {
     }
 }
 
-/// The comparison as text, and the directory of the records.
+/// The answer as text, with all tables if `full`. The page is written beside the records. If that fails, a message says
+/// so, and the exit code is that of the failure.
 ///
 /// # Errors
 /// A damaged record.
-pub fn table(context: &Context, store: &Store) -> Result<String, Failure> {
-    let loaded = records::load(context, store, None, records::Series::Drop)?;
+pub fn answer(context: &Context, store: &Store, full: bool) -> Result<Done, Failure> {
+    let small = store.file().runs.len() <= MAX_PAGE_RUNS;
+    let series = if small { records::Series::Keep } else { records::Series::Drop };
+    let loaded = records::load(context, store, None, series)?;
     loaded.incomparable.iter().for_each(|text| note(text));
-    Ok(format!("{}\nrecords: {}\n", compare::as_text(&loaded.comparison), store.dir().display()))
+    let mut exit = Exit::OK;
+    if small {
+        if let Err(e) = report::write_page(context, store, &loaded) {
+            finding(&format!("numalab: the page was not written: {}", e.message));
+            exit = e.exit;
+        }
+    }
+    let tables = Tables { full, ..Tables::default() };
+    Ok(Done { text: answer::text(&loaded.comparison, store.dir(), tables), exit })
 }

@@ -3,10 +3,11 @@
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
+use crate::terminal;
 use crate::verb::list::{entries, word, Kind};
 use numalab_model::catalog::{self, is_path, Kind as Folder};
 use numalab_model::counters;
-use numalab_model::experiment::Param;
+use numalab_model::experiment::{Column, Named, Param};
 use numalab_model::kernel::{Implementation, Kernel, RoleInfo, Setting, TunableInfo};
 use numalab_model::spec::{Doc, SpecError, Spot};
 use numalab_model::workload::WorkloadSpec;
@@ -107,7 +108,11 @@ fn no_entry(context: &Context, name: &str, near: &[String]) -> Failure {
         return place.error(format!("`{name}` is a counter"), expected).into();
     }
     let error = place.error(what, "a kind of entry or the name of one (`numalab list`)");
-    error.near(name, near.iter().map(String::as_str)).into()
+    let mut error = error.near(name, near.iter().map(String::as_str));
+    // A word for something is searched for after the names themselves.
+    let by_word = || Folder::ALL.into_iter().find_map(|kind| context.catalog.suggest(kind, name));
+    error.nearest = error.nearest.or_else(by_word);
+    error.into()
 }
 
 /// Keys of the top level that only files of one kind have.
@@ -186,14 +191,10 @@ fn find<'a, T>(list: &'a [T], name: &Spot<String>, noun: &str, key: fn(&T) -> &s
     })
 }
 
-/// Lines of two columns, aligned.
+/// Lines of two columns, aligned; the second is wrapped to the terminal.
 pub fn aligned(rows: &[(String, String)]) -> String {
-    let width = rows.iter().map(|r| r.0.chars().count()).max().unwrap_or(0);
-    rows.iter().fold(String::new(), |mut out, (left, right)| {
-        let line = format!("  {left:width$}  {right}");
-        let _ = writeln!(out, "{}", line.trim_end());
-        out
-    })
+    let rows: Vec<Vec<String>> = rows.iter().map(|(left, right)| vec![left.clone(), right.clone()]).collect();
+    terminal::table(&rows, 2, terminal::width())
 }
 
 fn kernel(k: &Kernel) -> (String, Value) {
@@ -241,6 +242,9 @@ fn workload(w: &WorkloadSpec) -> (String, Value) {
             let _ = writeln!(text, "{}", part.trim());
         }
     }
+    if !w.aliases().is_empty() {
+        let _ = writeln!(text, "also: {}", w.aliases().join(", "));
+    }
     let params: Vec<_> =
         w.params().iter().map(|p| (format!("{} = {}", p.name, p.default_text()), p.about.clone())).collect();
     if !params.is_empty() {
@@ -255,7 +259,7 @@ fn workload(w: &WorkloadSpec) -> (String, Value) {
     let params =
         |p: &numalab_model::workload::ParamSpec| json!({"name": p.name, "default": p.default_text(), "about": p.about});
     let value = json!({
-        "name": w.name(), "title": w.title(), "about": w.about(), "source": w.source(),
+        "name": w.name(), "title": w.title(), "aliases": w.aliases(), "about": w.about(), "source": w.source(),
         "params": w.params().iter().map(params).collect::<Vec<_>>(),
         "scores": w.scores().map(|(n, u, h)| json!({"name": n, "unit": u, "better": better(h)})).collect::<Vec<_>>(),
     });
@@ -267,7 +271,7 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
     let (_, e) = experiment::parse(&file.label, &file.text)?;
     let list = |spots: &[Spot<String>]| spots.iter().map(|s| s.value.clone()).collect::<Vec<_>>();
     let (machines, kernels, workloads) = (list(&e.machines), list(&e.kernels), list(&e.workloads));
-    let baseline = e.baseline.as_ref().map_or(kernels[0].as_str(), |b| b.value.as_str());
+    let baseline = e.baseline.as_ref().or_else(|| e.column_names().next()).map_or("", |b| b.value.as_str());
     let mut rows = vec![
         ("machines".to_string(), machines.join(", ")),
         ("kernels".to_string(), kernels.join(", ")),
@@ -276,7 +280,12 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
         ("iterations".to_string(), e.iterations.to_string()),
         ("seed".to_string(), e.seed.to_string()),
     ];
+    rows.retain(|(_, value)| !value.is_empty());
+    rows.extend(e.axes.columns.iter().map(|c| (format!("column {}", c.name.value), column_text(c))));
+    rows.extend(e.axes.workloads.iter().map(|w| (format!("workload {}", w.name.value), format!("is {}", w.of.value))));
     rows.extend(e.sets.iter().map(|s| (format!("set {}", s.name.value), s.value.clone())));
+    let scoped = e.axes.sets.iter().flat_map(|(of, sets)| sets.iter().map(move |s| (of, s)));
+    rows.extend(scoped.map(|(of, s)| (format!("set {} of {}", s.name.value, of.value), s.value.clone())));
     rows.extend(e.params.iter().map(|p| {
         let of = p.workload.as_ref().map(|w| format!("{w}.")).unwrap_or_default();
         (format!("param {of}{}", p.setting.name.value), p.setting.value.clone())
@@ -284,13 +293,29 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
     let about = if e.about.is_empty() { String::new() } else { format!("{}\n", e.about) };
     let text = format!("{}: {}\n{about}\n{}", e.name, e.title, aligned(&rows));
     let set = |s: &Setting| json!({"name": s.name.value, "value": s.value});
+    let column = |c: &Column| {
+        json!({"name": c.name.value, "kernel": c.kernel.value, "numactl": c.numactl.as_ref().map(|n| n.text()),
+            "set": c.sets.iter().map(set).collect::<Vec<_>>()})
+    };
+    let named = |n: &Named| json!({"name": n.name.value, "of": n.of.value});
+    let part = |(of, sets): &(Spot<String>, Vec<Setting>)| json!({"of": of.value, "set": sets.iter().map(set).collect::<Vec<_>>()});
     let param = |p: &Param| json!({"workload": p.workload, "name": p.setting.name.value, "value": p.setting.value});
     let value = json!({
         "name": e.name, "title": e.title, "about": e.about, "machines": machines, "kernels": kernels,
         "baseline": baseline, "workloads": workloads, "iterations": e.iterations, "seed": e.seed,
         "set": e.sets.iter().map(set).collect::<Vec<_>>(), "params": e.params.iter().map(param).collect::<Vec<_>>(),
+        "columns": e.axes.columns.iter().map(column).collect::<Vec<_>>(),
+        "named_workloads": e.axes.workloads.iter().map(named).collect::<Vec<_>>(),
+        "set_of": e.axes.sets.iter().map(part).collect::<Vec<_>>(),
     });
     Ok((text, value))
+}
+
+/// A column in words: its kernel, how the workload is started, and what is set.
+fn column_text(c: &Column) -> String {
+    let start = c.numactl.iter().map(|n| format!("numactl {}", n.text()));
+    let sets = c.sets.iter().map(|s| format!("{}={}", s.name.value, s.value));
+    std::iter::once(c.kernel.value.clone()).chain(start).chain(sets).collect::<Vec<_>>().join(", ")
 }
 
 fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Value), Failure> {

@@ -54,9 +54,24 @@ impl Lab {
     }
     /// Runs `numalab` with these arguments.
     pub fn args(&self, args: &[&str]) -> Ended {
-        let done = Command::new(env!("CARGO_BIN_EXE_numalab")).args(args).current_dir(&self.dir).output().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+        // The widest text, so that a row is a line.
+        let done = command.args(args).env("COLUMNS", "200").current_dir(&self.dir).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Ended { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
+    }
+    /// Runs `numalab` in a terminal of this many columns, as far as it can tell, and expects success.
+    pub fn in_columns(&self, line: &str, columns: usize) -> Ended {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
+        command.args(line.split_whitespace()).env("COLUMNS", columns.to_string()).current_dir(&self.dir);
+        ended(command)
+    }
+    /// Runs a line of the shell, in which `numalab` is the command.
+    pub fn shell(&self, line: &str) -> Ended {
+        let mut command = Command::new("sh");
+        let line = line.replace("numalab", env!("CARGO_BIN_EXE_numalab"));
+        command.args(["-c", &line]).current_dir(&self.dir);
+        ended(command)
     }
     /// Runs `numalab` and expects success.
     pub fn ok(&self, line: &str) -> Ended {
@@ -89,6 +104,12 @@ impl Lab {
         out.sort();
         out
     }
+}
+
+fn ended(mut command: Command) -> Ended {
+    let done = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ended { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
 }
 
 fn collect(root: &Path, dir: &Path, out: &mut Vec<(String, Vec<u8>)>) {

@@ -19,7 +19,7 @@ use releases::{by_release, ReleaseTable};
 
 use crate::files::regular_text;
 use crate::kernel::{self, KernelSpec};
-use crate::spec::{Doc, SpecError, Spot};
+use crate::spec::{nearest, Doc, SpecError, Spot};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,6 +91,18 @@ pub struct File {
 }
 
 impl File {
+    /// Other words for what the file describes: the key `aliases`. They are searched for suggestions, and name nothing.
+    /// Empty for a file that is not valid.
+    pub fn aliases(&self) -> Vec<String> {
+        let Ok(doc) = Doc::parse(&self.label, &self.text) else { return Vec::new() };
+        let list = doc.root().strs("aliases").unwrap_or_default();
+        list.into_iter().map(|a| a.value).collect()
+    }
+    /// The title; empty for a file that is not valid.
+    fn title(&self) -> String {
+        let Ok(doc) = Doc::parse(&self.label, &self.text) else { return String::new() };
+        doc.root().opt_str("title").ok().flatten().map(|t| t.value).unwrap_or_default()
+    }
     /// Another name for the file: the key `alias` of a published table, `None` for every other kind.
     fn alias(&self) -> Option<String> {
         if self.kind != Kind::Published {
@@ -182,12 +194,16 @@ impl Catalog {
         named.or_else(|| of_kind.find(|f| f.alias().is_some_and(|alias| alias == name)))
     }
 
-    /// File name and text of a machine, or of a cost class as `classes/NAME`, as
+    /// File name and text of a machine by name or path, or of a cost class as `classes/NAME`, as
     /// [`machine::load`](crate::machine::load) asks for them.
     pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
         let file = match name.split_once('/') {
             Some((CLASSES, class)) => self.classes.iter().find(|f| f.name == class),
-            _ => self.get(Kind::Machine, name),
+            _ if is_path(name) && !self.sealed => {
+                let file = read(Kind::Machine, Path::new(name)).ok()?;
+                return Some((file.label, file.text.into_owned()));
+            }
+            _ => self.get(Kind::Machine, &crate::machine::file_name(name)),
         };
         file.map(|f| (f.label.clone(), f.text.to_string()))
     }
@@ -213,9 +229,31 @@ impl Catalog {
         let noun = kind.noun();
         let a = if kind == Kind::Experiment { "an" } else { "a" };
         let expected = format!("{a} {noun} of the catalog (`numalab list {}`) or a path to a TOML file", kind.folder());
-        let aliases: Vec<String> = self.files.iter().filter(|f| f.kind == kind).filter_map(File::alias).collect();
-        let known = self.names(kind).chain(aliases.iter().map(String::as_str));
-        name.error(format!("unknown {noun} `{}`", name.value), expected).near(&name.value, known)
+        let nearest = self.suggest(kind, &name.value);
+        SpecError { nearest, ..name.error(format!("unknown {noun} `{}`", name.value), expected) }
+    }
+
+    /// The name of the catalog that `name` probably means: one with that word among its aliases, the nearest of names
+    /// and aliases, or the first with that word in its title.
+    pub fn suggest(&self, kind: Kind, name: &str) -> Option<String> {
+        let wanted = name.to_lowercase();
+        let files: Vec<&File> = self.files.iter().filter(|f| f.kind == kind).collect();
+        let aliases: Vec<(String, &str)> =
+            files.iter().flat_map(|f| f.aliases().into_iter().map(|a| (a.to_lowercase(), f.name.as_str()))).collect();
+        let of_alias = |alias: &str| aliases.iter().find(|a| a.0 == alias).map(|a| a.1.to_string());
+        if let Some(found) = of_alias(&wanted) {
+            return Some(found);
+        }
+        let own: Vec<String> = files.iter().filter_map(|f| f.alias()).collect();
+        let known = self.names(kind).chain(own.iter().map(String::as_str)).chain(aliases.iter().map(|a| a.0.as_str()));
+        if let Some(near) = nearest(&wanted, known) {
+            return of_alias(&near).or(Some(near));
+        }
+        let has_word = |f: &&&File| {
+            let title = f.title().to_lowercase();
+            title.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
+        };
+        files.iter().find(has_word).map(|f| f.name.clone())
     }
 
     fn sort(&mut self) {
@@ -234,6 +272,9 @@ impl kernel::Lookup for Catalog {
     }
     fn kernel_names(&self) -> Vec<String> {
         self.names(Kind::Kernel).map(str::to_string).collect()
+    }
+    fn suggest(&self, name: &str) -> Option<String> {
+        Catalog::suggest(self, Kind::Kernel, name)
     }
     fn built_in(&self, name: &str) -> Option<String> {
         let built_in = Self::embedded();
@@ -300,6 +341,24 @@ mod tests {
         let c = Catalog::embedded();
         let e = c.find(Kind::Kernel, &spot("6.4-rc3")).unwrap_err().to_string();
         assert!(e.contains("unknown kernel `6.4-rc3`") && e.contains("did you mean `6.4-rc2`?"), "{e}");
+        let suggested = |kind, name: &str| c.suggest(kind, name);
+        for (name, release) in [("6.13", "6.12"), ("6.11", "6.10"), ("7.9", "6.12")] {
+            let got = suggested(Kind::Kernel, name);
+            let known = c.names(Kind::Kernel).any(|n| Some(n) == got.as_deref());
+            assert!(known, "{name}: {got:?}, such as {release}");
+        }
+        assert_eq!(suggested(Kind::Kernel, "6.13").as_deref(), Some("6.12"), "never 6.1");
+        for (name, workload) in [
+            ("postgres", "buffer-pool"),
+            ("PostgreSQL", "buffer-pool"),
+            ("postgrs", "buffer-pool"),
+            ("numa02_thread", "numa02"),
+            ("warehouses", "specjbb"),
+        ] {
+            let got = suggested(Kind::Workload, name);
+            assert!(got.as_deref().is_some_and(|g| g.starts_with(workload)), "{name}: {got:?}");
+        }
+        assert_eq!(suggested(Kind::Workload, "qqqq"), None);
         let e = c.find(Kind::Machine, &spot("nowhere/m.toml")).unwrap_err().to_string();
         assert_eq!(e, "nowhere/m.toml: no such file; expected a TOML file with a description of the machine");
     }

@@ -6,12 +6,21 @@
 //! [`Sources`] and returns one [`Cell`] per run, in a fixed order.
 //! Invariants: cells are ordered by machine, workload, kernel, iteration. Iteration `i` has seed `seed + i`, so a
 //! longer experiment contains the shorter one. Names of machines, kernels and workloads are unique among the cells.
+//! Columns are kernels, and kernels with settings or started in another way ([`Axes`]).
 
-use crate::kernel::{settings, Kernel, Setting};
+mod axes;
+mod columns;
+mod numactl;
+
+pub use axes::{Axes, Column, Named};
+pub use columns::{NUMACTL, WORKLOAD};
+pub use numactl::Numactl;
+
+use crate::kernel::{Kernel, Setting};
 use crate::machine::Machine;
 use crate::plan::{Backend, PlanInput, SourceFile};
 use crate::spec::{nearest, Doc, SpecError, Spot, Table};
-use crate::workload::Workload;
+use crate::workload::{self, Workload};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,11 +43,11 @@ pub struct Experiment {
     pub about: String,
     /// Machines, at least one.
     pub machines: Vec<Spot<String>>,
-    /// Kernels, at least one.
+    /// Kernels; at least one, or a column of [`Axes`].
     pub kernels: Vec<Spot<String>>,
-    /// Workloads, at least one.
+    /// Workloads by their names in reports, at least one.
     pub workloads: Vec<Spot<String>>,
-    /// Kernel with which the others are compared; the first one if absent.
+    /// Kernel or column with which the others are compared; the first one if absent.
     pub baseline: Option<Spot<String>>,
     /// Number of runs per machine, kernel and workload.
     pub iterations: u32,
@@ -48,6 +57,8 @@ pub struct Experiment {
     pub sets: Vec<Setting>,
     /// Workload parameters.
     pub params: Vec<Param>,
+    /// Columns of settings, workloads under other names, and settings of a part of the runs.
+    pub axes: Axes,
 }
 
 /// A value for a workload parameter.
@@ -68,19 +79,36 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let name = root.str("name")?;
+    workload::aliases(&root)?;
     let seed = root.opt_int("seed", 0..=i64::MAX)?;
+    let machines = some(&root, "machines")?;
+    let columns = axes::columns(&root)?;
+    let (named, own_params, mut scoped) = axes::workloads(&root)?;
+    let kernels = if columns.is_empty() { some(&root, "kernels")? } else { root.strs("kernels")? };
+    let mut workloads = if named.is_empty() { some(&root, "workloads")? } else { root.strs("workloads")? };
+    workloads.extend(named.iter().map(|n| n.name.clone()));
+    let mut params = root.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default();
+    params.extend(own_params);
+    let mut sets = Vec::new();
+    if let Some(t) = root.opt_table("set")? {
+        let names = kernels.iter().chain(columns.iter().map(|c| &c.name)).chain(&workloads);
+        let of_set = axes::sets(&t, &names.map(|n| n.value.as_str()).collect::<Vec<_>>())?;
+        sets = of_set.0;
+        scoped.extend(of_set.1);
+    }
     let experiment = Experiment {
         name: name.value.clone(),
         title: root.title()?,
         about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
-        machines: some(&root, "machines")?,
-        kernels: some(&root, "kernels")?,
-        workloads: some(&root, "workloads")?,
+        machines,
+        kernels,
+        workloads,
         baseline: root.opt_str("baseline")?,
         iterations: root.opt_int("iterations", 1..=i64::from(ITERATIONS_MAX))?.map_or(1, |n| n.value as u32),
         seed: seed.as_ref().map_or(1, |n| n.value as u64),
-        sets: root.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default(),
-        params: root.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default(),
+        sets,
+        params,
+        axes: Axes { columns, workloads: named, sets: scoped },
     };
     root.finish()?;
     // An error about the seed is placed where the file states it.
@@ -193,15 +221,16 @@ impl Experiment {
             return Err(SpecError::plain(SEED, what, format!("a first seed of at most {}", SEED_MAX - after_first)));
         }
         // Names are compared before anything is read, so that a name a thousand times is not read a thousand times.
-        for names in [&self.machines, &self.workloads] {
+        let columns: Vec<Spot<String>> = self.axes.columns.iter().map(|c| c.name.clone()).collect();
+        for names in [&self.machines, &self.workloads, &columns] {
             let mut seen = BTreeSet::new();
             if let Some(twice) = names.iter().find(|n| !seen.insert(n.value.as_str())) {
                 unique(twice, &twice.value, std::iter::once(twice.value.as_str()))?;
             }
         }
         if let Some(b) = &self.baseline {
-            if !self.kernels.iter().any(|k| k.value == b.value) {
-                let names: Vec<&str> = self.kernels.iter().map(|k| k.value.as_str()).collect();
+            let names: Vec<&str> = self.column_names().map(|k| k.value.as_str()).collect();
+            if !names.contains(&b.value.as_str()) {
                 let expected = format!("one of the kernels {}", names.join(", "));
                 return Err(b
                     .error(format!("the baseline `{}` is not compared", b.value), expected)
@@ -231,25 +260,26 @@ impl Experiment {
             unique(name, &m.name, machines.iter().map(|m| m.name.as_str()))?;
             machines.push(m);
         }
-        let kernels: Vec<Arc<Kernel>> = sources.kernels(&self.kernels, &self.sets)?.into_iter().map(Arc::new).collect();
-        for (name, (i, k)) in self.kernels.iter().zip(kernels.iter().enumerate()) {
-            unique(name, &k.name, kernels[..i].iter().map(|k| k.name.as_str()))?;
-        }
+        let kernels = self.kernels_by_workload(sources)?;
         let params = self.params_by_workload(sources)?;
         let mut cells = Vec::new();
         for (machine_name, machine) in self.machines.iter().zip(&machines) {
             let mut names: Vec<String> = Vec::new();
-            for (workload, params) in self.workloads.iter().zip(&params) {
-                let resolved = self.seeds(sources, workload, machine, params)?;
+            for (workload, (params, columns)) in self.workloads.iter().zip(params.iter().zip(&kernels)) {
+                let (original, resolved) = self.seeds(sources, workload, machine, params)?;
                 let name = resolved.first().map(|w| w.name.clone()).unwrap_or_default();
                 unique(workload, &name, names.iter().map(String::as_str))?;
                 names.push(name);
-                for (kernel_name, kernel) in self.kernels.iter().zip(&kernels) {
-                    let files: Arc<[SourceFile]> = sources.files(machine_name, (kernel_name, kernel), workload)?.into();
+                for column in columns {
+                    let of = self.source_of(workload);
+                    let files = sources.files(machine_name, (column.source, &column.kernel), of)?;
+                    let files: Arc<[SourceFile]> = files.into();
                     for (iteration, w) in (0..).zip(&resolved) {
                         let seed = self.seed.wrapping_add(u64::from(iteration));
-                        let input = PlanInput::new(backend, machine.clone(), kernel.clone(), w.clone(), seed)
-                            .map_err(|e| workload.error(e.to_string(), "a plan that can be written as JSON"))?;
+                        let written =
+                            |e: serde_json::Error| workload.error(e.to_string(), "a plan that can be written as JSON");
+                        let input = PlanInput::new(backend, machine.clone(), column.kernel.clone(), w.clone(), seed);
+                        let input = self.started(input.map_err(written)?, (workload, &original), column.numactl)?;
                         cells.push(Cell { iteration, input: input.with_sources(files.clone()) });
                     }
                 }
@@ -258,16 +288,27 @@ impl Experiment {
         Ok(cells)
     }
 
-    /// The workload resolved for the seed of every iteration.
+    /// The name in its file of a workload, and the workload resolved for the seed of every iteration.
     fn seeds(
         &self,
         sources: &dyn Sources,
         workload: &Spot<String>,
         machine: &Machine,
         params: &[Setting],
-    ) -> Result<Vec<Arc<Workload>>, SpecError> {
+    ) -> Result<(String, Vec<Arc<Workload>>), SpecError> {
         let seeds = (0..self.iterations).map(|i| self.seed.wrapping_add(u64::from(i)));
-        seeds.map(|seed| sources.workload(workload, machine, seed, params).map(Arc::new)).collect()
+        let of = self.source_of(workload);
+        let mut original = String::new();
+        let one = |seed| {
+            let mut resolved = sources.workload(of, machine, seed, params)?;
+            original.clone_from(&resolved.name);
+            if of != workload {
+                resolved.name.clone_from(&workload.value);
+            }
+            Ok(Arc::new(resolved))
+        };
+        let all = seeds.map(one).collect::<Result<_, SpecError>>()?;
+        Ok((original, all))
     }
 
     /// The parameters of each workload. A value for one workload takes precedence over a value for all.
@@ -277,7 +318,7 @@ impl Experiment {
     fn params_by_workload(&self, sources: &dyn Sources) -> Result<Vec<Vec<Setting>>, SpecError> {
         let mut declared = Vec::new();
         for w in &self.workloads {
-            declared.push(sources.params_of(w)?);
+            declared.push(sources.params_of(self.source_of(w))?);
         }
         let mut out: Vec<Vec<&Param>> = vec![Vec::new(); self.workloads.len()];
         for p in &self.params {

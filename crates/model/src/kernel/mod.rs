@@ -14,9 +14,10 @@ mod releases;
 mod resolve;
 
 pub use numalab_base::tunable::{Needs, ReadWhen};
+pub(crate) use parse::settings_but;
 pub use parse::{parse, settings, KernelSpec, IMAGE_FORMS, IMAGE_KINDS, SAME_IMAGE};
 pub use releases::{Change, Release, Releases, Version, COMMIT_NOT_KNOWN};
-pub use resolve::{resolve, Lookup};
+pub use resolve::{own_names, resolve, Lookup, OVERRIDE};
 
 use crate::machine::Machine;
 use crate::spec::Spot;

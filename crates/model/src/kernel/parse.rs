@@ -119,7 +119,7 @@ pub fn settings(table: &Table<'_>, roles: bool) -> Result<Vec<Setting>, SpecErro
 }
 
 /// As [`settings`], without the keys in `others`.
-pub(super) fn settings_but(table: &Table<'_>, roles: bool, others: &[&str]) -> Result<Vec<Setting>, SpecError> {
+pub(crate) fn settings_but(table: &Table<'_>, roles: bool, others: &[&str]) -> Result<Vec<Setting>, SpecError> {
     let mut out: Vec<Setting> = Vec::new();
     for name in table.keys().into_iter().filter(|k| !others.contains(&k.value.as_str())) {
         if name.value.contains('.') {

@@ -3,8 +3,8 @@
 use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, TunableInfo, Vocabulary, DEFAULT, NUMA_BALANCING};
 use crate::spec::{nearest, SpecError, Spot};
 
-/// Origin of a value set by an override.
-const OVERRIDE: &str = "--set";
+/// Origin of a value set by an override, of the command line or of an experiment.
+pub const OVERRIDE: &str = "--set";
 
 /// Where kernel files come from.
 pub trait Lookup {
@@ -15,6 +15,10 @@ pub trait Lookup {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError>;
     /// Names of all kernels, for messages.
     fn kernel_names(&self) -> Vec<String>;
+    /// The kernel that a name probably means, for messages.
+    fn suggest(&self, name: &str) -> Option<String> {
+        nearest(name, self.kernel_names().iter().map(String::as_str))
+    }
     /// The name of the built-in file of that kernel, for messages; `None` if there is none.
     fn built_in(&self, _name: &str) -> Option<String> {
         None
@@ -38,6 +42,7 @@ pub fn resolve(
             return Err(name.error(format!("kernel `{}` is named twice", name.value), "each kernel once"));
         }
     }
+    let overrides = &own_names(overrides, vocabulary);
     refuse_twice(overrides)?;
     let mut kernels = Vec::new();
     for name in names {
@@ -61,6 +66,20 @@ pub fn resolve(
         rename(kernel);
     }
     Ok(kernels)
+}
+
+/// Overrides by the names of tunables. A tunable may also be named as the kernel does: `kernel.numa_balancing`.
+pub fn own_names(overrides: &[Setting], vocabulary: &Vocabulary) -> Vec<Setting> {
+    let one = |s: &Setting| {
+        let mut s = s.clone();
+        let of_kernel = vocabulary.tunables.iter().find(|t| t.kernel_name == s.name.value);
+        if let Some(t) = of_kernel.filter(|_| s.name.value.contains('.') && vocabulary.tunable(&s.name.value).is_none())
+        {
+            s.name.value.clone_from(&t.name);
+        }
+        s
+    };
+    overrides.iter().map(one).collect()
 }
 
 fn refuse_twice(overrides: &[Setting]) -> Result<(), SpecError> {
@@ -141,9 +160,9 @@ fn closed(chain: &[KernelSpec], next: &Spot<String>, lookup: &dyn Lookup) -> Spe
 
 fn find(name: &Spot<String>, lookup: &dyn Lookup) -> Result<KernelSpec, SpecError> {
     lookup.kernel_spec(&name.value)?.ok_or_else(|| {
-        let names = lookup.kernel_names();
-        name.error(format!("unknown kernel `{}`", name.value), "a kernel of the catalog (`numalab list kernels`)")
-            .near(&name.value, names.iter().map(String::as_str))
+        let expected = "a kernel of the catalog (`numalab list kernels`)";
+        let nearest = lookup.suggest(&name.value);
+        SpecError { nearest, ..name.error(format!("unknown kernel `{}`", name.value), expected) }
     })
 }
 

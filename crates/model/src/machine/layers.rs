@@ -8,9 +8,12 @@
 //! Invariant: a key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the keys that no machine
 //! file may have.
 
+use super::load::read_text;
 use super::size;
+use crate::catalog::is_path;
 use crate::spec::{clip, shown, Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 /// Finds file name and text of a catalog machine (`milan-2s-nps1`) or cost class (`classes/modern`).
 pub type Find<'a> = dyn Fn(&str) -> Option<(String, String)> + 'a;
@@ -36,16 +39,34 @@ pub(super) fn chain(file: &str, text: &str, find: &Find, names: &[&str]) -> Resu
         let name = clip(&parent.value);
         // A record keeps its sources by name, so no two files of a chain may share one.
         for doc in &docs {
-            if doc.root().opt_str("name")?.is_some_and(|own| own.value == parent.value) {
+            if doc.root().opt_str("name")?.is_some_and(|own| own.value == file_name(&parent.value)) {
                 let what = format!("`extends` names {name}, as this machine or one that it extends is called");
                 return Err(parent.error(what, "a `name` of its own for each"));
             }
         }
         let Some((file, text)) = find(&parent.value) else {
-            let e = parent.error(format!("no machine `{name}` to extend"), "the name of a catalog machine");
+            if is_path(&parent.value) {
+                let why = read_text(Path::new(&parent.value)).err();
+                let what =
+                    why.map_or_else(|| format!("no machine `{name}` to extend"), |e| format!("{}: {}", e.file, e.what));
+                return Err(parent.error(what, "a catalog machine or the path of a TOML file"));
+            }
+            let e = parent.error(
+                format!("no machine `{name}` to extend"),
+                "the name of a catalog machine or the path of a TOML file",
+            );
             return Err(e.near(&parent.value, names.iter().copied()));
         };
         docs.push(Doc::parse(&file, &text)?);
+    }
+}
+
+/// The name under which a record keeps a file: that of a catalog machine, or the file name of a path without `.toml`.
+pub fn file_name(machine: &str) -> String {
+    if is_path(machine) {
+        Path::new(machine).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    } else {
+        machine.to_string()
     }
 }
 

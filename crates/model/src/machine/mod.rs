@@ -36,7 +36,7 @@ pub mod size;
 mod types;
 
 pub use costs::KernelCosts;
-pub use layers::Find;
+pub use layers::{file_name, Find};
 pub use layout::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
 pub use load::{check_name, load, read_text, MAX_FILE_BYTES};
 pub use show::{show, summary};

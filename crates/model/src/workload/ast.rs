@@ -11,6 +11,7 @@ pub struct WorkloadSpec {
     pub(super) file: String,
     pub(super) name: String,
     pub(super) title: String,
+    pub(super) aliases: Vec<String>,
     pub(super) about: String,
     pub(super) source: String,
     pub(super) limit: Option<Formula>,
@@ -31,6 +32,10 @@ impl WorkloadSpec {
     /// One line for people.
     pub fn title(&self) -> &str {
         &self.title
+    }
+    /// Other words for it, for suggestions.
+    pub fn aliases(&self) -> &[String] {
+        &self.aliases
     }
     /// Prose: what it measures, and when it is adverse.
     pub fn about(&self) -> &str {

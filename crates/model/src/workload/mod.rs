@@ -28,6 +28,7 @@ mod tables;
 
 pub use ast::{ParamSpec, WorkloadSpec};
 pub use names::{Variable, VARIABLES};
+pub(crate) use parse::aliases;
 pub use parse::{parse, parse_with};
 pub use resolve::{MAX_PROCESSES, MAX_THREADS};
 pub use tables::MAX_OPS;

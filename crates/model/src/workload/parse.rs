@@ -37,6 +37,7 @@ pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Res
         Ok(trimmed)
     };
     let (title, about, source) = (root.title()?, prose("about")?, prose("source")?);
+    let aliases = aliases(&root)?;
     let mut cx = Context::new(patterns);
     let params = params(&root, &mut cx)?;
     let requires = requires(&root, &cx)?;
@@ -52,6 +53,7 @@ pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Res
         file: file.to_string(),
         name: name.value,
         title,
+        aliases,
         about,
         source,
         limit,
@@ -63,6 +65,18 @@ pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Res
         scores: cx.scores,
         processes,
     })
+}
+
+/// Reads `aliases`, other words for a workload or an experiment that suggestions are searched by.
+///
+/// # Errors
+/// No list of strings, an empty string, or one longer than 64 bytes.
+pub(crate) fn aliases(root: &Table) -> Result<Vec<String>, SpecError> {
+    let list = root.strs("aliases")?;
+    if let Some(bad) = list.iter().find(|a| a.value.trim().is_empty() || a.value.len() > NAME_MAX) {
+        return Err(bad.error(format!("the alias is `{}`", clip(&bad.value)), format!("1 to {NAME_MAX} bytes")));
+    }
+    Ok(list.into_iter().map(|a| a.value).collect())
 }
 
 /// Longest name of a workload, bytes; the name becomes part of file names.

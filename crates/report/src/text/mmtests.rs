@@ -3,7 +3,7 @@
 //! Two heading lines without rules, a column of labels (statistic and operation), and cells of value and percentage.
 //! Positions are exact: tests compare the text byte for byte.
 
-use crate::data::{Comparison, Workload};
+use crate::data::{Comparison, Kernel, Workload};
 use crate::format::fixed;
 use crate::legend;
 use crate::tables::monitor::{self, VmstatRows};
@@ -102,7 +102,7 @@ pub enum LongNames {
 pub fn table(c: &Comparison, t: &Table, long: LongNames) -> String {
     let label_width = t.stat_width + 1 + t.operation_width;
     let cell_width = if t.percents { t.value_width + PERCENT_WIDTH } else { t.value_width };
-    let headings: Vec<(String, String)> = c.kernels.iter().map(|k| heading(&k.run_name())).collect();
+    let headings: Vec<(String, String)> = c.kernels.iter().map(of_column).collect();
     let names = |h: &(String, String)| [h.0.chars().count(), h.1.chars().count()];
     // A blank stays before every name, which mmtests does not ensure.
     let needed = |i: usize, name: usize| cell_width.max(name + usize::from(i > 0));
@@ -153,6 +153,16 @@ fn cell(cell: &Cell, t: &Table) -> String {
     }
 }
 
+/// The two heading lines of a column. A column with a mark has its whole name on the first line and the mark on the
+/// second, so that no name is divided. Others are divided as in mmtests.
+fn of_column(k: &Kernel) -> (String, String) {
+    if k.mark.is_empty() {
+        heading(&k.name)
+    } else {
+        (k.name.clone(), k.mark.clone())
+    }
+}
+
 /// The two heading lines of a run name (§1.2). The name is cut at the first hyphen, but `-rcN` of a release candidate
 /// stays on line 1.
 ///
@@ -172,6 +182,15 @@ pub fn heading(name: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_marked_column_is_not_divided() {
+        let marked = |name: &str| of_column(&Kernel { name: name.into(), mark: "sim".into() });
+        for name in ["larger-window", "6.4-rc2+rfc-v3", "6.12[scan.scan_size_mb=512]"] {
+            assert_eq!(marked(name), (name.to_string(), "sim".to_string()));
+        }
+        assert_eq!(of_column(&Kernel::named("5.16.0-vanilla")), ("5.16.0".to_string(), "vanilla".to_string()));
+    }
 
     #[test]
     fn section_1_2_headings() {

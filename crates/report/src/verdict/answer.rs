@@ -166,6 +166,7 @@ pub(super) fn how_sure(c: &Comparison, workloads: &[WorkloadDecision]) -> String
     if let Some(p) = worst {
         let what = match (clear.len(), all.len()) {
             (1, 1) => "The difference is clear".to_string(),
+            (2, 2) => "Both differences are clear".to_string(),
             (n, all) if n == all => format!("All {n} differences are clear"),
             (n, all) => format!("{n} of {all} differences {} clear", if n == 1 { "is" } else { "are" }),
         };
@@ -207,7 +208,7 @@ fn runs(list: &[&&Standing]) -> String {
     }
 }
 
-/// What each kernel cost: "6.12: system time 0.26 → 2.19 s, memory moved 0 → 768 MiB (numa02); …".
+/// What each kernel cost: "6.12 on numa02: system time 0.258 → 2.19 s, 768 MiB moved; on …".
 pub(super) fn costs(c: &Comparison, workloads: &[WorkloadDecision]) -> Vec<String> {
     let mut out = Vec::new();
     for k in c.others() {
@@ -223,11 +224,11 @@ pub(super) fn costs(c: &Comparison, workloads: &[WorkloadDecision]) -> Vec<Strin
         let more = parts.len().saturating_sub(MAX_COSTS);
         let said: Vec<String> = match parts.as_slice() {
             [] => continue,
-            [(_, only)] if workloads.len() == 1 => vec![only.clone()],
-            several => several.iter().take(MAX_COSTS).map(|(w, text)| format!("{text} on {w}")).collect(),
+            [(_, only)] if workloads.len() == 1 => vec![format!(": {only}")],
+            several => several.iter().take(MAX_COSTS).map(|(w, text)| format!(" on {w}: {text}")).collect(),
         };
         let more = if more > 0 { format!("; and {more} more workloads") } else { String::new() };
-        out.push(format!("{name}: {}{more}.", said.join("; ")));
+        out.push(format!("{name}{}{more}.", said.join(";")));
     }
     out
 }

@@ -2,12 +2,15 @@
 
 use crate::data::{Comparison, Workload};
 use crate::figures::every_metric;
-use crate::format::{human, unit_for};
+use crate::format::{general, unit_for};
 use numalab_stats::describe;
 
-/// Figures that count as costs, with words for them, in print order.
-const COSTS: [(&str, &str); 3] =
-    [("system", "system time"), ("numa_migrated_mib", "memory moved"), ("numa_hint_faults", "hint faults")];
+/// Figures that count as costs in print order, with words for them before and behind the numbers.
+const COSTS: [(&str, &str, &str); 3] = [
+    ("system", "system time", "of system time"),
+    ("numa_migrated_mib", "memory moved", "moved"),
+    ("numa_hint_faults", "hint faults", "hint faults"),
+];
 
 /// A cost of a kernel beside that of the baseline: arithmetic means of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,20 +28,36 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The cost in words: "system time 0.26 → 2.19 s".
+    /// The cost in words: "system time 0.258 → 2.19 s", or "768 MiB moved" where the baseline has none.
     pub fn text(&self) -> String {
         let largest = [self.baseline, self.kernel].into_iter().flatten().fold(0.0, f64::max);
         let (unit, by) = unit_for(&self.unit, largest);
         let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-        let figure = |x: Option<f64>| x.map_or_else(|| "–".to_string(), |x| human(x / by).replace('\u{a0}', " "));
-        format!("{} {} → {}{unit}", self.words, figure(self.baseline), figure(self.kernel))
+        let figure = |x: Option<f64>| x.map_or_else(|| "–".to_string(), |x| short(x / by));
+        let what = COSTS.iter().find(|c| c.0 == self.metric);
+        match (self.baseline, what) {
+            (None | Some(0.0), Some((.., alone))) => format!("{}{unit} {alone}", figure(self.kernel)),
+            _ => format!("{} {} → {}{unit}", self.words, figure(self.baseline), figure(self.kernel)),
+        }
     }
+}
+
+/// A figure at a glance: three significant digits, with the suffixes k, M, G, T from 10 000 on.
+fn short(x: f64) -> String {
+    for (from, one, suffix) in
+        [(1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (1e4, 1e3, " k"), (0.0, 1.0, "")]
+    {
+        if x.abs() >= from {
+            return general(x / one, 3) + suffix;
+        }
+    }
+    general(x, 3)
 }
 
 /// The costs of a kernel. Figures that are 0 or missing on both sides are left out.
 pub(super) fn costs(c: &Comparison, w: &Workload, kernel: usize) -> Vec<Cost> {
     let figures = every_metric(w);
-    let one = |(name, words): &(&str, &str)| {
+    let one = |(name, words, _): &(&str, &str, &str)| {
         let m = figures.iter().find(|m| m.name == *name)?;
         let [baseline, mean] = [c.baseline, kernel].map(|k| describe::amean(m.of(k)));
         if baseline.unwrap_or(0.0) == 0.0 && mean.unwrap_or(0.0) == 0.0 {

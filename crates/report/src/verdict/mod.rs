@@ -15,6 +15,7 @@ mod decision;
 #[cfg(test)]
 mod decision_tests;
 mod finding;
+mod form;
 mod headline;
 mod question;
 mod sentence;
@@ -25,6 +26,7 @@ pub use call::Call;
 pub use costs::Cost;
 pub use decision::{decide, Choice, Decision, Standing, Sure, WorkloadDecision};
 pub use finding::{findings, measurements, Finding};
+pub use form::as_json;
 pub use headline::{headline, more_than_headline};
 pub use question::{asked, question};
 pub use sentence::growth;

@@ -26,6 +26,8 @@ use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// A run: the simulated machine, the queue of what happens next, and what threads wait for.
 pub struct Engine<'a> {
@@ -39,6 +41,8 @@ pub struct Engine<'a> {
     pub(crate) released: Vec<Waiter>,
     /// Processes that keep the run alive.
     pub(crate) live_processes: usize,
+    /// Where the model time is written for whoever watches the run.
+    clock: Option<Arc<AtomicU64>>,
     /// Scratch: reports of the scheduler.
     sched_events: Vec<SchedEvent>,
     /// Scratch: effects on their way.
@@ -57,7 +61,9 @@ impl<'a> Engine<'a> {
         seed: u64,
         observers: Observers,
     ) -> Result<Self, String> {
+        let clock = observers.clock.clone();
         Ok(Self {
+            clock,
             sim: Simulation::new(machine, workload, cfg, seed, observers)?,
             queue: EventQueue::default(),
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
@@ -138,6 +144,9 @@ impl<'a> Engine<'a> {
     }
 
     pub(crate) fn epoch(&mut self) {
+        if let Some(clock) = &self.clock {
+            clock.store(self.sim.now_ns, Ordering::Relaxed);
+        }
         self.sim.hw.contention.end_epoch(EPOCH_NS as f64);
         memory_daemons(&mut self.sim);
         self.carry_out_effects();

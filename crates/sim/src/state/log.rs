@@ -9,6 +9,8 @@ use crate::state::why::Collector;
 use numalab_kernel::numa::MigrateResult;
 use numalab_model::record::events::{Event, Kind, Sink, NONE};
 use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -28,6 +30,8 @@ pub struct Observers {
     pub decisions: Option<Sink>,
     /// Counts with reasons.
     pub why: bool,
+    /// Where the model time of the run is written now and then, ns.
+    pub clock: Option<Arc<AtomicU64>>,
 }
 
 /// Events on their way to a writer.

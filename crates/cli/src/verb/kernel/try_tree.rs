@@ -6,7 +6,7 @@ use crate::failure::{note, Done, Failure};
 use crate::options;
 use crate::verb::run;
 use numalab_lab::image::{self, ImageSpec};
-use numalab_model::experiment::{Experiment, Param};
+use numalab_model::experiment::{Axes, Experiment, Param};
 use numalab_model::kernel::Setting;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -52,6 +52,9 @@ pub struct Args {
     /// Directory of the records [default: out/try with a suffix for the timing mode]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print the answer and then all tables, in the layout of mmtests
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     guest: GuestArgs,
 }
@@ -87,7 +90,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     };
     let (store, finished) = run::carry_out(context, &experiment, with)?;
     note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
-    Ok(Done { text: run::table(context, &store)?, exit: run::exit(&finished) })
+    let answered = run::answer(context, &store, args.full)?;
+    Ok(Done { text: answered.text, exit: run::exit(&finished).max(answered.exit) })
 }
 
 /// The experiment of both kernels.
@@ -108,5 +112,6 @@ fn experiment(args: &Args, base: &ImageSpec, changed: &ImageSpec) -> Result<Expe
         seed: args.seed,
         sets,
         params,
+        axes: Axes::default(),
     })
 }

@@ -76,9 +76,16 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 /// See [`run`].
 pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let store = Store::open(dir)?;
-    let loaded = records::load(context, &store, None, Series::Keep)?;
-    let out = dir.join("report.html");
-    output_file::write(&out, &page(context, &store, &loaded, StarRule::default(), &[])?)?;
+    write_page(context, &store, &records::load(context, &store, None, Series::Keep)?)
+}
+
+/// Writes the page of records that were read with their series, and returns its path.
+///
+/// # Errors
+/// An error of the file system, or a file of another kind in its place.
+pub fn write_page(context: &Context, store: &Store, loaded: &Loaded) -> Result<PathBuf, Failure> {
+    let out = store.dir().join("report.html");
+    output_file::write(&out, &page(context, store, loaded, StarRule::default(), &[])?)?;
     Ok(out)
 }
 

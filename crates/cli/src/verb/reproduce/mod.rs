@@ -18,11 +18,11 @@ use crate::interrupt;
 use crate::options;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
-use crate::verb::report;
+use crate::verb::{dry_run, report};
 use calibrate::Range;
 use metric::Means;
 use numalab_model::catalog::Kind;
-use numalab_model::experiment::{Cell as Run, Experiment, Param};
+use numalab_model::experiment::{Axes, Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, Published, Row, Stat};
 use numalab_model::record::{self, Outcome, Status, Store};
@@ -56,6 +56,10 @@ pub struct Args {
     /// Directory of the records [default: out/reproduce-TABLE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run nothing: print which runs would be carried out, which have a record, and about how much time and memory they
+    /// need. Runs that search the amount of work are not counted
+    #[arg(long, conflicts_with = "all")]
+    dry_run: bool,
     /// Print cells and score as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
@@ -68,6 +72,9 @@ pub struct Args {
 /// An unknown table or group; a calibration that finds no amount of work; an error of the file system.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let Some(name) = &args.table else { return all(context, args) };
+    if args.dry_run {
+        return dry(context, args, name);
+    }
     let done = table(context, args, name)?;
     let mail = &done.name;
     let printed = if args.json {
@@ -84,6 +91,33 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         format!("{}\n{}records: {}\n{pages}{regression}", text(mail, &done.cells), done.notes, done.dir.display())
     };
     Ok(Done { text: printed, exit: done.exit })
+}
+
+/// Says what [`run`] would do.
+///
+/// # Errors
+/// As [`run`], as far as that is found before the first run.
+fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
+    let file = context.catalog.find(Kind::Published, &named("reproduce", name))?;
+    let published = published::parse(&file.label, &file.text)?;
+    file.check_name(&published.name)?;
+    let selection = Selection::new(&published, &args.group)?;
+    let dir = options::directory(args.out.as_deref(), &format!("reproduce-{}", published.name.value));
+    let progress = Progress::new(0);
+    let jobs = options::jobs(args.jobs);
+    let executor = Executor { backend: &Sim::default(), jobs, progress: &progress };
+    let work = Work { context, published: &published, dir, executor };
+    let mut parts = Vec::new();
+    for block in selection.blocks() {
+        let Ok(run) = &block.run else { continue };
+        let run = BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
+        for (dir, columns) in work.parts(block) {
+            let experiment = work.experiment(block, &run, &columns);
+            let sources = CatalogSources::new(context, &experiment.workload_sources())?;
+            parts.push((dir, experiment.cells(&sources, work.executor.backend.name())?));
+        }
+    }
+    dry_run::forecast(&parts, jobs, true, args.json)
 }
 
 /// Runs all tables and prints one line of score for each, and for the total.
@@ -210,6 +244,18 @@ struct DoneBlock {
 }
 
 impl Work<'_> {
+    /// The experiments of a block with their directories. An experiment has each kernel once, so a block with its own
+    /// columns has one experiment per column.
+    fn parts<'b>(&'b self, block: &'b Block) -> Vec<(PathBuf, Vec<&'b Column>)> {
+        let (list, _) = self.published.columns_of(block);
+        let home = self.home(block);
+        if block.columns.is_some() {
+            list.iter().map(|c| (home.join(file_name(&c.name)), vec![c])).collect()
+        } else {
+            vec![(home, list.iter().collect())]
+        }
+    }
+
     /// Runs a block, with a calibration first if the block asks for one.
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
         let (list, _) = self.published.columns_of(block);
@@ -219,14 +265,7 @@ impl Work<'_> {
         progress.set_total(
             progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_STEPS * run.iterations as usize),
         );
-        // An experiment has each kernel once, so a block with its own columns has one experiment per column.
-        let home = self.home(block);
-        let parts: Vec<(PathBuf, Vec<&Column>)> = if block.columns.is_some() {
-            let dir = home;
-            list.iter().map(|c| (dir.join(file_name(&c.name)), vec![c])).collect()
-        } else {
-            vec![(home, list.iter().collect())]
-        };
+        let parts = self.parts(block);
         let mut amount = None;
         if let Some(c) = &run.calibrate {
             // Creates the directory before the calibration creates its own below it.
@@ -238,7 +277,7 @@ impl Work<'_> {
         for (dir, columns) in &parts {
             let mut experiment = self.experiment(block, run, columns);
             experiment.params.extend(amount.clone());
-            let sources = CatalogSources::new(self.context, &experiment.workloads)?;
+            let sources = CatalogSources::new(self.context, &experiment.workload_sources())?;
             let runs = experiment.cells(&sources, self.executor.backend.name())?;
             let store = Store::create(dir, &experiment, &runs)?;
             interrupt::watch(&store, &runs);
@@ -323,6 +362,7 @@ impl Work<'_> {
             seed: run.seed,
             sets: run.sets.iter().cloned().chain(own(|c| &c.sets)).collect(),
             params: params.map(|setting| Param { workload: None, setting }).collect(),
+            axes: Axes::default(),
         }
     }
 
@@ -340,7 +380,7 @@ impl Work<'_> {
             ..self.experiment(block, run, &[&list[baseline]])
         };
         let dir = self.dir.join(CALIBRATION);
-        let sources = CatalogSources::new(self.context, &base.workloads)?;
+        let sources = CatalogSources::new(self.context, &base.workload_sources())?;
         let mut steps: Vec<Run> = Vec::new();
         let found = calibrate::search(target, Range { start: c.start, min: c.min, max: c.max }, |count| {
             let mut experiment = base.clone();

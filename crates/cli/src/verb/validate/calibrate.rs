@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::logs::Logs;
 use crate::run_label::run_label;
 use numalab_lab::fit::divisor_of;
-use numalab_model::experiment::{Experiment, Param};
+use numalab_model::experiment::{Axes, Experiment, Param};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
@@ -199,6 +199,7 @@ fn experiment(
         seed: 1,
         sets,
         params: params.iter().map(param).collect::<Result<_, Failure>>()?,
+        axes: Axes::default(),
     })
 }
 

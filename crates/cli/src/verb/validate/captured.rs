@@ -24,7 +24,7 @@ struct Line {
 
 /// The plans of an experiment, fitted to a guest, with empty outcomes.
 pub(super) fn plans(context: &Context, experiment: &Experiment) -> Vec<Measured> {
-    let sources = CatalogSources::new(context, &experiment.workloads).unwrap();
+    let sources = CatalogSources::new(context, &experiment.workload_sources()).unwrap();
     let cells = experiment.cells(&sources, Backend { name: "captured", version: "1" }).unwrap();
     let limits = Settings::new(Timing::Modelled).limits;
     let as_in_guest = |input: PlanInput| {

@@ -27,7 +27,7 @@ use crate::sources;
 use numalab_lab::fit::divisor_of;
 use numalab_lab::image::ImageSpec;
 use numalab_model::catalog::Kind;
-use numalab_model::experiment::{self, Cell, Experiment};
+use numalab_model::experiment::{self, Axes, Cell, Experiment};
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::plan::{PlanInput, SourceFile};
@@ -357,6 +357,7 @@ impl<'a> Bench<'a> {
             seed: 1,
             sets: Vec::new(),
             params: Vec::new(),
+            axes: Axes::default(),
         }
     }
 }

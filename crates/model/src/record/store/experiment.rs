@@ -143,7 +143,7 @@ impl Store {
             }
             // Adding kernels to a comparison must not change its baseline: only a baseline that is asked for replaces
             // the earlier one. It may be a kernel of the directory that is not run now.
-            let own = |b: &str| experiment.kernels.iter().any(|k| k.value == b);
+            let own = |b: &str| experiment.column_names().any(|k| k.value == b);
             let kept = asked.map_or(Some(file.baseline.as_str()), |b| Some(b).filter(|b| !own(b)));
             if let Some(kept) = kept.filter(|k| file.runs.iter().any(|r| r.kernel == *k)) {
                 baseline = kept.to_string();
@@ -311,8 +311,8 @@ fn replaced(old: &[Member], new: &[Member], leaves: impl Fn(&Member) -> bool) ->
 
 /// Full name, overrides included, of the kernel with which the others are compared.
 fn baseline(experiment: &Experiment, cells: &[Cell]) -> String {
-    let asked = experiment.baseline.as_ref().or(experiment.kernels.first());
-    let index = asked.and_then(|b| experiment.kernels.iter().position(|k| k.value == b.value));
+    let asked = experiment.baseline.as_ref().or_else(|| experiment.column_names().next());
+    let index = asked.and_then(|b| experiment.column_names().position(|k| k.value == b.value));
     let mut names: Vec<&str> = Vec::new();
     // Inside every workload kernels stand in the experiment's order, so a kernel's first appearance gives its index.
     for cell in cells {
