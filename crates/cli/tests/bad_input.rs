@@ -60,7 +60,7 @@ fn unknown_names() {
         ("show roles vma_filtr", ["unknown role `vma_filtr`", "did you mean `vma_filter`?"]),
         ("show nope", ["there is no `nope`", "(`numalab list`)"]),
         ("show tunables system.hzz", ["unknown tunable `system.hzz`", "did you mean `system.hz`?"]),
-        ("kernel diff 6.3 6.44", ["unknown kernel `6.44`", "did you mean `6.4"]),
+        ("kernel diff 6.3 6.44", ["unknown kernel `6.44`", "did you mean `6.12`?"]),
         ("rnu", ["unknown command `rnu`", "did you mean `run`?"]),
         ("list kernel_s", ["is \"kernel_s\"; expected one of machines, kernels", "did you mean `kernels`?"]),
         ("comapre x", ["unknown command `comapre`", "did you mean `compare`?"]),

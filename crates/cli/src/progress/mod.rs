@@ -29,12 +29,15 @@ const MAX_SHOWN_LIMIT_S: f64 = 3600.0;
 pub struct Progress {
     shared: Arc<Shared>,
     /// Ends the thread that redraws, and the thread.
-    stop: Mutex<Option<(Sender<()>, Option<JoinHandle<()>>)>>,
+    stop: Mutex<Option<Redrawing>>,
     /// Whether standard error is a terminal.
     terminal: bool,
     /// Whether a line is printed for every run that ends, where standard error is no terminal.
     pub lines: bool,
 }
+
+/// The thread that redraws, which ends when the sender is dropped; no thread if it could not be started.
+type Redrawing = (Sender<()>, Option<JoinHandle<()>>);
 
 /// What the display is made of.
 struct Shared {
@@ -202,7 +205,7 @@ impl Drop for Progress {
 }
 
 /// Shows the display after [`DELAY`], and redraws it until the result is dropped.
-fn redraw(shared: Arc<Shared>) -> (Sender<()>, Option<JoinHandle<()>>) {
+fn redraw(shared: Arc<Shared>) -> Redrawing {
     let (stop, stopped) = channel::<()>();
     // If the thread cannot be started, nothing is shown; the runs do not need it.
     let thread = std::thread::Builder::new().spawn(move || {

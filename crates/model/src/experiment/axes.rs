@@ -73,13 +73,16 @@ pub(super) fn columns(root: &Table<'_>) -> Result<Vec<Column>, SpecError> {
     Ok(out)
 }
 
+/// Settings of one kernel, column or workload, by its name.
+type Scoped = Vec<(Spot<String>, Vec<Setting>)>;
+/// Workloads under other names, their parameters and their settings.
+pub(super) type Workloads = (Vec<Named>, Vec<Param>, Scoped);
+
 /// Reads `[[workload]]`: the workloads, their parameters and their settings.
 ///
 /// # Errors
 /// A missing name or workload, an unknown key, or wrong settings.
-pub(super) fn workloads(
-    root: &Table<'_>,
-) -> Result<(Vec<Named>, Vec<Param>, Vec<(Spot<String>, Vec<Setting>)>), SpecError> {
+pub(super) fn workloads(root: &Table<'_>) -> Result<Workloads, SpecError> {
     let (mut named, mut params, mut sets) = (Vec::new(), Vec::new(), Vec::new());
     for t in root.tables("workload")? {
         let own = Named { name: name(&t)?, of: t.str("of")? };
@@ -113,7 +116,7 @@ fn name(t: &Table<'_>) -> Result<Spot<String>, SpecError> {
 }
 
 /// Settings of an experiment: those of every run, and those of one kernel, column or workload.
-pub(super) type Sets = (Vec<Setting>, Vec<(Spot<String>, Vec<Setting>)>);
+pub(super) type Sets = (Vec<Setting>, Scoped);
 
 /// Reads `[set]`. A sub-table with the name of a kernel, column or workload has its settings.
 ///

@@ -79,6 +79,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     let doc = Doc::parse(file, text)?;
     let root = doc.root();
     let name = root.str("name")?;
+    let (title, about) = (root.title()?, root.opt_str("about")?);
     workload::aliases(&root)?;
     let seed = root.opt_int("seed", 0..=i64::MAX)?;
     let machines = some(&root, "machines")?;
@@ -98,8 +99,8 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     }
     let experiment = Experiment {
         name: name.value.clone(),
-        title: root.title()?,
-        about: root.opt_str("about")?.map(|s| s.value.trim().to_string()).unwrap_or_default(),
+        title,
+        about: about.map(|s| s.value.trim().to_string()).unwrap_or_default(),
         machines,
         kernels,
         workloads,

@@ -176,11 +176,8 @@ fn nodes(text: &Spot<String>, option: &str, value: Option<&str>) -> Result<Nodes
         return Ok(Nodes::All);
     }
     let list = cpulist::parse(value).ok().filter(|l| !l.is_empty());
-    let mut list: Vec<u32> = list
-        .ok_or_else(|| text.error(format!("`{option}` names `{value}`"), expected))?
-        .into_iter()
-        .map(|n| n as u32)
-        .collect();
+    let mut list: Vec<u32> =
+        list.ok_or_else(|| text.error(format!("`{option}` names `{value}`"), expected))?.into_iter().collect();
     list.sort_unstable();
     list.dedup();
     Ok(Nodes::List(list))
@@ -198,13 +195,13 @@ fn under_policy(p: &mut Process, policy: &Policy) {
     };
     p.prologue = start(&p.prologue);
     // Threads that share their ops share them still.
-    let mut last: Option<(Arc<[Op]>, Arc<[Op]>)> = None;
+    let mut last: Option<[Arc<[Op]>; 2]> = None;
     for t in &mut p.threads {
         let done = match &last {
-            Some((old, new)) if Arc::ptr_eq(old, &t.ops) => Arc::clone(new),
+            Some([old, new]) if Arc::ptr_eq(old, &t.ops) => Arc::clone(new),
             _ => start(&t.ops),
         };
-        last = Some((Arc::clone(&t.ops), Arc::clone(&done)));
+        last = Some([Arc::clone(&t.ops), Arc::clone(&done)]);
         t.ops = done;
     }
 }
