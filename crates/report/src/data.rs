@@ -60,12 +60,14 @@ pub struct Kernel {
     /// Added to the name in headings, so that no figure of a model is taken for one of a machine: `sim`, `vm`. Empty
     /// for a real host.
     pub mark: String,
+    /// Not a kernel but the bound of all of them: memory is near at no cost (role `page_migrate = oracle`).
+    pub is_bound: bool,
 }
 
 impl Kernel {
     /// A kernel without a mark.
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_string(), mark: String::new() }
+        Self { name: name.to_string(), ..Self::default() }
     }
     /// Name as headings print it: `name-mark`.
     pub fn run_name(&self) -> String {

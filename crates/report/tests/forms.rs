@@ -13,7 +13,7 @@ use numalab_stats::star::StarRule;
 use serde_json::json;
 
 fn kernel(name: &str, mark: &str) -> Kernel {
-    Kernel { name: name.into(), mark: mark.into() }
+    Kernel { name: name.into(), mark: mark.into(), ..Kernel::default() }
 }
 
 fn comparison() -> Comparison {

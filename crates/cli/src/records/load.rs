@@ -216,5 +216,8 @@ fn by_workload<'a>(blocks: &[Block], kernels: usize, runs: &'a [Run]) -> Vec<Wor
 /// The heading of a kernel's column. Figures that were not measured on hardware are marked with their backend.
 fn column(name: &str, kernel: usize, runs: &[Run]) -> Kernel {
     let mut labels = runs.iter().filter(|r| r.kernel == kernel).map(Run::backend_label);
-    Kernel { name: name.to_string(), mark: labels.find(|b| b != "host").unwrap_or_default() }
+    let mark = labels.find(|b| b != "host").unwrap_or_default();
+    let mut roles = runs.iter().filter(|r| r.kernel == kernel).flat_map(|r| &r.manifest.plan.kernel.roles);
+    let is_bound = roles.any(|r| r.role == "page_migrate" && r.implementation == "oracle");
+    Kernel { name: name.to_string(), mark, is_bound }
 }

@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_name_of_a_marked_column_is_not_divided() {
-        let marked = |name: &str| of_column(&Kernel { name: name.into(), mark: "sim".into() });
+        let marked = |name: &str| of_column(&Kernel { name: name.into(), mark: "sim".into(), ..Kernel::default() });
         for name in ["larger-window", "6.4-rc2+rfc-v3", "6.12[scan.scan_size_mb=512]"] {
             assert_eq!(marked(name), (name.to_string(), "sim".to_string()));
         }

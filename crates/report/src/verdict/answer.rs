@@ -37,11 +37,12 @@ pub(super) fn answer(c: &Comparison, workloads: &[WorkloadDecision], all: &[Find
 /// The answer where it is the same for every workload.
 fn same_everywhere(c: &Comparison, choice: &Choice, names: &[&str], first: &WorkloadDecision) -> String {
     let (base, on) = (c.baseline_name(), some(names));
-    let others: Vec<&str> = c.others().map(|k| c.kernels[k].name.as_str()).collect();
+    let only_bounds = c.others().all(|k| c.kernels[k].is_bound);
+    let real = || c.others().filter(|k| only_bounds || !c.kernels[*k].is_bound);
+    let others: Vec<&str> = real().map(|k| c.kernels[k].name.as_str()).collect();
     match choice {
         Choice::Take(take) if take.contains(&c.baseline) => {
-            let lost: Vec<&str> =
-                c.others().filter(|k| !take.contains(k)).map(|k| c.kernels[k].name.as_str()).collect();
+            let lost: Vec<&str> = real().filter(|k| !take.contains(k)).map(|k| c.kernels[k].name.as_str()).collect();
             let also: Vec<&str> =
                 take.iter().filter(|k| **k != c.baseline).map(|k| c.kernels[*k].name.as_str()).collect();
             let verb = if lost.len() == 1 { "is" } else { "are" };
@@ -146,7 +147,8 @@ fn undecided(c: &Comparison, w: &Workload, s: &Standing) -> String {
 
 /// How another kernel stands, in a few words: "on 20.1 % lower".
 fn other(c: &Comparison, s: &Standing) -> String {
-    let name = &c.kernels[s.kernel].name;
+    let kernel = &c.kernels[s.kernel];
+    let name = if kernel.is_bound { format!("{} (the bound)", kernel.name) } else { kernel.name.clone() };
     match s.call {
         Some(Call::Better | Call::Worse) | None => {
             let size = s.finding.change_percent.map(growth).unwrap_or_else(|| "changed".into());

@@ -181,9 +181,11 @@ fn gain(c: &Comparison, w: &Workload, kernel: usize) -> f64 {
     }
 }
 
-/// What to take on a workload.
+/// What to take on a workload. A bound is no kernel that anyone can take, unless nothing else is compared.
 fn choose(c: &Comparison, w: &Workload, standings: &[Standing]) -> Choice {
-    let with = |call: Option<Call>| standings.iter().filter(move |s| s.call == call);
+    let only_bounds = standings.iter().all(|s| c.kernels[s.kernel].is_bound);
+    let real = move |s: &&Standing| only_bounds || !c.kernels[s.kernel].is_bound;
+    let with = |call: Option<Call>| standings.iter().filter(real).filter(move |s| s.call == call);
     let better: Vec<&Standing> = with(Some(Call::Better)).collect();
     let best = better.iter().copied().reduce(|a, b| if b.gain > a.gain { b } else { a });
     if let Some(best) = best {

@@ -42,6 +42,19 @@ fn the_baseline_is_kept_where_the_others_lose() {
     assert_eq!(d.workloads[0].text, "off wins; 6.12 loses: elapsed 7.500 → 10.00 s, 33.3 % higher.");
 }
 
+/// `oracle` shows what could be won. Nobody can take it.
+#[test]
+fn a_bound_is_named_and_not_taken() {
+    let mut c = comparison(&["off", "6.12", "oracle"], vec![workload("w", &[SLOW, FAST, FASTER])]);
+    c.kernels[2].is_bound = true;
+    let d = decide(&c);
+    assert_eq!(d.answer, "Take 6.12: it beats off on w.");
+    let want = "6.12 wins: elapsed 10.00 → 7.500 s, 25.0 % lower; oracle (the bound) 50.0 % lower.";
+    assert_eq!(d.workloads[0].text, want);
+    c.workloads = vec![workload("w", &[FAST, SLOW, FASTER])];
+    assert_eq!(decide(&c).answer, "Keep off: 6.12 is worse on w.");
+}
+
 #[test]
 fn workloads_that_part_are_named_with_their_choice() {
     let workloads = vec![workload("a", &[SLOW, FAST]), workload("b", &[FAST, SLOW]), workload("c", &[SLOW, SLOW])];

@@ -194,7 +194,8 @@ fn load(name: &str) -> Machine {
 }
 
 fn compare(shape: &Shape, outcomes: &[(usize, usize, u64, Outcome)]) -> Comparison {
-    let kernels = shape.kernels.iter().map(|k| Kernel { name: k.0.clone(), mark: "sim".into() }).collect();
+    let kernels =
+        shape.kernels.iter().map(|k| Kernel { name: k.0.clone(), mark: "sim".into(), ..Kernel::default() }).collect();
     let runs: Vec<WorkloadRuns<'_>> = (0..shape.workloads.len())
         .map(|w| WorkloadRuns {
             name: shape.workloads[w].name.clone(),
