@@ -21,10 +21,10 @@ fn words(list: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn every_variant_has_a_file_of_its_name_and_every_file_a_line() {
-    assert_eq!(files("numa/vma_filter", &["mod", "filter", "filters"]), words(VmaFilter::WORDS));
+    assert_eq!(files("numa/vma_filter", &["mod", "filter", "filters", "parts"]), words(VmaFilter::WORDS));
     let contract = ["mod", "rule", "filters", "tunables"];
     assert_eq!(files("numa/page_filter", &contract), words(PageFilterKind::WORDS));
-    assert_eq!(files("sched/imbalance", &["mod", "rule", "sides"]), words(Rule::WORDS));
+    assert_eq!(files("sched/imbalance", &["mod", "rule", "sides", "allowance"]), words(Rule::WORDS));
     let rules = Locality::WORDS.iter().map(|w| w.strip_prefix("thp_").unwrap_or(w)).collect::<Vec<_>>();
     assert_eq!(files("mm/thp/locality", &["mod", "rule", "attempt"]), words(&rules));
 }

@@ -37,7 +37,7 @@ fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> ImbalanceE
     ImbalanceEnv {
         form: if rule == "imb_6_0" { Form::V612 } else { Form::V61 },
         balancer: Balancer::Types,
-        rule: Rule::parse(rule).unwrap(),
+        rule: Rule::parse(rule).unwrap().into(),
         idle: true,
         below_average: true,
         imbalance_pct: 117,
@@ -52,7 +52,7 @@ fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> ImbalanceE
 
 /// Whether the group tests before calculate_imbalance pass. The rule that tolerates nothing shows it.
 fn reaches_calculation(e: &ImbalanceEnv, l: &SgLbStats, b: &SgLbStats) -> bool {
-    decide(&ImbalanceEnv { rule: Rule::None, ..*e }, l, b).is_some()
+    decide(&ImbalanceEnv { rule: Rule::None.into(), ..*e }, l, b).is_some()
 }
 
 fn outcome(e: &ImbalanceEnv, l: &SgLbStats, b: &SgLbStats) -> Outcome {

@@ -3,6 +3,7 @@
 use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use crate::mm::compact::tunables::CompactTunables;
 use crate::mm::khugepaged::tunables::KhugepagedTunables;
+use crate::mm::reclaim::demotion::DemotionTargets;
 use crate::mm::reclaim::swap::SwapTunables;
 use crate::mm::thp::tunables::ThpTunables;
 use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
@@ -43,6 +44,12 @@ numalab_base::tunables! {
         anon_workingset: bool = true, "", "commits b518154e59aa, aae466b0052e";
         /// Reclaim moves pages to the next tier instead of freeing them.
         demotion: bool = false, "", "sys/kernel/mm/numa/demotion_enabled";
+        /// Which slower nodes take demoted pages, and what a cpuset says to that. Tasks of the simulator are in no
+        /// cpuset.
+        demotion_targets: DemotionTargets = DemotionTargets::Any, "", "model", unread = true;
+        /// Weights of weighted interleave follow the bandwidth of nodes (6.16 on). Workloads of the simulator give
+        /// their weights.
+        weighted_auto: bool = false, "", "sys/kernel/mm/mempolicy/weighted_interleave/auto", unread = true;
         /// When a huge-page request gives up after compaction: as in the kernels with the locality rule, or by one of
         /// the rules.
         bail_rule: BailChoice = BailChoice::ByLocality, "", "model";

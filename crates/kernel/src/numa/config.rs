@@ -12,8 +12,8 @@ use super::rules::{
     TieringModel, BALANCING_ON, TIERING_ON,
 };
 use super::time::Hz;
-use super::vma_filter::VmaFilter;
-use crate::sched::imbalance::Rule;
+use super::vma_filter::{VmaFilter, VmaFilterTunables, VmaRules};
+use crate::sched::imbalance::{Allowance, ImbTunables, Rule};
 use numalab_base::tunable::{Decl, Group, Needs, SetError, Value};
 
 numalab_base::tunables! {
@@ -108,6 +108,19 @@ numalab_base::tunables! {
         /// 3/16 (3.15 to 4.5). Since 4142c3ebb685 (4.6) a node is active above a third, by the last count.
         active_node_mask: bool = false, "", "model",
             read when "fault_stats" is FaultStatsRole::V315.or_later();
+        /// A task whose cpuset has one memory node scans nothing (6.16 on). Tasks of the simulator are in no cpuset.
+        skip_single_node_cpuset: bool = false, "", "model", unread = true;
+        /// Huge entries are marked by the same tests as base pages (6.19 on).
+        huge_same_predicate: bool = false, "", "model";
+        /// A search swaps with tasks of user space only. Before, the CPU of a kernel thread is compared like any other
+        /// (until about 6.17).
+        swap_user_tasks_only: bool = false, "", "model",
+            read when "task_migrate" is TaskMigrateRole::Preferred.only();
+        /// With memory tiering, VMAs that the access filter or a read-only mapping takes out are walked for pages of slow
+        /// nodes all the same (posted in September 2026).
+        promote_only: bool = false, "", "model", read when "system.numa_balancing" is TIERING_ON;
+        /// Promotions that ask for no rate limit have a counter of their own (6.18: 337135e6124b).
+        count_candidate_nrl: bool = false, "", "model", read when "system.numa_balancing" is TIERING_ON;
         /// A scan work waits for the mm lock. Otherwise it gives up its period (4.13 on).
         scan_lock_blocks: bool = false, "", "model";
         /// Private base pages of a single-user mm that are already on the scanning node stay unmarked (4.10 on).
@@ -224,6 +237,10 @@ pub struct NumaSettings {
     pub page_filter: PageFilterTunables,
     /// Parameters of the 3.8 period.
     pub scan_v38: V38Tunables,
+    /// Parts of the VMA filter.
+    pub vma: VmaFilterTunables,
+    /// Parts of the imbalance rule.
+    pub imb: ImbTunables,
 }
 
 impl NumaSettings {
@@ -237,6 +254,7 @@ impl NumaSettings {
         group(&self.numa, &mut out);
         group(&self.page_filter, &mut out);
         group(&self.scan_v38, &mut out);
+        group(&self.vma, &mut out);
         out
     }
 
@@ -250,6 +268,7 @@ impl NumaSettings {
             Behaviour::NAME => self.numa.set(key, text),
             PageFilterTunables::NAME => self.page_filter.set(key, text),
             V38Tunables::NAME => self.scan_v38.set(key, text),
+            VmaFilterTunables::NAME => self.vma.set(key, text),
             _ => Err(SetError::Unknown),
         }
     }
@@ -279,13 +298,13 @@ impl NumaSettings {
             scan: self.scan,
             switches: self.numa,
             scan_v38: self.scan_v38,
-            vma_filter: roles.vma_filter,
+            vma_filter: VmaRules::new(roles.vma_filter, &self.vma),
             page_filter: PageFilter::new(roles.page_filter, &self.page_filter),
             period_model: roles.scan.kernel(),
             fault_stats: roles.fault_stats.kernel(),
             migrate_rule: roles.page_migrate.kernel(),
             moves_tasks: roles.task_migrate == TaskMigrateRole::Preferred,
-            imbalance: roles.imbalance,
+            imbalance: Allowance::new(roles.imbalance, &self.imb),
         })
     }
 }
@@ -323,7 +342,7 @@ pub struct NumaConfig {
     /// Parameters of the 3.8 period.
     pub scan_v38: V38Tunables,
     /// Which VMAs a thread may scan.
-    pub vma_filter: VmaFilter,
+    pub vma_filter: VmaRules,
     /// Which pages stay unmarked.
     pub page_filter: PageFilter,
     /// Scan-period model.
@@ -335,7 +354,7 @@ pub struct NumaConfig {
     /// Tasks are moved to their preferred node (3.13 on).
     pub moves_tasks: bool,
     /// Imbalance that task placement tolerates.
-    pub imbalance: Rule,
+    pub imbalance: Allowance,
 }
 
 impl NumaConfig {

@@ -31,6 +31,8 @@ counters! {
         pgreuse,
         /// Base pages that were hot enough to be promoted (memory tiering).
         pgpromote_candidate,
+        /// Base pages promoted without asking for the rate limit, as the target had much free memory (tiering, 6.18 on).
+        pgpromote_candidate_nrl,
         /// Base pages promoted from a slow tier to the top tier (memory tiering).
         pgpromote_success,
     }
@@ -123,6 +125,8 @@ pub struct NumaReasons {
     pub denied: [u64; Denial::ALL.len()],
     /// Outcomes of task placement, by [`Placement`].
     pub placed: [u64; Placement::ALL.len()],
+    /// Number of scan works that ended at once because their cpuset has one memory node.
+    pub cpuset_skips: u64,
     /// Number of groups created.
     pub groups_created: u64,
     /// Number of times a task joined another group.
@@ -144,5 +148,6 @@ impl NumaReasons {
             .chain(part("denied", Denial::WORDS, &self.denied))
             .chain(part("placed", Placement::WORDS, &self.placed))
             .chain([("groups", "created", self.groups_created), ("groups", "joined", self.groups_joined)])
+            .chain([("scan", "single_node_cpuset", self.cpuset_skips)])
     }
 }

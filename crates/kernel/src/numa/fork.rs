@@ -7,6 +7,7 @@ use super::balancing::NumaBalancing;
 use super::rules::PeriodModel;
 use super::state::{fault_index, FirstNid, MmId, MmNuma, TaskId, TaskNuma, CPUBUF, MEMBUF};
 use super::time::{Jiffies, NSEC_PER_MSEC};
+use crate::sched::cache_aware::size::footprint_after_exit;
 
 /// What a new task shares with its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,11 @@ impl NumaBalancing {
 
     /// Exits: the task leaves its mm and its group and frees its array. The slot may be reused.
     pub fn exit(&mut self, task: TaskId) {
+        let t = &self.tasks[task as usize];
+        if let Some(mm) = t.mm {
+            let pages = &mut self.mms[mm as usize].footprint_pages;
+            *pages = footprint_after_exit(*pages, t.total_numa_faults);
+        }
         self.drop_mm(task);
         self.leave_group(task);
         let t = &mut self.tasks[task as usize];

@@ -30,6 +30,8 @@ pub struct MarkRules {
     pub stamp: LastCpupid,
     /// Page tables whose pages are all on one node are marked too (3.8).
     pub tables: bool,
+    /// Huge entries take the tests of base pages (6.19).
+    pub huge_same: bool,
     /// Pages that other mappings can show are skipped, whatever their mapcount (the designs of 2012).
     pub own_only: bool,
 }
@@ -61,6 +63,7 @@ impl MarkRules {
             stamp_nodes,
             stamp,
             tables: cfg.switches.table_marks,
+            huge_same: cfg.switches.huge_same_predicate,
             own_only: false,
         }
     }
@@ -74,8 +77,18 @@ impl MarkRules {
         stamp_nodes: NodeMask::EMPTY,
         stamp: LastCpupid::UNSET,
         tables: false,
+        huge_same: false,
         own_only: true,
     };
+
+    /// The same rules for slow-tier pages only: nodes of the top tier are skipped.
+    pub fn slow_tier_only(self, topo: &NumaTopology) -> Self {
+        let top = |mut mask: NodeMask| {
+            topo.top_tier().iter().for_each(|n| mask.insert(n));
+            mask
+        };
+        Self { pte_skip_nodes: top(self.pte_skip_nodes), huge_skip_nodes: top(self.huge_skip_nodes), ..self }
+    }
 
     /// Whether a present base-page entry that is not yet PROT_NONE is marked (checks 3 to 7).
     #[inline]
@@ -97,6 +110,9 @@ impl MarkRules {
     /// zero page here. KSM, device, COW and dirty tests do not exist on this path.
     #[inline]
     pub fn huge(&self, page: &PageFacts) -> Verdict {
+        if self.huge_same {
+            return self.pte(page);
+        }
         if page.special || self.huge_skip_nodes.contains(page.nid) {
             return Verdict::Skip;
         }

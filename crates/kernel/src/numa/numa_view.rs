@@ -19,4 +19,8 @@ impl NumaView for NumaBalancing {
     fn node_weight(&self, task: TaskId, node: u32, distance: u32) -> i64 {
         self.locality_weight(task, node as usize, distance as u8) as i64
     }
+    fn footprint_pages(&self, task: TaskId) -> u64 {
+        let mm = self.tasks.get(task as usize).and_then(|t| t.mm);
+        mm.map_or(0, |mm| self.mms[mm as usize].footprint_pages)
+    }
 }

@@ -1,6 +1,7 @@
 //! What NUMA balancing keeps per address space, task, VMA and page (kernel-numa-balancing.md §2).
 
 use super::time::Jiffies;
+use numalab_base::node_mask::NodeMask;
 
 /// Index of a task.
 pub type TaskId = u32;
@@ -48,6 +49,10 @@ pub struct MmNuma {
     pub numa_scan_offset: u64,
     /// Completed passes over the address space.
     pub numa_scan_seq: i32,
+    /// Memory nodes of the cpuset of its tasks; `None` while the machine has no cpuset but the root.
+    pub mems_allowed: Option<NodeMask>,
+    /// Sum of its tasks' memory faults, pages (7.2, for cache-aware scheduling).
+    pub footprint_pages: u64,
     /// Users of the mm, which are its live threads.
     pub users: u32,
     /// 3.8 only: when the period is next reset to its minimum, jiffies.
@@ -65,6 +70,8 @@ pub struct VmaNuma {
     pub pids_active_reset: Jiffies,
     /// Threads that faulted here, hashed to 64 bits: previous and current window.
     pub pids_active: [u64; 2],
+    /// The same of two windows before (`vma.pid_windows`).
+    pub pids_older: [u64; 2],
     /// Pass in which the state was created.
     pub start_scan_seq: i32,
     /// Last pass that completed the VMA.
@@ -88,7 +95,24 @@ impl VmaNuma {
     /// Whether a thread, or one with the same bit, faulted in either window.
     #[inline]
     pub fn accessed_by(&self, pid: u32) -> bool {
-        (self.pids_active[0] | self.pids_active[1]) >> pid_bit(pid) & 1 == 1
+        self.pids() >> pid_bit(pid) & 1 == 1
+    }
+    /// How many threads, or bits of threads, faulted in the windows.
+    pub fn accessed_count(&self) -> u32 {
+        self.pids().count_ones()
+    }
+    #[inline]
+    fn pids(&self) -> u64 {
+        self.pids_active[0] | self.pids_active[1] | self.pids_older[0] | self.pids_older[1]
+    }
+    /// Ends the current window. `windows` of them are remembered, the new one included.
+    pub fn shift_windows(&mut self, windows: u8) {
+        self.pids_older = match windows {
+            4 => [self.pids_active[0], self.pids_older[0]],
+            3 => [self.pids_active[0], 0],
+            _ => [0; 2],
+        };
+        self.pids_active = [if windows > 1 { self.pids_active[1] } else { 0 }, 0];
     }
 }
 

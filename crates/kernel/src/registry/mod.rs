@@ -25,8 +25,11 @@ use crate::numa::page_filter::PageFilterTunables;
 use crate::numa::period::V38Tunables;
 use crate::numa::rules::TaskMigrateRole;
 use crate::numa::schednuma::SchedNumaTunables;
+use crate::numa::vma_filter::VmaFilterTunables;
 use crate::numa::{Design, NumaSettings};
+use crate::sched::cache_aware::CacheAwareTunables;
 use crate::sched::config::SchedConfig;
+use crate::sched::imbalance::ImbTunables;
 use crate::sched::rules::Locality;
 use numalab_base::tunable::{Decl, Group, ReadWhen, SetError, Value};
 use numalab_model::catalog::Catalog;
@@ -55,11 +58,14 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<Scan>(),
     of::<V38Tunables>(),
     of::<PageFilterTunables>(),
+    of::<VmaFilterTunables>(),
     of::<Behaviour>(),
     of::<AutoNumaTunables>(),
     of::<SchedNumaTunables>(),
     of::<FlushRules>(),
     of::<SchedConfig>(),
+    of::<ImbTunables>(),
+    of::<CacheAwareTunables>(),
     of::<VmTunables>(),
     of::<CompactTunables>(),
     of::<SwapTunables>(),
@@ -140,6 +146,8 @@ pub fn numa_settings(kernel: &Kernel) -> NumaSettings {
         numa: group(kernel),
         page_filter: group(kernel),
         scan_v38: group(kernel),
+        vma: group(kernel),
+        imb: group(kernel),
     }
 }
 
@@ -151,6 +159,8 @@ pub fn sched_config(kernel: &Kernel) -> SchedConfig {
     SchedConfig {
         hz: system.hz,
         imbalance: roles.imbalance,
+        imb: group(kernel),
+        llc_balancing: group(kernel),
         locality: match roles.task_migrate {
             TaskMigrateRole::Exchange => Locality::Selected,
             TaskMigrateRole::HomeNode => Locality::Home,

@@ -3,12 +3,14 @@
 //! A kernel composition and `--set sched.key=value` write [`SchedConfig`]. [`Params`] holds the same values once
 //! resolved on a machine: the kernel's scaling by CPU count is applied.
 
+use super::cache_aware::CacheAwareTunables;
 use super::error::SchedError;
-use super::imbalance::Rule;
+use super::imbalance::{Allowance, ImbTunables, Rule};
 use super::rules::{
-    Balancer, DomainConstants, Form, IdleScan, Locality, Newidle, NohzKick, QueueOrder, RecentCpu, TunableScaling,
-    WakeAffine,
+    Balancer, DomainConstants, Form, IdleScan, Locality, LocalityVerdict, Newidle, NohzKick, QueueOrder, RecentCpu,
+    TunableScaling, WakeAffine,
 };
+use numalab_base::tunable::Needs;
 use numalab_model::machine::Machine;
 
 numalab_base::tunables! {
@@ -19,6 +21,10 @@ numalab_base::tunables! {
             hz: u32 = 250;
             /// NUMA imbalance that fork and load balance tolerate: the role `imbalance`.
             imbalance: Rule = Rule::Imb60;
+            /// Single decisions of that rule that are replaced: the group `imb`.
+            imb: ImbTunables = ImbTunables::default();
+            /// Cache-aware scheduling: the group `llc_balancing`.
+            llc_balancing: CacheAwareTunables = CacheAwareTunables::default();
             /// What the preferred node of a task means to the balancer: follows from the role `task_migrate`.
             locality: Locality = Locality::Preferred;
             /// Non-idle balancing may not take a task off its selected node: `autonuma.sched_load_balance_strict`.
@@ -78,7 +84,7 @@ numalab_base::tunables! {
         nr_migrate: u32 = 32, "tasks", "debugfs sched/nr_migrate", range 1..=1_000_000;
         /// Distance above which fork, exec and wake-affine stop; 0 takes the machine's own (30, on Zen 32).
         node_reclaim_distance: u32 = 0, "", "model (node_reclaim_distance)", range 0..=255;
-        /// Fork and exec count the CPUs of a group that the task may use, not all of them (6.18 on, stable 6.12).
+        /// Fork and exec count the CPUs of a group that the task may use, not all of them (6.19 on, stable 6.12).
         fork_counts_allowed: bool = true, "", "model";
         /// A group whose CPUs are all used pulls nothing from an overloaded group while its load is above the domain's
         /// average (6.3 on, stable 6.1).
@@ -91,6 +97,23 @@ numalab_base::tunables! {
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
         /// Newly-idle balancing is randomised by past success (stable trees from 2026 on).
         ni_random: bool = false, "", "features NI_RANDOM";
+        /// The dice of newly-idle balancing weighs by rate, and is not thrown where balancing is rare (7.1: 9fe89f022c05).
+        ni_rate: bool = false, "", "features NI_RATE", read when "sched.ni_random" is Needs::OneOf(&["true"]);
+        /// A failed newly-idle pass counts as half dearer than the dearest one (6.17 and 6.18: 155213a2aed4).
+        failed_newidle_costs: bool = false, "", "model";
+        /// While one CPU balances a domain that spans nodes, such a pass of another CPU counts as balanced (6.19).
+        /// Before, a newly-idle pass does not ask, and a periodic one stays due.
+        serialize_busy: bool = false, "", "model";
+        /// What NUMA balancing says to a pull between nodes.
+        locality_verdict: LocalityVerdict = LocalityVerdict::V46, "", "model",
+            read when "system.numa_balancing" is Needs::Not("0");
+        /// A first attempt pulls no task that is not eligible on its queue (6.14 on).
+        pull_needs_eligible: bool = false, "", "model", read when "sched.form" is Form::V612.only();
+        /// Only a balance of loads pulls tasks that sleep but are still queued (6.14 on).
+        pull_keeps_delayed: bool = false, "", "model", read when "sched.form" is Form::V612.only();
+        /// Domains are built from simplified distances on Granite Rapids and Clearwater Forest with sub-NUMA clusters
+        /// (6.19).
+        snc_mean: bool = false, "", "model";
     }
 }
 
@@ -102,7 +125,7 @@ pub struct Params {
     /// How groups are compared.
     pub balancer: Balancer,
     /// NUMA imbalance rule.
-    pub rule: Rule,
+    pub rule: Allowance,
     /// How a wake-up looks for an idle CPU.
     pub idle_scan: IdleScan,
     /// Which recently used CPU a wake-up tries.
@@ -153,6 +176,22 @@ pub struct Params {
     pub preempt_full: bool,
     /// Newly-idle balancing is randomised by past success (NI_RANDOM).
     pub ni_random: bool,
+    /// Cache-aware scheduling.
+    pub llc_balancing: CacheAwareTunables,
+    /// The dice weighs by rate (NI_RATE).
+    pub ni_rate: bool,
+    /// A failed newly-idle pass counts as dear.
+    pub failed_newidle_costs: bool,
+    /// A pass over a domain that another CPU balances counts as balanced.
+    pub serialize_busy: bool,
+    /// What NUMA balancing says to a pull.
+    pub locality_verdict: LocalityVerdict,
+    /// A first attempt pulls eligible tasks only.
+    pub pull_needs_eligible: bool,
+    /// Delayed sleepers are pulled by a balance of loads only.
+    pub pull_keeps_delayed: bool,
+    /// Domains are built from simplified distances where the kernel has them.
+    pub snc_mean: bool,
     /// Distance between nodes above which fork and wake-affine do not cross.
     pub node_reclaim_distance: u32,
     /// Modelled cost of a balance pass, picoseconds per CPU of the domain.
@@ -179,7 +218,7 @@ impl Params {
         Ok(Self {
             form: config.form,
             balancer: config.balancer,
-            rule: config.imbalance,
+            rule: Allowance::new(config.imbalance, &config.imb),
             idle_scan: config.idle_scan,
             recent_used_cpu: config.recent_used_cpu,
             wake_wide: config.wake_wide,
@@ -205,6 +244,14 @@ impl Params {
             relax_util: config.relax_util,
             preempt_full: config.preempt_full,
             ni_random: config.ni_random,
+            llc_balancing: config.llc_balancing,
+            ni_rate: config.ni_rate,
+            failed_newidle_costs: config.failed_newidle_costs,
+            serialize_busy: config.serialize_busy,
+            locality_verdict: config.locality_verdict,
+            pull_needs_eligible: config.pull_needs_eligible,
+            pull_keeps_delayed: config.pull_keeps_delayed,
+            snc_mean: config.snc_mean,
             node_reclaim_distance: match config.node_reclaim_distance {
                 0 => u32::from(machine.node_reclaim_distance),
                 d => d,

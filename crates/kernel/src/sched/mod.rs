@@ -52,6 +52,7 @@
 
 mod affinity;
 pub mod balance;
+pub mod cache_aware;
 mod capacity;
 mod check;
 pub mod config;

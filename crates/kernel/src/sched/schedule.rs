@@ -93,6 +93,7 @@ impl Scheduler {
         }
         self.deactivate_task(t, true);
         self.detach_entity_load_avg(t);
+        self.leave_process(t);
         self.tasks[t as usize].state = State::Dead;
         Some(t)
     }

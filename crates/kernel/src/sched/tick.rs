@@ -15,6 +15,9 @@ impl Scheduler {
             return;
         }
         self.update_curr(cpu);
+        if self.cache_aware.active {
+            self.elect_cache(cpu, view);
+        }
         if self.params.balancer.by_past_load() && self.rqs[cpu as usize].past_jiffy != self.jiffy {
             let load = match self.params.balancer {
                 Balancer::V37 => self.rqs[cpu as usize].weight,

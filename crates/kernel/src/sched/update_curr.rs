@@ -26,6 +26,12 @@ impl Scheduler {
         t.exec_start = self.now as i64;
         t.runtime_ns += delta as u64;
         t.vruntime += t.virtual_ns(delta);
+        if self.cache_aware.active {
+            self.account_process(cpu, delta as u64);
+        }
+        let Self { rqs, tasks, .. } = self;
+        let rq = &mut rqs[cpu as usize];
+        let t = &mut tasks[rq.cur as usize];
         let eevdf = self.params.form == Form::V612;
         let renewed = eevdf && eevdf::update_deadline(&self.params, t);
         if rq.list.len() == 1 {

@@ -95,7 +95,14 @@ fn moves_to_idle_nodes() {
 #[test]
 fn balancing_by_model() {
     // A raw difference of 5: halved to 2 before the test up to 5.18, after it from 6.0 on.
-    let s = PullSides { busiest_nr: 4, busiest_weight: 20, local_nr: 1, local_weight: 12, imb_numa_nr: 4 };
+    let s = PullSides {
+        busiest_nr: 4,
+        busiest_weight: 20,
+        local_nr: 1,
+        local_weight: 12,
+        imb_numa_nr: 4,
+        imbalance_pct: 117,
+    };
     let rows = [
         (Rule::None, 2),
         (Rule::Fixed2, 2),

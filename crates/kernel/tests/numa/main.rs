@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod adaptation;
+mod after_6_12;
 mod balance;
 mod faults;
 mod groups;

@@ -51,6 +51,8 @@ pub enum Content {
     Unmarked(PageFacts),
     /// Every page is present and already PROT_NONE.
     AllMarked,
+    /// Huge pages, one per 2 MiB.
+    Huge(Vec<PageFacts>),
     /// The pages as listed.
     Pages(Vec<MockPage>),
 }
@@ -142,6 +144,11 @@ impl ScanSpace for MockSpace {
         let mut marked = Marked::default();
         match &mut vma.content {
             Content::AllMarked => {}
+            Content::Huge(pages) => {
+                let marked_pages = pages[range.start / 512..range.end.div_ceil(512)].iter();
+                marked.huge = marked_pages.filter(|p| rules.huge(p) == Verdict::Mark).count() as u64;
+                marked.updates = 512 * marked.huge;
+            }
             Content::Unmarked(facts) => match rules.pte(facts) {
                 Verdict::Mark => marked.updates = range.len() as u64,
                 Verdict::Skip => {}

@@ -50,10 +50,10 @@ fn rows_of_the_version_table() {
     assert_eq!((filter("4.16"), filter("5.16")), (PageFilterKind::CowMapcount1, PageFilterKind::CowMapcount1));
     assert_eq!((filter("5.17"), filter("6.8")), (PageFilterKind::CowRefcount1, PageFilterKind::CowRefcount1));
     assert_eq!(filter("6.10"), PageFilterKind::CowSharedOrPinned);
-    let vma = |r| cfg(r).vma_filter;
+    let vma = |r| cfg(r).vma_filter.role;
     assert_eq!((vma("6.3"), vma("6.4"), vma("6.4-rc2+rfc-v3")), (VmaFilter::Off, VmaFilter::V64, VmaFilter::RfcV3));
     assert_eq!((vma("6.7"), vma("6.8"), vma("6.12")), (VmaFilter::V67, VmaFilter::V68, VmaFilter::V612));
-    let imb = |r| cfg(r).imbalance;
+    let imb = |r| cfg(r).imbalance.role();
     assert_eq!((imb("5.7"), imb("5.16"), imb("5.16+imb-v3")), (Rule::Fixed2, Rule::Quarter511, Rule::ImbV3));
     assert_eq!((imb("5.18"), imb("6.1")), (Rule::Imb518, Rule::Imb60));
     assert_eq!((cfg("4.18").switches.rate_limit, cfg("4.19").switches.rate_limit), (RateLimit::Legacy, RateLimit::Off));

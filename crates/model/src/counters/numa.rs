@@ -73,6 +73,14 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "promotions that needed no threshold because the fast tier had room.",
     ),
     CounterDoc::new(
+        "pgpromote_candidate_nrl",
+        Unit::Pages,
+        Tiering,
+        Since::In("6.18"),
+        "Pages promoted without asking for the rate limit, because the fast tier had much free memory.",
+        "pages that reached the rate limit (pgpromote_candidate). Their sum bounds pgpromote_success.",
+    ),
+    CounterDoc::new(
         "pgdemote_kswapd",
         Unit::Pages,
         Tiering,

@@ -151,7 +151,8 @@ impl Version {
     pub fn of(name: &str) -> Option<(Self, &str)> {
         let (major, rest) = number(name)?;
         let (minor, rest) = number(rest.strip_prefix('.')?)?;
-        let candidate = rest.strip_prefix("-rc").and_then(number);
+        // `7.3-rc` stands for the candidates of a release that is not out yet.
+        let candidate = rest.strip_prefix("-rc").map(|rest| number(rest).unwrap_or((0, rest)));
         let (candidate, rest) = candidate.unwrap_or((u32::MAX, rest));
         Some((Self { major, minor, candidate }, rest))
     }
@@ -218,6 +219,7 @@ mod tests {
         }
         assert!(of("3.8").0 < of("3.13").0 && of("6.4-rc2").0 < of("6.4-rc10").0 && of("6.4-rc10").0 < of("6.4").0);
         assert_eq!((of("6.4-rc2+x").1, of("6.12-tiering").1, of("6.4").1), ("+x", "-tiering", ""));
+        assert!(of("7.2").0 < of("7.3-rc").0 && of("7.3-rc").0 < of("7.3-rc1").0 && of("7.3-rc").1.is_empty());
         assert!(Version::of("off").is_none() && Version::of("6").is_none() && Version::of("debian-6.1").is_none());
     }
 }

@@ -97,6 +97,7 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
             sim.kernel.numa.fork(parent, id, clone, pid, now, rss);
         }
     }
+    sim.kernel.sched.set_process(id, process as u32);
     let selected = fork(sim, process, parent);
     let preferred = sim.kernel.numa.tasks[id as usize].numa_preferred_nid.map(|n| n as u32);
     sim.kernel.sched.set_preferred_nid(id, preferred.or(selected));

@@ -226,9 +226,12 @@ impl Hardware {
 impl Kernel {
     fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, next_pid: u32) -> Result<Self, String> {
         let topology = NumaTopology::new(machine).map_err(|e| e.to_string())?;
+        let sched = Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?;
+        let mut numa = cfg.numa;
+        numa.moves_tasks &= !sched.caches_come_first();
         Ok(Self {
-            sched: Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?,
-            numa: NumaBalancing::new(cfg.numa, topology),
+            sched,
+            numa: NumaBalancing::new(numa, topology),
             numa_2012: Numa2012::new(&cfg.design, machine.node_count(), workload.processes.len()),
             vm: VmCounters::default(),
             scan_scratch: ScanScratch {

@@ -5,6 +5,7 @@
 //!
 //! The simulator carries out the collapse, because it changes address spaces.
 
+pub mod mthp;
 pub mod pace;
 mod scan_pmd;
 pub(in crate::mm) mod tunables;

@@ -1,5 +1,6 @@
 //! Tunables of khugepaged.
 
+use crate::mm::khugepaged::mthp::CollapseSizes;
 use crate::mm::thp::tunables::ThpEnabled;
 
 numalab_base::tunables! {
@@ -31,5 +32,8 @@ numalab_base::tunables! {
             range 0..=511;
         /// Only the target node is allowed, even if others have as many pages (before the allowed-mask scheme).
         this_node: bool = false, "", "model";
+        /// Sizes that khugepaged collapses to. By default no size below 2 MiB is enabled for a fault, and all are the
+        /// same then; the simulator has none.
+        sizes: CollapseSizes = CollapseSizes::Pmd, "", "model", unread = true;
     }
 }

@@ -3,6 +3,7 @@
 //! For one allocation a policy gives [`PolicyNodes`]: the node whose fallback order is used, and the allowed nodes.
 //! The page allocator does not know policies.
 
+pub mod auto_weights;
 pub(in crate::mm) mod interleave;
 pub(in crate::mm) mod mempolicy;
 pub(in crate::mm) mod policy_nodes;

@@ -28,7 +28,7 @@ mod workingset;
 
 pub use anon_reclaim::{AnonReclaim, AnonShrunk, NoAnonReclaim};
 pub use daemons::{Kcompactd, Kswapd, KswapdStep};
-pub use demotion::demotion_targets;
+pub use demotion::{demotion_targets, DemotionTarget, DemotionTargets, Lower};
 pub use files::FileLists;
 pub use node_reclaim::NodeReclaim;
 pub use references::{check_references, References};

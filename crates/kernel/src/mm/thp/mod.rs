@@ -12,6 +12,7 @@ pub(in crate::mm) mod fault;
 pub(in crate::mm) mod ladders;
 pub mod latency;
 pub mod locality;
+pub mod prctl;
 pub(in crate::mm) mod settings;
 pub(in crate::mm) mod tunables;
 

@@ -9,6 +9,7 @@ use crate::numa::rules::FaultStats;
 use crate::numa::state::{fault_index, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
 use crate::numa::time::Jiffies;
 use crate::numa::weights::Whose;
+use crate::sched::cache_aware::size::footprint_after;
 
 /// Largest decayed load sum (`LOAD_AVG_MAX`), which serves as the "period" of a first placement.
 const LOAD_AVG_MAX: u64 = 47_742;
@@ -113,6 +114,7 @@ impl NumaBalancing {
         let stats = self.cfg.fault_stats;
         let t = &mut self.tasks[task as usize];
         let mut group = t.numa_group.map(|g| self.groups.get_mut(g));
+        let mut footprint = t.mm.map(|mm| &mut self.mms[mm as usize].footprint_pages);
         let mut sums = [0u64; 2];
         for nid in 0..nodes {
             for private in [SHARED, PRIVATE] {
@@ -127,6 +129,9 @@ impl NumaBalancing {
                 t.faults[at(CPU)] = new_cpu;
                 let diff = new_mem.wrapping_sub(mem);
                 t.total_numa_faults = t.total_numa_faults.wrapping_add(diff);
+                if let Some(pages) = footprint.as_mut() {
+                    **pages = footprint_after(**pages, diff as i64);
+                }
                 if let Some(g) = group.as_mut() {
                     g.faults[at(MEM)] = g.faults[at(MEM)].wrapping_add(diff);
                     g.faults[at(CPU)] = g.faults[at(CPU)].wrapping_add(new_cpu.wrapping_sub(cpu));

@@ -3,7 +3,8 @@
 use super::rule::{PageRule, Verdict};
 use super::tunables::PageFilterTunables;
 use super::{
-    cow_mapcount1, cow_refcount1, cow_shared_or_pinned, cow_skip_vma, mapcount1_any, mapcount_threshold, none,
+    can_map_prot_numa, cow_mapcount1, cow_refcount1, cow_shared_or_pinned, cow_skip_vma, mapcount1_any,
+    mapcount_threshold, none,
 };
 use crate::numa::counters::Refusal;
 use crate::numa::page::PageFacts;
@@ -63,7 +64,9 @@ page_filters! {
         /// Pages of copy-on-write mappings with more than one reference.
         CowRefcount1 = "cow_refcount1" ("5.17 to 6.9") in cow_refcount1,
         /// Pages of copy-on-write mappings that are shared or may be pinned.
-        CowSharedOrPinned = "cow_shared_or_pinned" ("6.10 on") in cow_shared_or_pinned,
+        CowSharedOrPinned = "cow_shared_or_pinned" ("6.10 to 6.18") in cow_shared_or_pinned,
+        /// Shared pages of copy-on-write mappings, and pages that may be pinned in any mapping.
+        CanMapProtNuma = "can_map_prot_numa" ("6.19 on") in can_map_prot_numa,
     }
 }
 

@@ -7,7 +7,8 @@
 //! [`rule`] is the contract, and each variant is one file that implements it. [`PageFilterKind`] is the visible list: a new
 //! filter is its file and its line there.
 
-pub mod cow_mapcount1;
+pub mod can_map_prot_numa;
+mod cow_mapcount1;
 pub mod cow_refcount1;
 pub mod cow_shared_or_pinned;
 pub mod cow_skip_vma;

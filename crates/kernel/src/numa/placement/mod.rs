@@ -13,6 +13,6 @@ mod task_numa_compare;
 mod task_numa_migrate;
 mod update_numa_stats;
 
-pub use task_numa_compare::{biased, swap_matters, SMALLIMP};
+pub use task_numa_compare::{biased, moves_to_nobody, swap_matters, SMALLIMP};
 pub use task_numa_migrate::placement_imbalance_pct;
 pub use update_numa_stats::load_too_imbalanced;

@@ -39,6 +39,11 @@ pub fn swap_matters(imp: i64, best_imp: i64, small_imp: bool) -> bool {
     }
 }
 
+/// Whether a move of importance `imp` to a CPU on which nobody runs is taken, given the best importance so far.
+pub fn moves_to_nobody(may_move: bool, imp: i64, best_imp: i64) -> bool {
+    may_move && imp >= best_imp
+}
+
 impl NumaBalancing {
     /// Searches the destination node for the best choice.
     pub(super) fn task_numa_find_cpu<H: TaskHost>(&self, s: &mut Search, host: &mut H) {
@@ -99,9 +104,9 @@ impl NumaBalancing {
         }
         let bias = self.cfg.switches.bias_by_preference;
         let move_imp = if self.grouped(s.task) { s.group_imp } else { s.task_imp };
-        let cur = host.running_on(s.dst_cpu).filter(|&t| !self.tasks[t as usize].exiting);
+        let cur = host.running_on(s.dst_cpu).filter(|&t| self.swap_partner(t));
         let Some(cur) = cur else {
-            return may_move && move_imp >= s.best_imp && self.assign_move(s, move_imp, host);
+            return moves_to_nobody(may_move, move_imp, s.best_imp) && self.assign_move(s, move_imp, host);
         };
         if cur == s.task {
             return bias;
@@ -132,6 +137,12 @@ impl NumaBalancing {
         }
         Self::task_numa_assign(s, Some(cur), imp);
         bias && !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
+    }
+
+    /// Whether the running task of a CPU can be swapped with. Otherwise the CPU counts as if nobody ran there.
+    fn swap_partner(&self, t: TaskId) -> bool {
+        let t = &self.tasks[t as usize];
+        !t.exiting && (t.mm.is_some() || !self.cfg.switches.swap_user_tasks_only)
     }
 
     /// Gain of both tasks (§14.4 step 4); `None` if they must not be swapped.

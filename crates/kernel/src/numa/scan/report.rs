@@ -21,6 +21,8 @@ pub enum ScanEnd {
     NoTask,
     /// 3.8: no thread of the mm has run on a second node yet.
     FirstNode,
+    /// The cpuset has one memory node: nothing could move (6.16, traced as `sched_skip_cpuset_numa`).
+    SingleNodeCpuset,
     /// The gate was closed, or has only been armed.
     NotDue,
     /// The node is rate-limited, so nothing is marked.

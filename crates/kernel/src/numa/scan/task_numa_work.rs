@@ -30,6 +30,12 @@ impl NumaBalancing {
         let t = &mut self.tasks[task as usize];
         t.work_queued = false;
         let Some(mm) = t.mm.filter(|_| !t.exiting) else { return report };
+        let one_node = self.mms[mm as usize].mems_allowed.is_some_and(|m| m.len() == 1);
+        if self.cfg.switches.skip_single_node_cpuset && one_node {
+            self.reasons.cpuset_skips += 1;
+            report.end = ScanEnd::SingleNodeCpuset;
+            return report;
+        }
         report.end = self.pass_gate(task, mm, args);
         if report.end != ScanEnd::Walked {
             return report;

@@ -69,7 +69,7 @@ impl NumaBalancing {
                 self.mms[mm as usize].numa_scan_offset = walk.start;
                 return;
             }
-            if walk.forced || !walk.skipped || !shape.completion {
+            if walk.forced || !walk.skipped || !shape.force_inactive {
                 report.list_ended = true;
                 report.resets += 1;
                 return;
@@ -129,9 +129,14 @@ impl NumaBalancing {
         if let Some(reason) = skip {
             self.reasons.skip[reason as usize] += 1;
             space.passed_over(index, reason);
+            let gated = matches!(reason, SkipReason::PidInactive | SkipReason::SharedRo);
+            if gated && self.cfg.switches.promote_only && self.cfg.tiering() {
+                let done = self.scan_vma(mm, args, space, index, &vma, walk, report, true);
+                return if done && walk.pages > 0 && walk.virt > 0 { Step::Next } else { Step::Leave };
+            }
             return Step::Next;
         }
-        let complete = self.scan_vma(mm, args, space, index, &vma, walk, report);
+        let complete = self.scan_vma(mm, args, space, index, &vma, walk, report, false);
         if !complete {
             return Step::Leave;
         }
@@ -190,11 +195,12 @@ impl NumaBalancing {
             ..VmaNuma::default()
         });
         refill(shape, seq, state);
-        if seq != 0 && before(args.now, state.next_scan) {
+        if shape.delay && seq != 0 && before(args.now, state.next_scan) {
             return Err(SkipReason::ScanDelay);
         }
+        let windows = self.cfg.vma_filter.windows();
         if shape.shift_before_filter {
-            shift_window(state, seq, args.now, window);
+            shift_window(state, seq, args.now, window, windows);
         }
         if shape.completion && state.prev_scan_seq == seq {
             m.numa_scan_offset = vma.end;
@@ -220,7 +226,7 @@ impl NumaBalancing {
             }
         }
         if !shape.shift_before_filter {
-            shift_window(state, seq, args.now, window);
+            shift_window(state, seq, args.now, window, windows);
         }
         if shape.counts_visits {
             state.scan_counter = state.scan_counter.saturating_add(1);
@@ -239,9 +245,13 @@ impl NumaBalancing {
         vma: &VmaView,
         walk: &mut Walk,
         report: &mut ScanReport,
+        slow_tier_only: bool,
     ) -> bool {
         let users = self.mms[mm as usize].users;
-        let rules = MarkRules::new(&self.cfg, &self.topo, args.this_node, users, vma.shared, args.now);
+        let mut rules = MarkRules::new(&self.cfg, &self.topo, args.this_node, users, vma.shared, args.now);
+        if slow_tier_only {
+            rules = rules.slow_tier_only(&self.topo);
+        }
         report.vmas_scanned += 1;
         loop {
             walk.start = walk.start.max(vma.start);
@@ -292,16 +302,17 @@ fn align_up(addr: u64) -> u64 {
 }
 
 /// Shifts the PID windows at most once per visit. The due time advances from its old value, not from now.
-fn shift_window(state: &mut VmaNuma, seq: i32, now: u64, window: u64) {
+fn shift_window(state: &mut VmaNuma, seq: i32, now: u64, window: u64, windows: u8) {
     if seq != 0 && after(now, state.pids_active_reset) {
         state.pids_active_reset = state.pids_active_reset.wrapping_add(window);
-        state.pids_active = [state.pids_active[1], 0];
+        state.shift_windows(windows);
     }
 }
 
 fn refill(shape: Shape, seq: i32, state: &mut VmaNuma) {
     if shape.refill_passes > 0 && seq != 0 && seq % shape.refill_passes == 0 {
         state.scan_counter = 0;
+        state.start_scan_seq = seq;
     }
 }
 

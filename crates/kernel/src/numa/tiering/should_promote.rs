@@ -49,6 +49,9 @@ impl NumaBalancing {
         let node = &mut self.promotion[target];
         if free_space_enough(memory.zones(target), memory.present_pages(target)) {
             node.threshold_ms = 0;
+            if self.cfg.switches.count_candidate_nrl {
+                self.counters.pgpromote_candidate_nrl += u64::from(page.pages);
+            }
             return Ok(());
         }
         let rate_pages = u64::from(cfg.scan.promote_rate_limit_mbps) * 256;

@@ -53,12 +53,16 @@ impl Access {
 /// Which steps of the walk a filter brings with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// VMAs have state: initialisation, scan delay, PID windows.
+    /// VMAs have state, and PID windows.
     pub state: bool,
+    /// New VMAs are left alone for a scan delay.
+    pub delay: bool,
     /// The PID window shifts before the filter (6.7), not only for VMAs that passed it (6.4).
     pub shift_before_filter: bool,
-    /// Completed VMAs are remembered per pass, and one inactive VMA is forced when a walk ends (6.7).
+    /// Completed VMAs are remembered per pass (6.7).
     pub completion: bool,
+    /// One inactive VMA is forced when a walk ends (6.7).
+    pub force_inactive: bool,
     /// Scan visits are counted in `scan_counter`.
     pub counts_visits: bool,
     /// `scan_counter` returns to 0 on visits in every pass divisible by this number; 0: never.
@@ -67,6 +71,13 @@ pub struct Shape {
 
 impl Shape {
     /// VMAs have no state, and none of the steps exists.
-    pub const NONE: Self =
-        Self { state: false, shift_before_filter: false, completion: false, counts_visits: false, refill_passes: 0 };
+    pub const NONE: Self = Self {
+        state: false,
+        delay: false,
+        shift_before_filter: false,
+        completion: false,
+        force_inactive: false,
+        counts_visits: false,
+        refill_passes: 0,
+    };
 }

@@ -11,6 +11,7 @@
 pub mod filter;
 mod filters;
 pub mod off;
+pub mod parts;
 pub mod rfc_v2;
 pub mod rfc_v3;
 pub mod rfc_v3_cover;
@@ -22,3 +23,4 @@ pub mod v68;
 
 pub use filter::{Access, FilterContext, Shape};
 pub use filters::VmaFilter;
+pub use parts::{FreeVisits, Part, VmaFilterTunables, VmaRules};

@@ -10,7 +10,7 @@ pub struct V64;
 impl Filter for V64 {
     /// State and delay. Windows shift only for VMAs that passed the filter; there are no completion marks and no forced
     /// scan.
-    const SHAPE: Shape = Shape { state: true, ..Shape::NONE };
+    const SHAPE: Shape = Shape { state: true, delay: true, ..Shape::NONE };
 
     fn access(vma: &VmaNuma, c: &FilterContext) -> Access {
         Access::allow_if(c.seq < 2 || vma.accessed_by(c.tid))

@@ -9,7 +9,14 @@ pub struct V67;
 
 impl Filter for V67 {
     /// All steps of kernel-numa-balancing.md §5.
-    const SHAPE: Shape = Shape { state: true, shift_before_filter: true, completion: true, ..Shape::NONE };
+    const SHAPE: Shape = Shape {
+        state: true,
+        delay: true,
+        shift_before_filter: true,
+        completion: true,
+        force_inactive: true,
+        ..Shape::NONE
+    };
 
     /// The free passes count from the first pass of the mm, as in 6.4.
     fn access(vma: &VmaNuma, c: &FilterContext) -> Access {

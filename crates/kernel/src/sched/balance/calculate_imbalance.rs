@@ -2,7 +2,7 @@
 //! `find_busiest_group`), and `calculate_imbalance` (kernel-scheduler.md §4.4).
 
 use super::migration_type::MigrationType;
-use crate::sched::imbalance::{PullSides, Rule};
+use crate::sched::imbalance::{Allowance, PullSides};
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 
@@ -14,7 +14,7 @@ pub struct ImbalanceEnv {
     /// Release of the balancer's steps, 5.5 or later.
     pub balancer: Balancer,
     /// NUMA imbalance rule.
-    pub rule: Rule,
+    pub rule: Allowance,
     /// The balancing CPU is idle or about to be.
     pub idle: bool,
     /// A full group pulls only while it is below the domain's average.
@@ -86,7 +86,8 @@ pub fn decide(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> Opt
             }
         }
         let siblings = env.prefer_sibling && local.kind == GroupType::HasSpare;
-        let spread = siblings && sibling_imbalance(env, local, busiest) > 1;
+        let gathers = siblings && busiest.kind == GroupType::LlcBalance;
+        let spread = gathers || siblings && sibling_imbalance(env, local, busiest) > 1;
         if !spread && !worth_it(env, local, busiest) {
             return None;
         }
@@ -113,6 +114,9 @@ fn calculate_imbalance(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStat
     let tasks = |amount| Imbalance { kind: MigrationType::Task, amount };
     if matches!(busiest.kind, GroupType::SmtBalance | GroupType::Imbalanced) {
         return tasks(1);
+    }
+    if busiest.kind == GroupType::LlcBalance && local.kind == GroupType::HasSpare && env.prefer_sibling {
+        return Imbalance { kind: MigrationType::LlcTask, amount: 1 };
     }
     if local.kind == GroupType::HasSpare {
         let by_tasks = env.share_llc && env.balancer >= Balancer::V510;
@@ -162,6 +166,7 @@ fn spare_tasks(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> i6
             local_weight: local.weight,
             busiest_nr: busiest.nr,
             busiest_weight: busiest.weight,
+            imbalance_pct: env.imbalance_pct,
             imb_numa_nr: env.imb_numa_nr,
         },
     )

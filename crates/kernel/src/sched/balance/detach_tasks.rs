@@ -63,7 +63,7 @@ impl Scheduler {
     /// How much moving the task reduces the amount; `None` if the task is too large. Averages are those of the task's
     /// last run, arrival or move, as `task_h_load` and `task_util_est` read them.
     pub(in crate::sched) fn size_of(&self, env: &LbEnv, t: TaskId) -> Option<i64> {
-        if env.kind == MigrationType::Task {
+        if matches!(env.kind, MigrationType::Task | MigrationType::LlcTask) {
             return Some(1);
         }
         if self.params.balancer == Balancer::V37 {

@@ -63,6 +63,14 @@ impl Scheduler {
             };
         }
         let lone = self.params.balancer < Balancer::V57;
+        if env.kind == MigrationType::LlcTask {
+            let to = self.topo.cache_of(env.dst);
+            let usable = |c: &u32| !env.narrowed || self.candidates.contains(*c);
+            let counts = self.topo.group(group).span.iter().filter(usable).map(|c| (self.nr_preferring(c, to), c));
+            // The first of those with the most.
+            let most = counts.fold((0, None), |best, (n, c)| if n > best.0 { (n, Some(c)) } else { best });
+            return most.1;
+        }
         let Self { topo, rqs, candidates, now, .. } = self;
         let mut best: Option<(u64, u32)> = None;
         for c in topo.group(group).span.iter() {
@@ -73,7 +81,7 @@ impl Scheduler {
                 continue;
             }
             let key = match env.kind {
-                MigrationType::Task => u64::from(nr),
+                MigrationType::Task | MigrationType::LlcTask => u64::from(nr),
                 MigrationType::Load => {
                     rq.refresh(*now);
                     if nr == 1 && rq.pelt.load as i64 > env.amount {

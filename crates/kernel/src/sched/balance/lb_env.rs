@@ -29,6 +29,8 @@ pub(in crate::sched) struct LbEnv {
     pub thorough: bool,
     pub all_pinned: bool,
     pub some_pinned: bool,
+    /// A cache kept a task that could have moved.
+    pub llc_pinned: bool,
     pub other_dst: Option<u32>,
     pub examined: u32,
 }
@@ -51,6 +53,7 @@ impl LbEnv {
             thorough: false,
             all_pinned: false,
             some_pinned: false,
+            llc_pinned: false,
             other_dst: None,
             examined: 0,
         }

@@ -21,6 +21,25 @@ pub struct NodePull {
     pub idle: CpuIdleType,
 }
 
+/// The same as a number (6.14 on, c3856c9ce6b8): above 0 the pull degrades locality, below 0 it improves it, 0 is no
+/// opinion. Equal weights are 0.
+pub fn locality_verdict<V: NumaView>(task: TaskId, preferred: Option<u32>, pull: &NodePull, view: &V) -> i64 {
+    let NodePull { src, dst, distance, .. } = *pull;
+    if src == dst || !view.enabled() || !view.has_faults(task) {
+        return 0;
+    }
+    if preferred == Some(src) {
+        return i64::from(pull.nr > pull.nr_preferred);
+    }
+    if preferred == Some(dst) {
+        return -1;
+    }
+    if pull.idle == CpuIdleType::Idle {
+        return 0;
+    }
+    view.node_weight(task, src, distance) - view.node_weight(task, dst, distance)
+}
+
 /// Whether a pull degrades the locality of `task`, whose preferred node is `preferred`. 1: it does, and needs more
 /// failures than `cache_nice_tries`. 0: it keeps or improves locality. −1: NUMA balancing has no opinion, and cache
 /// heat decides.

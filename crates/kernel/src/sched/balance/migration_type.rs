@@ -9,4 +9,6 @@ pub enum MigrationType {
     Util,
     /// Tasks.
     Task,
+    /// Tasks that prefer the cache of the destination (7.2).
+    LlcTask,
 }

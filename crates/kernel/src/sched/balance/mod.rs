@@ -18,6 +18,7 @@ mod active_balance;
 pub mod calculate_imbalance;
 mod can_migrate_task;
 mod detach_tasks;
+pub mod dice;
 mod find_src;
 mod idle_scan;
 pub(in crate::sched) mod lb_env;

@@ -5,12 +5,16 @@
 //! their searches. Work that arrives on it waits for the end of the pass. Up to 5.15 a CPU whose idle periods are
 //! shorter than the cost of a migration does not search ([`Newidle`]).
 
+use super::dice::Dice;
 use crate::sched::domains::{DomId, Flags};
 use crate::sched::event::{Event, Why};
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::newidle_search::NewidleSearch;
 use crate::sched::rules::{Form, Newidle};
 use crate::sched::state::{CpuIdleType, Scheduler};
+
+/// What a failed pass may cost beyond a migration, ns (155213a2aed4).
+const COST_MARGIN_NS: u64 = 200;
 
 /// State of a newly-idle search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +43,15 @@ impl Scheduler {
             }
         };
         while self.find_domain(&mut search) {
+            if self.token_busy(cpu, search.at) {
+                self.finish_balanced(cpu, search.at, CpuIdleType::NewlyIdle, Why::Newidle);
+                search.at += 1;
+                continue;
+            }
             if self.pass_ns(search.at) > 0 {
+                if self.topo.domain(search.at).flags.has(Flags::SERIALIZE) {
+                    self.searching = Some(cpu);
+                }
                 self.rqs[cpu as usize].newidle = Some(search);
                 return Outcome::Looking;
             }
@@ -106,8 +118,14 @@ impl Scheduler {
         search.cpus += cpus;
         search.stretch = search.stretch.max(cpus);
         search.cost_ns += spent;
+        if self.searching == Some(cpu) {
+            self.searching = None;
+        }
         if self.params.newidle >= Newidle::V313 {
-            self.update_newidle_cost(d, spent);
+            let failed = self.params.failed_newidle_costs && pass.moved == 0;
+            let bumped = 3 * self.dom[d as usize].max_newidle_cost_ns / 2;
+            let most = self.params.migration_cost_ns.max(0) as u64 + COST_MARGIN_NS;
+            self.update_newidle_cost(d, if failed { bumped.min(most) } else { spent });
         }
         search.at += 1;
         let stop = match self.params.form {
@@ -144,34 +162,37 @@ impl Scheduler {
     }
     /// Decides at random whether to search the domain (NI_RANDOM): `None` to skip it, else the weight of a success.
     fn newidle_random(&mut self, dom: DomId) -> Option<u32> {
-        if !self.params.ni_random {
-            return Some(1);
+        if !self.params.ni_random || !self.dom[dom as usize].dice.is_thrown(self.params.ni_rate) {
+            return Some(1 + if self.params.ni_random { self.dom[dom as usize].dice.ratio } else { 0 });
         }
         // xorshift64*. Any generator will do, as long as its sequence never changes.
         self.random_state ^= self.random_state >> 12;
         self.random_state ^= self.random_state << 25;
         self.random_state ^= self.random_state >> 27;
         let draw = (self.random_state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 54) as u32;
-        let weight = 1 + self.dom[dom as usize].newidle_ratio;
-        if draw > weight {
+        let searched = self.dom[dom as usize].dice.searches(draw);
+        if searched.is_none() {
             self.count_newidle(dom, 0);
-            return None;
         }
-        Some(weight)
+        searched
     }
     fn count_newidle_random(&mut self, dom: DomId, weight: u32, pulled: bool) {
         if self.params.ni_random {
-            self.count_newidle(dom, if pulled { (1024 + weight / 2) / weight } else { 0 });
+            self.count_newidle(dom, if pulled { Dice::credit(weight) } else { 0 });
         }
     }
     fn count_newidle(&mut self, dom: DomId, success: u32) {
-        let state = &mut self.dom[dom as usize];
-        state.newidle_call += 1;
-        state.newidle_success += success;
-        if state.newidle_call >= 1024 {
-            state.newidle_ratio = state.newidle_success;
-            state.newidle_call /= 2;
-            state.newidle_success /= 2;
-        }
+        self.dom[dom as usize].dice.count(success, self.params.ni_rate, self.now);
+    }
+    /// Whether another CPU's search holds the token of domains that are balanced by one CPU at a time (6.19:
+    /// 522fb20fbdbe, 3324b2180c17).
+    pub(super) fn token_busy(&self, cpu: u32, dom: DomId) -> bool {
+        let serialized = |d: DomId| self.topo.domain(d).flags.has(Flags::SERIALIZE);
+        self.params.serialize_busy
+            && serialized(dom)
+            && self.searching.is_some_and(|other| {
+                let at = self.rqs[other as usize].newidle.as_ref().map(|s| s.at);
+                other != cpu && at.is_some_and(serialized)
+            })
     }
 }

@@ -28,7 +28,7 @@ impl Scheduler {
         }
     }
     /// Balances the domains of `cpu` that are due. Returns the number of passes made and of CPUs they looked at.
-    pub(super) fn sched_balance_domains<V: NumaView>(
+    pub(in crate::sched) fn sched_balance_domains<V: NumaView>(
         &mut self,
         cpu: u32,
         idle: CpuIdleType,

@@ -2,6 +2,7 @@
 
 use super::lb_env::{LbEnv, PassResult};
 use super::migration_type::MigrationType;
+use crate::sched::cache_aware::state::CachePull;
 use crate::sched::domains::{DomId, Flags};
 use crate::sched::event::Why;
 use crate::sched::numa_view::NumaView;
@@ -39,9 +40,17 @@ impl Scheduler {
             self.finish_pass(&env, PassEnd::Balanced);
             return PassResult { moved: 0, go_on: false };
         }
+        if idle != CpuIdleType::NewlyIdle && self.token_busy(cpu, dom) {
+            self.finish_pass(&env, PassEnd::Balanced);
+            return PassResult { moved: 0, go_on: true };
+        }
         self.counters.passes += 1;
         let moved = self.pull(&mut env, view);
         PassResult { moved, go_on: true }
+    }
+    /// Ends a pass that was not made because another CPU makes one: it counts as balanced.
+    pub(super) fn finish_balanced(&mut self, cpu: u32, dom: DomId, idle: CpuIdleType, why: Why) {
+        self.finish_pass(&LbEnv::new(cpu, dom, idle, why), PassEnd::Balanced);
     }
     /// Whether this CPU balances for its group.
     fn should_we_balance(&self, env: &LbEnv) -> bool {
@@ -173,12 +182,15 @@ impl Scheduler {
         let dom = env.dom as usize;
         let mut push = false;
         if moved == 0 {
-            if env.idle != CpuIdleType::NewlyIdle {
+            if env.idle != CpuIdleType::NewlyIdle && !env.llc_pinned {
                 self.dom[dom].nr_balance_failed += 1;
             }
             let tries = self.topo.domain(env.dom).cache_nice_tries;
             let pushes = env.kind == MigrationType::Task || self.params.balancer < Balancer::Types;
-            if pushes && self.dom[dom].nr_balance_failed > tries + 2 {
+            let failed = pushes && self.dom[dom].nr_balance_failed > tries + 2;
+            let pull = CachePull { src: env.src, dst: env.dst };
+            let gathers = env.kind == MigrationType::LlcTask;
+            if (failed || gathers) && !self.breaks_cache(pull) {
                 let cur = self.rqs[env.src as usize].cur;
                 if cur != NONE && !self.allowed(cur, env.cpu) {
                     return self.finish_pass(env, PassEnd::OnePinned);

@@ -5,7 +5,7 @@
 
 use super::idle_scan::scan_limit;
 use super::lb_env::LbEnv;
-use crate::sched::domains::GroupId;
+use crate::sched::domains::{Flags, GroupId};
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 use crate::sched::state::{CpuIdleType, Scheduler};
@@ -18,6 +18,7 @@ impl Scheduler {
         let cache = self.topo.cache_of(env.dst);
         let update_idle_scan = env.idle != CpuIdleType::NewlyIdle && domain.weight == self.topo.cache(cache).size;
         let pct = domain.imbalance_pct;
+        let domain_shares_cache = domain.flags.has(Flags::SHARE_LLC);
         let mut tally = Tally::default();
         self.sg_lb_stats.clear();
         for i in 0..count {
@@ -29,7 +30,8 @@ impl Scheduler {
         if top {
             self.overload = tally.stacked;
         }
-        let full = update_idle_scan || env.thorough || tally.needs_averages();
+        let caches = self.cache_aware.active && !domain_shares_cache;
+        let full = update_idle_scan || caches || env.thorough || tally.needs_averages();
         if !full && tally.others == 0 {
             return SdLbStats::default();
         }
@@ -65,12 +67,29 @@ impl Scheduler {
         }
         let mut s = self.sg_lb_stats[i];
         let idle = env.idle != CpuIdleType::NotIdle;
+        if self.cache_aware.active && !self.topo.domain(env.dom).flags.has(Flags::SHARE_LLC) {
+            self.look_at_caches(env, i, local, &mut s);
+        }
         s.smt_balance = self.params.form == Form::V612 && idle && !local && s.smt && s.nr > 1;
         s.kind = s.group_classify(self.topo.domain(env.dom).imbalance_pct);
         if s.kind == GroupType::Overloaded {
             s.avg_load = s.load * 1024 / s.capacity;
         }
         s
+    }
+    /// Publishes the utilisation of the group if it is one cache and the pass is a periodic one, and tells whether the
+    /// group has tasks that belong on the cache of the destination.
+    fn look_at_caches(&mut self, env: &LbEnv, i: usize, local: bool, s: &mut SgLbStats) {
+        let group = self.topo.domain(env.dom).groups[i];
+        let span = &self.topo.group(group).span;
+        let Some(first) = span.iter().next() else { return };
+        let cache = self.topo.cache_of(first);
+        if env.idle != CpuIdleType::NewlyIdle && self.topo.cache(cache).size == s.weight {
+            self.cache_aware.publish(cache, s.util, s.capacity);
+        }
+        let tries = self.topo.domain(env.dom).cache_nice_tries;
+        let may = !local && self.dom[env.dom as usize].nr_balance_failed < tries + 1;
+        s.llc_balance = may && self.group_has_tasks_for(self.topo.group(group).span.iter(), env.dst);
     }
     /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU; no averages.
     pub(in crate::sched) fn count_group_tasks(&self, env: &LbEnv, i: usize) -> (SgLbStats, u32) {

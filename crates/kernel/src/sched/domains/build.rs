@@ -9,10 +9,11 @@ use super::groups::GroupMaker;
 use super::layout::Layout;
 use super::levels::{levels, LevelDef};
 use super::raw::RawDomain;
+use super::simplify::simplified;
 use super::towers::Domains;
 use crate::sched::config::{Params, SchedConfig};
 use crate::sched::error::SchedError;
-use crate::sched::imbalance::{NodeShape, Rule};
+use crate::sched::imbalance::{Allowance, NodeShape};
 use crate::sched::rules::DomainConstants;
 use numalab_base::cpu_set::CpuSet;
 use numalab_model::machine::Machine;
@@ -28,7 +29,10 @@ impl Domains {
     }
     pub(in crate::sched) fn with_params(machine: &Machine, params: &Params) -> Result<Self, SchedError> {
         let layout = Layout::new(machine)?;
-        let distances = Distances::new(machine)?;
+        let distances = match simplified(machine).filter(|_| params.snc_mean) {
+            None => Distances::new(machine)?,
+            Some(table) => Distances::with_table(machine, table)?,
+        };
         let levels = levels(machine, &layout, &distances, params);
         let mut towers = build_sched_domain(&layout, &levels)?;
         let mut groups = {
@@ -137,7 +141,7 @@ fn build_sched_domain(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Ra
 }
 
 /// Sets `imb_numa_nr` of the domains of one complete tower (§5.1).
-fn set_imb_numa_nr(tower: &mut [RawDomain], rule: Rule, nodes: u32) {
+fn set_imb_numa_nr(tower: &mut [RawDomain], rule: Allowance, nodes: u32) {
     let llc = |d: &RawDomain| d.flags.has(Flags::SHARE_LLC);
     let Some(first) = (1..tower.len()).find(|&i| !llc(&tower[i]) && llc(&tower[i - 1])) else { return };
     let weight = |i: usize| tower[i].span.len();

@@ -22,11 +22,25 @@ pub(super) struct Distances {
     pub nodes: Vec<usize>,
     /// Class for NUMA balancing.
     pub class: NumaTopology,
+    /// The distances that levels are built from, if they are not the machine's.
+    pub table: Option<Vec<Vec<u8>>>,
 }
 
 impl Distances {
     /// Reads and checks the distances of `machine`.
     pub fn new(machine: &Machine) -> Result<Self, SchedError> {
+        Self::of(machine, None)
+    }
+    /// As [`Self::new`], with another table for the levels. The class stays that of the machine's own distances.
+    pub fn with_table(machine: &Machine, table: Vec<Vec<u8>>) -> Result<Self, SchedError> {
+        let class = Self::new(machine)?.class;
+        Ok(Self { class, ..Self::of(machine, Some(table))? })
+    }
+    /// Distance from node `a` to node `b` as levels see it.
+    pub fn at(&self, machine: &Machine, a: usize, b: usize) -> u32 {
+        u32::from(self.table.as_ref().unwrap_or(&machine.distance)[a][b])
+    }
+    fn of(machine: &Machine, table: Option<Vec<Vec<u8>>>) -> Result<Self, SchedError> {
         let bad = |what: String, expected: &str| SchedError::Distances { what, expected: expected.to_string() };
         let n = machine.node_count();
         if machine.distance.len() != n || machine.distance.iter().any(|r| r.len() != n) {
@@ -36,7 +50,8 @@ impl Distances {
             ));
         }
         let nodes: Vec<usize> = machine.cpu_nodes().collect();
-        let dist = |a: usize, b: usize| u32::from(machine.distance[a][b]);
+        let rows = table.as_ref().unwrap_or(&machine.distance);
+        let dist = |a: usize, b: usize| u32::from(rows[a][b]);
         let mut values = Vec::new();
         for &a in &nodes {
             for &b in &nodes {
@@ -54,7 +69,7 @@ impl Distances {
         values.sort_unstable();
         values.dedup();
         let class = classify(&nodes, &values, &dist);
-        Ok(Self { values, nodes, class })
+        Ok(Self { values, nodes, class, table })
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn levels(machine: &Machine, layout: &Layout, distances: &Distances, 
         let masks: Vec<CpuSet> = (0..machine.node_count())
             .map(|j| {
                 let mut m = CpuSet::empty(layout.cpus);
-                let near = |k: usize| u32::from(machine.distance[j][k]) <= *limit;
+                let near = |k: usize| distances.at(machine, j, k) <= *limit;
                 distances.nodes.iter().filter(|&&k| near(k)).for_each(|&k| m.union_with(&layout.nodes[k]));
                 m
             })

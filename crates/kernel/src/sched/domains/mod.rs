@@ -25,6 +25,7 @@ mod layout;
 mod level;
 mod levels;
 mod raw;
+pub mod simplify;
 mod towers;
 
 pub use constants::BusyInterval;

@@ -1,9 +1,9 @@
-//! 5.6 to 5.10: nothing is pulled from a group of at most two tasks (b396f52326de). A fork stays while the node has an
+//! 5.7 to 5.10: nothing is pulled from a group of at most two tasks (b396f52326de). A fork stays while the node has an
 //! idle CPU, since 5.5 (57abff067a08).
 
 use super::sides::{ForkSides, ImbalanceRule, PlacementLoad, PullSides, NUMA_IMBALANCE_MIN};
 
-/// The rule of 5.6.
+/// The rule of 5.7.
 pub struct Fixed2;
 
 impl ImbalanceRule for Fixed2 {

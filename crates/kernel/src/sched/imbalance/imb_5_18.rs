@@ -1,6 +1,8 @@
 //! The series as merged in 5.18 (2cfb7a1b031b and e496132ebedd): one task per cache, a quarter of a one-cache node.
 
-use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Threshold};
+use super::sides::{
+    adjust_numa_imbalance, ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold,
+};
 
 /// The rule of 5.18.
 pub struct Imb518;
@@ -26,5 +28,17 @@ impl ImbalanceRule for Imb518 {
     /// Up to two are tolerated while the destination runs at most `imb_numa_nr` tasks.
     fn placement(l: &PlacementLoad) -> Option<u32> {
         Some(l.unless(l.dst_running <= l.imb_numa_nr))
+    }
+
+    fn fork_terms(s: &ForkSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr + 1, limit: s.imb_numa_nr, up_to: true })
+    }
+
+    fn pull_terms(s: &PullSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr + 1, limit: s.imb_numa_nr, up_to: true })
+    }
+
+    fn placement_terms(l: &PlacementLoad) -> Option<Terms> {
+        Some(Terms { count: l.dst_running, limit: l.imb_numa_nr, up_to: true })
     }
 }

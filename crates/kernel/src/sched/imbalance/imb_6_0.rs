@@ -3,7 +3,9 @@
 //! At fork the *difference* of idle CPUs counts, so tasks spread gradually and do not fill the node first. A task with
 //! few allowed CPUs in the local group lowers the threshold.
 
-use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Threshold};
+use super::sides::{
+    adjust_numa_imbalance, ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold,
+};
 
 /// The rule of 6.0.
 pub struct Imb60;
@@ -29,5 +31,17 @@ impl ImbalanceRule for Imb60 {
     /// Up to two are tolerated while the destination runs at most `imb_numa_nr` tasks.
     fn placement(l: &PlacementLoad) -> Option<u32> {
         Some(l.unless(l.dst_running <= l.imb_numa_nr))
+    }
+
+    fn fork_terms(s: &ForkSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr + 1, limit: s.imb_numa_nr.min(s.local_allowed), up_to: true })
+    }
+
+    fn pull_terms(s: &PullSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr + 1, limit: s.imb_numa_nr, up_to: true })
+    }
+
+    fn placement_terms(l: &PlacementLoad) -> Option<Terms> {
+        Some(Terms { count: l.dst_running, limit: l.imb_numa_nr, up_to: true })
     }
 }

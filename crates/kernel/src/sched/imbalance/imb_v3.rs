@@ -3,7 +3,9 @@
 //! The threshold is half a cache divided by the number of caches of the *machine*, at least 1, the same at every level.
 //! With several caches per node it is 1, which in effect tolerates no imbalance.
 
-use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Threshold};
+use super::sides::{
+    adjust_numa_imbalance, ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold,
+};
 
 /// The rule of version 3.
 pub struct ImbV3;
@@ -28,5 +30,17 @@ impl ImbalanceRule for ImbV3 {
     /// Up to two are tolerated while the destination runs fewer tasks than `imb_numa_nr`.
     fn placement(l: &PlacementLoad) -> Option<u32> {
         Some(l.unless(l.dst_running < l.imb_numa_nr))
+    }
+
+    fn fork_terms(s: &ForkSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr, limit: s.imb_numa_nr, up_to: false })
+    }
+
+    fn pull_terms(s: &PullSides) -> Option<Terms> {
+        Some(Terms { count: s.busiest_nr, limit: s.imb_numa_nr, up_to: false })
+    }
+
+    fn placement_terms(l: &PlacementLoad) -> Option<Terms> {
+        Some(Terms { count: l.dst_running, limit: l.imb_numa_nr, up_to: false })
     }
 }

@@ -13,15 +13,20 @@
 //!
 //! Units: tasks and CPUs. Invariants: rules are pure, and both sides have CPUs to spare.
 
+mod allowance;
 mod fixed_2;
 mod imb_5_18;
 mod imb_6_0;
 mod imb_v3;
+mod imb_v4;
 mod none;
+mod pair_5_6;
+mod pct_2019;
 mod quarter_5_11;
 mod quarter_5_17s;
 mod rule;
 mod sides;
 
+pub use allowance::{Allowance, Answer, Compare, Halve, ImbTunables};
 pub use rule::Rule;
-pub use sides::{ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Threshold, NUMA_IMBALANCE_MIN};
+pub use sides::{ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold, NUMA_IMBALANCE_MIN};

@@ -2,7 +2,7 @@
 //!
 //! The threshold follows the size of the groups: of the *source* group in the balancer, of the whole *domain* at fork.
 
-use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, PlacementLoad, PullSides};
+use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, PlacementLoad, PullSides, Terms};
 
 /// The rule of 5.11.
 pub struct Quarter511;
@@ -21,5 +21,17 @@ impl ImbalanceRule for Quarter511 {
     /// Up to two are tolerated while the destination runs fewer tasks than a quarter of its CPUs.
     fn placement(l: &PlacementLoad) -> Option<u32> {
         Some(l.unless(l.dst_running < l.dst_weight / 4))
+    }
+
+    fn fork_terms(s: &ForkSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr, limit: s.span_weight / 4, up_to: false })
+    }
+
+    fn pull_terms(s: &PullSides) -> Option<Terms> {
+        Some(Terms { count: s.busiest_nr, limit: s.busiest_weight / 4, up_to: false })
+    }
+
+    fn placement_terms(l: &PlacementLoad) -> Option<Terms> {
+        Some(Terms { count: l.dst_running, limit: l.dst_weight / 4, up_to: false })
     }
 }

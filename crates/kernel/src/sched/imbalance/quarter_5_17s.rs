@@ -1,6 +1,6 @@
 //! The 25 % rule made consistent (stable backport of 2cfb7a1b031b): the local group decides, with the new task counted.
 
-use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, PlacementLoad, PullSides};
+use super::sides::{adjust_numa_imbalance, ForkSides, ImbalanceRule, PlacementLoad, PullSides, Terms};
 
 /// The rule of the stable trees of April 2022.
 pub struct Quarter517s;
@@ -20,5 +20,17 @@ impl ImbalanceRule for Quarter517s {
     /// As in 5.11: up to two are tolerated while the destination runs fewer tasks than a quarter of its CPUs.
     fn placement(l: &PlacementLoad) -> Option<u32> {
         Some(l.unless(l.dst_running < l.dst_weight / 4))
+    }
+
+    fn fork_terms(s: &ForkSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr + 1, limit: s.local_weight / 4, up_to: false })
+    }
+
+    fn pull_terms(s: &PullSides) -> Option<Terms> {
+        Some(Terms { count: s.local_nr + 1, limit: s.local_weight / 4, up_to: false })
+    }
+
+    fn placement_terms(l: &PlacementLoad) -> Option<Terms> {
+        Some(Terms { count: l.dst_running, limit: l.dst_weight / 4, up_to: false })
     }
 }

@@ -9,6 +9,18 @@ pub trait ImbalanceRule {
     fn threshold(_shape: NodeShape) -> Option<Threshold> {
         None
     }
+    /// The terms on which a floating rule keeps a fork.
+    fn fork_terms(_s: &ForkSides) -> Option<Terms> {
+        None
+    }
+    /// The terms on which the balancer of a floating rule tolerates an imbalance.
+    fn pull_terms(_s: &PullSides) -> Option<Terms> {
+        None
+    }
+    /// The terms on which NUMA balancing with a floating rule tolerates an imbalance.
+    fn placement_terms(_l: &PlacementLoad) -> Option<Terms> {
+        None
+    }
     /// Whether a forked task stays local although the other node may have more idle CPUs.
     fn fork_stays(s: &ForkSides) -> bool;
     /// Number of tasks to move between nodes when the difference, in tasks or idle CPUs, is `raw`.
@@ -36,6 +48,17 @@ pub struct Threshold {
     pub base: u32,
     /// Whether the threshold grows with the span of the domains above.
     pub scaled: bool,
+}
+
+/// When a floating rule tolerates an imbalance: while a count of tasks is below a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// Tasks that count.
+    pub count: u32,
+    /// Limit.
+    pub limit: u32,
+    /// The limit itself is tolerated.
+    pub up_to: bool,
 }
 
 /// The two groups a forked task chooses between. Both have CPUs to spare.
@@ -68,6 +91,8 @@ pub struct PullSides {
     pub busiest_nr: u32,
     /// CPUs of the busiest group.
     pub busiest_weight: u32,
+    /// `imbalance_pct` of the domain.
+    pub imbalance_pct: u32,
     /// Threshold of the domain.
     pub imb_numa_nr: u32,
 }

@@ -27,7 +27,7 @@ fn update_pick_idlest(new: &SgLbStats, best: &SgLbStats, ties: bool) -> bool {
         GroupType::HasSpare => {
             new.idle_cpus > best.idle_cpus || (ties && new.idle_cpus == best.idle_cpus && new.util < best.util)
         }
-        GroupType::Imbalanced | GroupType::SmtBalance => false,
+        GroupType::Imbalanced | GroupType::LlcBalance | GroupType::SmtBalance => false,
     }
 }
 
@@ -113,7 +113,7 @@ impl Scheduler {
             GroupType::Overloaded | GroupType::FullyBusy => {
                 load_leaves(l.avg_load, i.avg_load, domain.imbalance_pct, numa)
             }
-            GroupType::Imbalanced | GroupType::SmtBalance => false,
+            GroupType::Imbalanced | GroupType::LlcBalance | GroupType::SmtBalance => false,
             GroupType::HasSpare => {
                 if numa {
                     let first = self.topo.group(idlest.group).span.first().unwrap_or(cpu);

@@ -1,5 +1,7 @@
 //! The fields of a scheduling domain that change while the system runs.
 
+use crate::sched::balance::dice::Dice;
+
 /// Run-time state of one domain of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sched) struct DomState {
@@ -11,9 +13,8 @@ pub(in crate::sched) struct DomState {
     pub max_newidle_cost_ns: u64,
     /// Jiffy at which `max_newidle_cost_ns` last decayed or grew.
     pub last_decay: u64,
-    pub newidle_call: u32,
-    pub newidle_success: u32,
-    pub newidle_ratio: u32,
+    /// Success of newly-idle passes (NI_RANDOM).
+    pub dice: Dice,
 }
 
 impl DomState {
@@ -25,9 +26,7 @@ impl DomState {
             nr_balance_failed: 0,
             max_newidle_cost_ns: 0,
             last_decay: 0,
-            newidle_call: 512,
-            newidle_success: 256,
-            newidle_ratio: 512,
+            dice: Dice::default(),
         }
     }
 }

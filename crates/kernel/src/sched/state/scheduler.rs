@@ -5,6 +5,7 @@ use super::counters::Counters;
 use super::domain_state::DomState;
 use super::nohz::Nohz;
 use super::sg_lb_stats::SgLbStats;
+use crate::sched::cache_aware::state::CacheAware;
 use crate::sched::config::{Params, SchedConfig};
 use crate::sched::domains::Domains;
 use crate::sched::error::SchedError;
@@ -35,6 +36,8 @@ pub struct Scheduler {
     pub(in crate::sched) nohz: Nohz,
     /// Some CPU had two tasks when the whole machine was last looked at (kernel: `rd->overload`).
     pub(in crate::sched) overload: bool,
+    /// The CPU whose newly-idle search is at a domain that one CPU balances at a time.
+    pub(in crate::sched) searching: Option<u32>,
     pub(in crate::sched) now: u64,
     pub(in crate::sched) jiffy: u64,
     jiffy_end_ns: u64,
@@ -48,6 +51,7 @@ pub struct Scheduler {
     pub(in crate::sched) detached: Vec<TaskId>,
     pub(in crate::sched) random_state: u64,
     pub(in crate::sched) counters: Counters,
+    pub(in crate::sched) cache_aware: CacheAware,
 }
 
 impl Scheduler {
@@ -59,6 +63,7 @@ impl Scheduler {
         let params = Params::new(machine, config)?;
         let topo = Domains::with_params(machine, &params)?;
         let cpus = topo.cpus();
+        let cache_aware = CacheAware::new(machine, &topo, &params.llc_balancing);
         let cost = params.migration_cost_ns.max(0) as u64;
         let dom = (0..topo.domain_count() as u32).map(|d| DomState::new(topo.domain(d).interval_ms)).collect();
         let caches = (0..topo.cache_count() as u32).map(|c| CacheState::new(topo.cache(c).size)).collect();
@@ -72,6 +77,7 @@ impl Scheduler {
             idle: CpuSet::full(cpus),
             nohz: Nohz::new(cpus),
             overload: false,
+            searching: None,
             now: 0,
             jiffy: 0,
             jiffy_end_ns: params.jiffy_ns,
@@ -82,6 +88,7 @@ impl Scheduler {
             detached: Vec::with_capacity(64),
             random_state: 0x9e37_79b9_7f4a_7c15,
             counters: Counters::default(),
+            cache_aware,
             params,
             topo,
         })

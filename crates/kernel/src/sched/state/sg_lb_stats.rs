@@ -16,6 +16,8 @@ pub enum GroupType {
     SmtBalance,
     /// Affinity kept a lower level from balancing.
     Imbalanced,
+    /// The group has tasks that belong on the cache of the balancing CPU (7.2).
+    LlcBalance,
     /// The group has more work than CPUs.
     Overloaded,
 }
@@ -49,6 +51,8 @@ pub struct SgLbStats {
     pub smt: bool,
     /// The group is classified as [`GroupType::SmtBalance`] unless a higher type applies.
     pub smt_balance: bool,
+    /// The group is classified as [`GroupType::LlcBalance`] unless it is overloaded.
+    pub llc_balance: bool,
     /// Type of the group, once classified.
     pub kind: GroupType,
     /// ⌊load·1024/capacity⌋; set only where a decision needs it.
@@ -73,6 +77,9 @@ impl SgLbStats {
         let waits = self.capacity * pct < self.runnable * 100;
         if self.nr > self.weight && (self.capacity * 100 < self.util * pct || waits) {
             return GroupType::Overloaded;
+        }
+        if self.llc_balance {
+            return GroupType::LlcBalance;
         }
         if self.imbalanced {
             return GroupType::Imbalanced;
@@ -105,6 +112,7 @@ impl SgLbStats {
         match self.kind {
             GroupType::Overloaded => self.avg_load > current.avg_load,
             GroupType::Imbalanced => false,
+            GroupType::LlcBalance => self.fewer_idle(current),
             GroupType::SmtBalance if self.idle_cpus > 0 || current.idle_cpus > 0 => self.fewer_idle(current),
             GroupType::SmtBalance | GroupType::FullyBusy => form == Form::V612 && !current.smt,
             GroupType::HasSpare => {

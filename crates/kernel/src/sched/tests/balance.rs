@@ -269,7 +269,7 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
     let env = ImbalanceEnv {
         form: Form::V612,
         balancer: Balancer::Types,
-        rule: Rule::Imb60,
+        rule: Rule::Imb60.into(),
         idle: true,
         below_average: true,
         imbalance_pct: 117,

@@ -44,7 +44,7 @@ fn env(balancer: Balancer, share_llc: bool) -> ImbalanceEnv {
     ImbalanceEnv {
         form: Form::V61,
         balancer,
-        rule: Rule::None,
+        rule: Rule::None.into(),
         idle: true,
         below_average: false,
         imbalance_pct: 117,

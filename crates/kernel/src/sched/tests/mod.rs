@@ -1,5 +1,6 @@
 //! Scenarios that read the scheduler's inner state: the counters that decide *when* a task moves.
 
+mod after_6_12;
 mod balance;
 mod balance_v311;
 mod balance_v37;
