@@ -264,7 +264,8 @@ impl Catalog {
 impl kernel::Lookup for Catalog {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
         let Some(file) = self.kernel_file(name)? else {
-            return Ok(self.releases()?.find(name).map(|row| row.spec.clone()));
+            let row = self.releases()?.find(name).map(|row| row.spec.clone());
+            return Ok(row.or_else(|| kernel::uname::nearest(name, &self.kernel_names())));
         };
         let spec = kernel::parse(&file.label, &file.text)?;
         file.check_name(&spec.name)?;

@@ -12,6 +12,7 @@
 mod parse;
 mod releases;
 mod resolve;
+pub mod uname;
 
 pub use numalab_base::tunable::{Needs, ReadWhen};
 pub(crate) use parse::settings_but;

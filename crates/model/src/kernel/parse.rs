@@ -28,6 +28,8 @@ pub struct KernelSpec {
     pub only_here: Vec<Setting>,
     /// A row of the table of releases.
     pub release: bool,
+    /// What an alias that stands in no file tells its user.
+    pub note: Option<String>,
 }
 
 /// `image` of a kernel that is a setting of another one: it takes the image of the first kernel that has its own.
@@ -88,6 +90,7 @@ pub(super) fn describe(table: &Table<'_>) -> Result<KernelSpec, SpecError> {
         tunables: Vec::new(),
         only_here: Vec::new(),
         release: false,
+        note: None,
     })
 }
 

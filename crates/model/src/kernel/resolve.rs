@@ -112,7 +112,8 @@ fn compose(name: &Spot<String>, lookup: &dyn Lookup, vocabulary: &Vocabulary) ->
         }
         if let Some(alias) = chain.last().filter(|s| s.alias_of.is_some()) {
             let (name, next) = (&alias.name.value, &next.value);
-            warnings.push(format!("kernel {name} is an alias: it runs as {next}, without what {name} changes on it"));
+            let plain = || format!("kernel {name} is an alias: it runs as {next}, without what {name} changes on it");
+            warnings.push(alias.note.clone().unwrap_or_else(plain));
             if chain.len() == 1 {
                 alias_of = Some(next.clone());
             }
