@@ -59,6 +59,9 @@ pub struct Finished {
     pub note: String,
 }
 
+/// Stack of a thread that carries out runs, bytes.
+const STACK_BYTES: usize = 8 << 20;
+
 /// How runs are carried out.
 pub struct Executor<'a> {
     /// The backend.
@@ -77,7 +80,7 @@ pub struct Executor<'a> {
 /// records stay.
 pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec<Finished>, Failure> {
     let Executor { backend, jobs, progress } = *with;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).stack_size(STACK_BYTES).build();
     let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
     let failed = AtomicBool::new(false);
     progress.expect(cells.iter().map(|c| &c.input), jobs);

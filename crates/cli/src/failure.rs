@@ -2,7 +2,7 @@
 
 use numalab_lab::failure::Failure as GuestFailure;
 use numalab_model::record::{RecordError, Status};
-use numalab_model::spec::SpecError;
+use numalab_model::spec::{is_hidden, SpecError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit code of the program (docs/reference/exit-codes.md): 0 to 3 for the command itself, 4 to 12 for failed runs
@@ -107,10 +107,10 @@ pub fn finding(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(text));
 }
 
-/// A message with its control characters escaped, since it may quote a file of unknown origin.
+/// A message with its hidden characters escaped, since it may quote a file of unknown origin.
 pub fn printable(text: &str) -> String {
-    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_default().to_string() }).collect()
+    let harmless = |c: char| !is_hidden(c) || c == '\n' || c == '\t';
+    text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 
 /// The result of a command that is done.

@@ -28,6 +28,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // The stacks of threads are as large as the code needs. No thread runs yet that could read the environment.
+    std::env::remove_var("RUST_MIN_STACK");
     let exit = match command::parse(std::env::args_os()).and_then(command::run) {
         Ok(done) => print(&done),
         Err(failure) => complain(&failure),

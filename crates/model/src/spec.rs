@@ -19,5 +19,5 @@ pub use error::{nearest, SpecError};
 pub use spot::Spot;
 pub(crate) use table::check_title;
 pub use table::{Doc, Table};
-pub use text::position;
 pub(crate) use text::{clip, shown};
+pub use text::{is_hidden, position};

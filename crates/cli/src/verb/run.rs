@@ -173,7 +173,13 @@ pub fn carry_out(
     interrupt::watch(&store, &cells);
     progress.set_total(cells.len());
     let jobs = options::jobs(with.jobs).min(jobs_max);
-    let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress })?;
+    let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress });
+    let finished = finished.inspect_err(|e| {
+        // A command that is refused leaves nothing behind.
+        if before.is_none() && e.exit == Exit::USAGE {
+            store.abandon();
+        }
+    })?;
     progress.clear();
     // Releases the lock on the directory.
     drop(store);

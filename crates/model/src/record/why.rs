@@ -60,6 +60,43 @@ impl<T: Clone> History<T> {
     }
 }
 
+/// How long events of one kind took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durations {
+    /// All of them together, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// Number of events by duration: the first entry counts those below 1 µs, entry `n` those from 2^(n-1) to 2^n µs.
+    pub by_power: Vec<u64>,
+}
+
+impl Durations {
+    /// Counts an event that took `ns`.
+    pub fn add(&mut self, ns: u64) {
+        self.total_ns = self.total_ns.saturating_add(ns);
+        self.longest_ns = self.longest_ns.max(ns);
+        let power = (64 - (ns / 1000).leading_zeros()) as usize;
+        if self.by_power.len() <= power {
+            self.by_power.resize(power + 1, 0);
+        }
+        self.by_power[power] += 1;
+    }
+    /// Adds the events of another.
+    pub fn merge(&mut self, other: &Durations) {
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        if self.by_power.len() < other.by_power.len() {
+            self.by_power.resize(other.by_power.len(), 0);
+        }
+        self.by_power.iter_mut().zip(&other.by_power).for_each(|(a, b)| *a += b);
+    }
+    /// Number of events.
+    pub fn count(&self) -> u64 {
+        self.by_power.iter().sum()
+    }
+}
+
 /// A count of events of one kind, with the times of the first and the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -161,6 +198,9 @@ pub struct TaskWhy {
     pub placed: Tallies,
     /// Scans that it ran.
     pub scans: Tally,
+    /// How long they took.
+    #[serde(default)]
+    pub scan_time: Durations,
     /// Hint faults that it took.
     pub faults: u64,
     /// Local hint faults among them.

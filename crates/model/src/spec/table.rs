@@ -4,7 +4,7 @@ use super::error::{nearest, SpecError};
 use super::places::Places;
 use super::spot::Spot;
 use super::syntax;
-use super::text::position;
+use super::text::{is_hidden, position};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use toml_edit::{ImDocument, Item, TableLike, Value};
@@ -108,7 +108,7 @@ impl<'a> Table<'a> {
     /// The value is no string, or has control characters. A `name`, which is printed in tables, may have no line breaks
     /// either.
     pub fn opt_str(&self, key: &str) -> Result<Option<Spot<String>>, SpecError> {
-        let refused = |c: char| if key == "name" { c.is_control() } else { unprintable(c) };
+        let refused = |c: char| if key == "name" { is_hidden(c) } else { unprintable(c) };
         match self.item(key) {
             None => Ok(None),
             Some(i) => match i.as_str() {
@@ -425,9 +425,9 @@ pub(crate) fn check_title(title: &Spot<String>) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Whether a character is a control character other than those of plain text.
+/// Whether a character is a hidden one other than those of plain text.
 fn unprintable(c: char) -> bool {
-    c.is_control() && !['\n', '\r', '\t'].contains(&c)
+    is_hidden(c) && !['\n', '\r', '\t'].contains(&c)
 }
 
 fn kind(item: &Item) -> &'static str {

@@ -17,9 +17,17 @@ pub(crate) fn shown(x: f64) -> String {
     }
 }
 
-/// Shortens user text for a message: at most 60 characters, control characters replaced.
+/// Whether a character is not shown but changes how text around it is: a control character, or one that sets the
+/// direction of text (Unicode UAX 9), by which a name could look like another.
+pub fn is_hidden(c: char) -> bool {
+    let direction =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || direction || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Shortens user text for a message: at most 60 characters, those that are hidden replaced.
 pub(crate) fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut out: String = text.chars().take(60).map(|c| if is_hidden(c) { ' ' } else { c }).collect();
     if text.chars().nth(60).is_some() {
         out.push_str("...");
     }

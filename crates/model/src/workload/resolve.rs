@@ -27,6 +27,9 @@ const PAGE_BYTES: u64 = 4096;
 const HUGE_BYTES: u64 = 2 << 20;
 /// Largest region, bytes. Larger sizes are refused before any arithmetic on them.
 const MAX_REGION_BYTES: u64 = 1 << 52;
+/// Most that all processes together may map, bytes, inherited mappings included. The simulator holds 16 bytes for every
+/// 2 MiB of a mapping, so 1 GiB for this much.
+const MAX_MAPPED_BYTES: u64 = 128 << 40;
 
 impl WorkloadSpec {
     /// Evaluates the workload for `machine`. `overrides` are parameters with the expressions that replace their defaults
@@ -78,6 +81,7 @@ impl WorkloadSpec {
             processes: Vec::new(),
             threads: 0,
             own_bytes: 0,
+            mapped_bytes: 0,
             warnings: Vec::new(),
         };
         for (entry, p) in self.processes.iter().enumerate() {
@@ -178,6 +182,7 @@ struct Builder<'a> {
     processes: Vec<Process>,
     threads: u64,
     own_bytes: u64,
+    mapped_bytes: u64,
     warnings: Vec<String>,
 }
 
@@ -235,6 +240,14 @@ impl Builder<'_> {
         self.tables.spend(regions.len() as u64 * OPS_PER_MAPPING, &p.name)?;
         let own = self.regions(entry, p, &mut regions)?;
         self.env.unset(THREADS);
+        // At least a chunk for each mapping, however small.
+        let held = |m: &Mapped| m.len_bytes.max(HUGE_BYTES);
+        self.mapped_bytes = regions.values().map(held).fold(self.mapped_bytes, u64::saturating_add);
+        if self.mapped_bytes > MAX_MAPPED_BYTES {
+            let what = format!("the processes map {} in all", Value::bytes(self.mapped_bytes as f64));
+            let most = Value::bytes(MAX_MAPPED_BYTES as f64);
+            return Err(p.name.error(what, format!("at most {most}: fewer processes, or smaller regions")));
+        }
         if let Some(index) = p.policy {
             policy = Some(policy::resolve(&self.tables.policies[index], &self.env, self.machine, &self.cpuset)?);
         }

@@ -43,11 +43,28 @@ fn line(row: &CellRow) -> String {
     .join(",")
 }
 
-/// Quotes a field that holds a comma, a quote or a line end.
+/// Quotes a field that holds a comma, a quote or a line end. A field that a spreadsheet would take for a formula gets an
+/// apostrophe in front, which a spreadsheet does not show.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula { format!("'{text}") } else { text.to_string() };
+    if formula || text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.to_string()
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn no_field_is_a_formula() {
+        for text in ["=1+2", "+1", "-1", "@SUM(A1)", "\t=1"] {
+            assert_eq!(quoted(text), format!("\"'{text}\""));
+        }
+        assert_eq!(quoted("=a\"b"), "\"'=a\"\"b\"");
+        assert_eq!((quoted("6.12+off").as_str(), quoted("a,b").as_str()), ("6.12+off", "\"a,b\""));
     }
 }

@@ -13,7 +13,7 @@ use crate::machine::load::GHZ;
 use crate::machine::matrix::{MAX_LATENCY_NS, MIN_LATENCY_NS};
 use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
 use crate::machine::{cpulist, size, Machine, MemoryKind};
-use crate::spec::{clip, SpecError};
+use crate::spec::{clip, is_hidden, SpecError};
 use std::fmt::Write;
 
 /// Assumed idle latency of a node's own memory, ns (milan-2s-nps1).
@@ -49,7 +49,7 @@ fn factor(distance: u8) -> f64 {
 
 /// A TOML string.
 fn quoted(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect();
     format!("\"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""))
 }
 

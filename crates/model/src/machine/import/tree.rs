@@ -10,7 +10,7 @@
 use super::mask::Mask;
 use crate::files::reason;
 use crate::machine::cpulist;
-use crate::spec::{clip, SpecError};
+use crate::spec::{clip, is_hidden, SpecError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -265,7 +265,7 @@ impl Tree {
 
 /// A path for a note: its end, where the file's name is.
 fn clip_path(path: &str) -> String {
-    let clean: String = path.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = path.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect();
     let skip = clean.chars().count().saturating_sub(80);
     match skip {
         0 => clean,

@@ -1,10 +1,11 @@
 //! The directory of an experiment: the list of its runs, and their records.
 
 use super::error::RecordError;
-use super::folder::{claim, has_list, lock, remove_leftovers, without_list, Lock};
+use super::folder::{claim, has_list, holds_records, lock, remove_leftovers, without_list, Lock};
 use super::json;
 use super::names::{is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
 use super::read::{check_format, json as parse_json, read, text, Record};
+use super::sane;
 use super::write::{sync_dir, write, write_synced};
 use crate::experiment::{Cell, Experiment};
 use crate::outcome::Outcome;
@@ -107,8 +108,11 @@ impl Store {
             return Err(without_list(dir));
         }
         let text = text(&path)?;
-        check_format(&path, &parse_json(&path, &text)?, FORMAT, VERSION)?;
-        let file: ExperimentFile = parse_json(&path, &text)?;
+        let loose = parse_json(&path, &text)?;
+        check_format(&path, &loose, FORMAT, VERSION)?;
+        sane::check(&path, &loose)?;
+        let mut file: ExperimentFile = parse_json(&path, &text)?;
+        sane::clean(&mut file.title);
         let mut listed = BTreeSet::new();
         match file.runs.iter().find(|r| !listed.insert(&r.record)) {
             Some(r) => Err(RecordError::damaged(&path, format!("it lists record {} twice", r.record))),
@@ -163,6 +167,17 @@ impl Store {
         let store = Self { dir: dir.into(), file, settled, _lock: Some(lock) };
         store.save(&store.file)?;
         Ok(store)
+    }
+
+    /// Removes the list of runs and the directory of an experiment of which no run has a record. Errors are ignored: the
+    /// reason why the experiment is given up is the one to report.
+    pub fn abandon(&self) {
+        if !holds_records(&self.dir) {
+            let _ = fs::remove_file(self.dir.join(EXPERIMENT));
+            let _ = remove_leftovers(&self.dir);
+            // Fails if anything else is in it.
+            let _ = fs::remove_dir(&self.dir);
+        }
     }
 
     /// Whether earlier runs are listed in place of those asked for, until [`Store::settle`] is called.

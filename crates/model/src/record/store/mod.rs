@@ -14,6 +14,7 @@ mod manifest;
 mod names;
 mod part;
 mod read;
+mod sane;
 mod series;
 mod write;
 

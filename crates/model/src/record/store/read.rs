@@ -3,6 +3,7 @@
 use super::error::RecordError;
 use super::manifest::{status_of, Manifest, Scalars, FORMAT, VERSION};
 use super::names::{is_short_id, MANIFEST, SCALARS, SOURCES};
+use super::sane;
 use super::series;
 use crate::outcome::{Outcome, Series};
 use crate::plan::hex;
@@ -34,7 +35,9 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
     let path = &with_own_name(path);
     let manifest = manifest(path)?;
     let damaged = |what: String| RecordError::damaged(path, what);
-    let scalars: Scalars = json(&path.join(SCALARS), &listed(path, &manifest, SCALARS)?)?;
+    let text = listed(path, &manifest, SCALARS)?;
+    sane::check(&path.join(SCALARS), &json(&path.join(SCALARS), &text)?)?;
+    let scalars: Scalars = json(&path.join(SCALARS), &text)?;
     let parts = scalars.into_parts().map_err(damaged)?;
     let mut all: Vec<Series> = Vec::new();
     for s in &manifest.series {
@@ -86,7 +89,8 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     // The version is checked first: another version may have other fields.
     let loose: serde_json::Value = json(&file, &text)?;
     check_format(&file, &loose, FORMAT, VERSION)?;
-    let manifest: Manifest = json(&file, &text)?;
+    sane::check(&file, &loose)?;
+    let mut manifest: Manifest = json(&file, &text)?;
     let id = manifest.plan.id().map_err(|e| RecordError::damaged(&file, e.to_string()))?;
     if id.full() != manifest.id {
         return Err(RecordError::damaged(&file, "the plan does not have the id it is filed under"));
@@ -94,6 +98,7 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     if path.file_name().is_none_or(|n| n.to_string_lossy() != id.short()) {
         return Err(RecordError::damaged(path, format!("the directory of record {id} has another name")));
     }
+    manifest.warnings.iter_mut().chain(&mut manifest.reason).for_each(sane::clean);
     Ok(manifest)
 }
 

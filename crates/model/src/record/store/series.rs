@@ -57,7 +57,8 @@ pub fn from_csv(name: &str, unit: &str, text: &str) -> Result<Series, String> {
         let mut fields = line.split(',');
         time_ns.push(fields.next().and_then(|t| t.parse().ok()).ok_or_else(bad)?);
         for column in &mut values {
-            column.push(fields.next().and_then(|v| v.parse().ok()).ok_or_else(bad)?);
+            let value = fields.next().and_then(|v| v.parse().ok()).filter(|v: &f64| v.is_finite());
+            column.push(value.ok_or_else(bad)?);
         }
         if fields.next().is_some() {
             return Err(bad());
@@ -110,6 +111,9 @@ mod tests {
             ("time_ns,a\n1\n", "line 2"),
             ("time_ns,a\n1,2\n3,x\n", "line 3"),
             ("time_ns,a\n1,2,3\n", "line 2"),
+            ("time_ns,a\n1,NaN\n", "line 2 is not 2 numbers"),
+            ("time_ns,a\n1,-inf\n", "line 2"),
+            ("time_ns,a\n1,1e999\n", "line 2"),
         ] {
             assert!(from_csv("s", "", text).unwrap_err().contains(part), "{text:?}");
         }
