@@ -5,7 +5,7 @@ use numalab_model::record::events::{CpuEntry, Event, Events, Fate, Header, Kind,
 use numalab_model::record::why::{
     tally, ChunkWhy, FaultWhy, MoveWhy, NodeWhy, PreferredWhy, Tally, TaskWhy, VmaWhy, Why, WhyFile,
 };
-use numalab_report::explain::{diff, node, page, task, vma};
+use numalab_report::explain::{diff, node, page, scans, task, vma};
 use std::io::Write;
 
 const SECOND: u64 = 1_000_000_000;
@@ -41,7 +41,7 @@ fn file() -> WhyFile {
 #[test]
 fn why_a_mapping_was_never_scanned() {
     let mut f = file();
-    let say = |f: &WhyFile| vma::explain(f, "main.0/heap").unwrap();
+    let say = |f: &WhyFile| vma::explain(f, "main.0/heap", false).unwrap();
     assert!(say(&f).contains("no thread of main.0 ran a scan in the 9.000 s it lived"), "{}", say(&f));
     f.why.tasks[0].scans = Tally { count: 3, first_ns: SECOND, last_ns: 3 * SECOND };
     assert!(say(&f).contains("scanned 3 times, and every time the budget or the run ended before its address"));
@@ -54,7 +54,25 @@ fn why_a_mapping_was_never_scanned() {
     assert!(text.contains("pid_inactive: 2 times, first at 2.000 s, last at 4.000 s\n      The scanner passed over"));
     f.why.vmas[0].scanned.add(5 * SECOND);
     assert!(say(&f).contains("It was scanned once, at 5.000 s; 0 pages were marked, 0.0 times each of its 2048 pages."));
-    assert!(say(&f).contains("Scans found nothing to mark"));
+    assert!(say(&f).contains("Scans found nothing to mark: no page was there"));
+    // The process has one thread: on kernels with the shortcut that is why.
+    let text = vma::explain(&f, "main.0/heap", true).unwrap();
+    assert!(text.contains("single-user shortcut") && !text.contains("no page was there"), "{text}");
+    f.why.tasks.push(f.why.tasks[0].clone());
+    assert!(vma::explain(&f, "main.0/heap", true).unwrap().contains("no page was there"));
+}
+
+#[test]
+fn how_long_scans_took() {
+    let mut f = file();
+    assert_eq!(scans::explain(&f, "").unwrap(), "all tasks: no scan\n");
+    f.why.tasks[0].scan_time.add(12_000_000);
+    f.why.tasks[0].scan_time.add(4_000_000);
+    let text = scans::explain(&f, "").unwrap();
+    assert!(text.starts_with("all tasks: 2 scans, 16.0 ms in all, mean 8.0 ms, longest 12.0 ms\n"), "{text}");
+    assert!(text.ends_with("  main.0/t0: 2 scans, 16.0 ms in all, mean 8.0 ms, longest 12.0 ms\n"), "{text}");
+    assert!(scans::explain(&f, "main.0/t0").unwrap().contains("8 ms to 16 ms"));
+    assert!(scans::explain(&f, "main.0/t7").unwrap_err().to_string().contains("--scans: no task `main.0/t7`"));
 }
 
 #[test]
@@ -63,14 +81,14 @@ fn a_scan_against_the_filter_is_not_passed_over_in_list_and_detail() {
     f.why.vmas[0].scanned.add(5 * SECOND);
     tally(&mut f.why.vmas[0].skips, "ignore_pid_inactive", 5 * SECOND);
     tally(&mut f.why.vmas[0].skips, "pid_inactive", 6 * SECOND);
-    assert!(vma::explain(&f, "").unwrap().contains("scanned 1 time, passed over 1 time, "));
-    assert!(vma::explain(&f, "main.0/heap").unwrap().contains("The scanner passed over it 1 time."));
+    assert!(vma::explain(&f, "", false).unwrap().contains("scanned 1 time, passed over 1 time, "));
+    assert!(vma::explain(&f, "main.0/heap", false).unwrap().contains("The scanner passed over it 1 time."));
 }
 
 #[test]
 fn why_a_page_goes_back_and_forth_or_stays() {
     let mut f = file();
-    let say = |f: &WhyFile| page::explain(f, "main.0/heap+3MiB").unwrap();
+    let say = |f: &WhyFile| page::explain(f, "main.0/heap+3MiB", false).unwrap();
     assert!(say(&f).contains("no page of its 2 MiB took a hint fault") && say(&f).contains("It was never scanned"));
     f.why.faults_not_kept = 7;
     assert!(say(&f).contains("no room for 7 hint faults of other stretches"));

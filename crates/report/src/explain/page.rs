@@ -14,10 +14,11 @@ const CHUNK_BYTES: u64 = 2 << 20;
 
 /// Describes the page `PROCESS/MAPPING+OFFSET` (offset in bytes, or with KiB, MiB or GiB) or `PROCESS:0xADDRESS`. If
 /// `name` is empty, lists the chunks of which most pages moved.
+/// `shortcut` is as for [`vma::explain`].
 ///
 /// # Errors
 /// The process, mapping or address does not exist, or the offset is not one.
-pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
+pub fn explain(file: &WhyFile, name: &str, shortcut: bool) -> Result<String, SpecError> {
     let names = Names::new(file);
     if name.is_empty() {
         return Ok(most_moved(&names));
@@ -42,7 +43,7 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
             };
             Ok(format!(
                 "{all}{lost}A page takes hint faults only after a scan has marked it:\n\n{}",
-                vma::explain(file, &names.vma(v))?
+                vma::explain(file, &names.vma(v), shortcut)?
             ))
         }
     }

@@ -6,11 +6,11 @@ use numalab_model::record::why::{VmaWhy, WhyFile};
 use numalab_model::spec::SpecError;
 
 /// Describes the mapping `PROCESS/NAME` (or `NAME` in every process that has one), or lists all mappings if `name` is
-/// empty.
+/// empty. `shortcut` says that the kernel leaves private pages alone that are on the node of a process' only thread.
 ///
 /// # Errors
 /// No mapping has that name.
-pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
+pub fn explain(file: &WhyFile, name: &str, shortcut: bool) -> Result<String, SpecError> {
     let names = Names::new(file);
     // Mappings in which something happened come first, then the large ones.
     let mut vmas: Vec<&VmaWhy> = file.why.vmas.iter().collect();
@@ -23,7 +23,7 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
         let all: Vec<String> = vmas.iter().map(|v| names.vma(v)).collect();
         return Err(unknown("--vma", name, "mapping", all.iter().map(String::as_str)));
     }
-    Ok(found.iter().map(|v| one(&names, v)).collect::<Vec<_>>().join("\n"))
+    Ok(found.iter().map(|v| one(&names, v, shortcut)).collect::<Vec<_>>().join("\n"))
 }
 
 /// How often the scanner passed over a mapping. `ignore_pid_inactive` counts scans that took place, so it is left out.
@@ -43,7 +43,7 @@ fn line(names: &Names<'_>, v: &VmaWhy) -> String {
     )
 }
 
-fn one(names: &Names<'_>, v: &VmaWhy) -> String {
+fn one(names: &Names<'_>, v: &VmaWhy, shortcut: bool) -> String {
     let mut out = format!("{}, {} at {:#x}.\n", names.vma(v), bytes(v.end - v.start), v.start);
     match (v.scanned.count, passed_over(v)) {
         (0, 0) => out.push_str(&format!(
@@ -77,10 +77,14 @@ fn one(names: &Names<'_>, v: &VmaWhy) -> String {
         out.push_str("Why it was passed over:\n");
         out.push_str(&reasons_text(&v.skips, "skip"));
     }
+    let threads = names.why().tasks.iter().filter(|t| t.process == v.process).count();
     if v.scanned.count > 0 && v.updates == 0 {
-        out.push_str(
-            "Scans found nothing to mark: no page was there, or all were marked already or on nodes left alone.\n",
-        );
+        out.push_str(if shortcut && threads == 1 {
+            "Scans found nothing to mark: the process has a single thread, and then the kernel leaves private pages alone \
+             that are on the thread's own node (single-user shortcut, since 4.10).\n"
+        } else {
+            "Scans found nothing to mark: no page was there, or all were marked already or on nodes left alone.\n"
+        });
     }
     out
 }

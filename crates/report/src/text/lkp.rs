@@ -55,7 +55,10 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
         out.push_str(&failures);
     }
     let lines = lines(w);
-    let (listed, left_out): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|l| options.all || l.changed(c));
+    // With one or two runs on both sides the rule of changes says nothing, so the workload's own figures are shown.
+    let few = !lines.is_empty() && lines.iter().all(|l| !l.enough(c));
+    let shown = |l: &Line| options.all || l.changed(c) || few && !l.counter;
+    let (listed, left_out): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|l| shown(l));
     if !listed.is_empty() {
         let first = ["         %stddev", "             \\  "];
         let further = ["     %change         %stddev", "        |                \\  "];
@@ -66,7 +69,7 @@ pub fn workload(c: &Comparison, w: &Workload, options: Options) -> String {
     }
     out.push('\n');
     if !left_out.is_empty() {
-        out.push_str(&format!("{}\n\n", why_left_out(c, &left_out, lines.len())));
+        out.push_str(&format!("{}\n\n", why_left_out(c, &left_out, lines.len(), few)));
     }
     out
 }
@@ -78,9 +81,13 @@ fn headings(first: [&str; 2], further: [&str; 2], kernels: usize) -> String {
 }
 
 /// How many of `all` metrics are not listed, and why.
-fn why_left_out(c: &Comparison, left_out: &[&Line<'_>], all: usize) -> String {
-    if left_out.len() == all && left_out.iter().all(|l| !l.enough(c)) {
-        return "No metric can be called changed: at least one side needs 3 runs.".into();
+fn why_left_out(c: &Comparison, left_out: &[&Line<'_>], all: usize, few: bool) -> String {
+    if few {
+        return format!(
+            "No metric can be called changed: at least one side needs 3 runs. Not listed of {all} metrics: {} counters \
+             (--all lists them).",
+            left_out.len()
+        );
     }
     let small = left_out.iter().filter(|l| l.moved(c)).count();
     let why = [

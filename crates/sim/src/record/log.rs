@@ -112,7 +112,7 @@ pub(crate) fn log_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, clock: u
     }
     sim.record.log.visits = visits;
     if let Some(w) = &mut sim.record.log.why {
-        w.scan(task, clock);
+        w.scan(task, clock, ns);
     }
 }
 

@@ -126,9 +126,11 @@ impl Collector {
         }
     }
 
-    /// A task scanned at `now` ns.
-    pub fn scan(&mut self, task: u32, now: u64) {
-        self.why.tasks[task as usize].scans.add(now);
+    /// A task scanned at `now` ns, for `ns`.
+    pub fn scan(&mut self, task: u32, now: u64, ns: u64) {
+        let t = &mut self.why.tasks[task as usize];
+        t.scans.add(now);
+        t.scan_time.add(ns);
     }
 
     /// A hint fault on a mapping, taken on node `here`, and how it ended.

@@ -7,11 +7,12 @@ use crate::context::Context;
 use crate::failure::{Done, Failure};
 use crate::logs;
 use crate::records::{self, Pick};
-use numalab_report::explain::{node, page, task, vma};
+use numalab_report::explain::{node, page, scans, task, vma};
 use std::path::PathBuf;
 
 /// The usage line. The run stands first, since the argument after `--vma` is the name of a mapping.
-const USAGE: &str = "numalab explain <RUN> <--vma [NAME]|--page [PAGE]|--task [NAME]|--node [N]> [OPTIONS]
+const USAGE: &str =
+    "numalab explain <RUN> <--vma [NAME]|--page [PAGE]|--task [NAME]|--node [N]|--scans [NAME]> [OPTIONS]
        numalab explain diff <A> <B>
        numalab explain ladder --machine <MACHINE> [OPTIONS]";
 
@@ -58,6 +59,9 @@ struct Subject {
     /// Explain which pages and tasks came to a node and left it. Without N, all nodes are listed
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "")]
     node: Option<String>,
+    /// Print how long the scans of a task (PROCESS/tTHREAD) took. Without NAME, those of all tasks
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    scans: Option<String>,
 }
 
 /// Explains a run that was carried out with `--explain`.
@@ -77,12 +81,18 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     logs::refuse_unlogged(&record)?;
     let why = logs::read_why(&record.path)?;
     let s = &args.subject;
-    let text = match (&s.vma, &s.page, &s.task, &s.node) {
-        (Some(name), ..) => vma::explain(&why, name)?,
-        (_, Some(name), ..) => page::explain(&why, name)?,
-        (_, _, Some(name), _) => task::explain(&why, name)?,
-        (.., Some(name)) => node::explain(&why, name)?,
-        _ => return Err(Failure::usage("command line: nothing to explain; expected --vma, --page, --task or --node")),
+    // Kernels since 4.10 leave private pages of a process of one thread alone that are on the thread's own node.
+    let shortcut = record.outcome.tunables.iter().any(|t| t.name == "numa.single_user_shortcut" && t.value == "true");
+    let text = match (&s.vma, &s.page, &s.task, &s.node, &s.scans) {
+        (Some(name), ..) => vma::explain(&why, name, shortcut)?,
+        (_, Some(name), ..) => page::explain(&why, name, shortcut)?,
+        (_, _, Some(name), ..) => task::explain(&why, name)?,
+        (.., Some(name), _) => node::explain(&why, name)?,
+        (.., Some(name)) => scans::explain(&why, name)?,
+        _ => {
+            let what = "command line: nothing to explain; expected --vma, --page, --task, --node or --scans";
+            return Err(Failure::usage(what));
+        }
     };
     Ok(Done::text(text))
 }
