@@ -242,6 +242,14 @@ mod tests {
     }
 
     #[test]
+    fn distances_that_differ_by_direction_are_passed_both_ways() {
+        let mut odd = machine(2, 1, 2, 1, false);
+        odd.distance = vec![vec![10, 20], vec![31, 10]];
+        let text = line(&GuestTopology::of(&odd).unwrap(), Timing::Modelled);
+        assert!(text.contains("dist,src=0,dst=1,val=20") && text.contains("dist,src=1,dst=0,val=31"), "{text}");
+    }
+
+    #[test]
     fn nodes_distances_and_cpus_are_passed() {
         let topology = GuestTopology::of(&machine(2, 2, 2, 2, false)).unwrap();
         let text = line(&topology, Timing::Modelled);
