@@ -107,7 +107,10 @@ fn a_workload_that_would_take_too_much_memory_is_refused() {
         "name = \"many\"\ntitle = \"t\"\nabout = \"t\"\nsource = \"test\"\n[[process]]\nname = \"p\"\ncount = 4096\n[[process.region]]\nname = \"r\"\n\
          size = \"60GiB\"\n[[process.phase]]\nname = \"x\"\ncount = 1\naccess = \"r\"\npattern = \"fill\"\n",
     );
-    lab.refused("run --machine 2x1x2x1 --kernel 6.12 --workload many.toml --out d", &["many.toml:", "the processes map 128", "at most 128TiB"]);
+    lab.refused(
+        "run --machine 2x1x2x1 --kernel 6.12 --workload many.toml --out d",
+        &["many.toml:", "the processes map 128", "at most 128TiB"],
+    );
     assert!(!lab.path("d").exists());
 }
 

@@ -59,7 +59,8 @@ impl NumaTopology {
         let n = machine.nodes.len();
         if n > MAX_NODES {
             let what = format!("{n} nodes are more than NUMA balancing is modelled for");
-            return Err(SpecError::plain(&machine.name, what, format!("at most {MAX_NODES}")));
+            let expected = format!("at most {MAX_NODES}: a machine file with fewer `[[node]]`");
+            return Err(SpecError::plain(&machine.name, what, expected));
         }
         let distance = machine.distance.iter().flatten().copied().collect();
         let node_cpus: Vec<Vec<usize>> = machine.nodes.iter().map(|node| node.cpus.clone()).collect();

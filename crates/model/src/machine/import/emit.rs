@@ -198,7 +198,7 @@ impl Found {
     ///
     /// An estimate is the latency of the target at distance 10 times [`factor`] of the distance. The latency at
     /// distance 10 comes from a latency read from another node, or else is the least local latency read, or else
-    /// [`LOCAL_NS`]. An expander of which nothing is known is [`CXL_NS`] from its nearest CPUs, Optane [`OPTANE_NS`].
+    /// [`LOCAL_NS`]. An expander of which nothing is known is at least [`CXL_NS`] from its nearest CPUs, Optane [`OPTANE_NS`].
     fn latencies(&mut self, distance: &[Vec<u8>]) -> Vec<Vec<f64>> {
         let n = self.nodes.len();
         let read = &self.latency_ns;
@@ -207,8 +207,8 @@ impl Found {
         let local = own.min_by(f64::total_cmp).unwrap_or(LOCAL_NS);
         let at_ten = |j: usize| match (0..n).filter(has_cpus).map(|i| distance[i][j]).min() {
             Some(nearest) => match self.nodes[j].memory_kind() {
-                MemoryKind::Cxl => CXL_NS / factor(nearest),
-                MemoryKind::Optane => OPTANE_NS / factor(nearest),
+                MemoryKind::Cxl => (CXL_NS / factor(nearest)).max(local),
+                MemoryKind::Optane => (OPTANE_NS / factor(nearest)).max(local),
                 MemoryKind::Dram | MemoryKind::Hbm | MemoryKind::Gpu => local,
             },
             None => local,
