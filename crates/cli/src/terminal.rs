@@ -82,13 +82,14 @@ fn stacked(rows: &[Vec<String>], pad: &str, width: usize) -> String {
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
+        if line.trim().is_empty() {
+            out.push('\n');
+            continue;
+        }
         let indent: String = line.chars().take_while(|c| *c == ' ').collect();
         let options = textwrap::Options::new(width).initial_indent(&indent).subsequent_indent(&indent);
         for part in textwrap::wrap(line.trim(), options.break_words(false).word_splitter(WordSplitter::NoHyphenation)) {
             out.push_str(part.trim_end());
-            out.push('\n');
-        }
-        if line.trim().is_empty() {
             out.push('\n');
         }
     }

@@ -50,6 +50,9 @@ fn json_form_is_exact() {
     c.workloads[0].counters.truncate(1);
     let mut got: serde_json::Value = serde_json::from_str(&json::report(&c).unwrap()).unwrap();
     let tests = got.as_object_mut().unwrap().remove("tests").unwrap();
+    let decision = got.as_object_mut().unwrap().remove("decision").unwrap();
+    assert_eq!(decision["answer"], "Keep 6.1: 6.7 is worse on numa01.");
+    assert_eq!(decision["workloads"][0]["kernels"][0]["call"], "worse");
     fn figures(n: usize, mean: f64, min: f64, max: f64, stddev: f64, ratio: Option<f64>) -> serde_json::Value {
         json!({"n": n, "mean": mean, "hmean": null, "min": min, "max": max, "stddev": stddev, "ratio": ratio})
     }

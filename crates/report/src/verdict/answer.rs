@@ -1,7 +1,7 @@
 //! The sentences of a decision.
 
 use super::call::Call;
-use super::decision::{Choice, Standing, WorkloadDecision};
+use super::choice::{Choice, Standing, WorkloadDecision};
 use super::finding::{measurements, Finding};
 use super::headline::headline;
 use super::sentence::{change, growth, p_text};

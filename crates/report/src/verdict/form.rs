@@ -1,7 +1,8 @@
 //! A decision as JSON.
 
 use super::call::Call;
-use super::decision::{decide, Choice, Decision, Standing};
+use super::choice::{Choice, Decision, Standing};
+use super::decision::decide;
 use crate::data::Comparison;
 use serde_json::{json, Value};
 

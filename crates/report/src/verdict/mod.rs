@@ -10,6 +10,7 @@
 
 mod answer;
 mod call;
+mod choice;
 mod costs;
 mod decision;
 #[cfg(test)]
@@ -23,8 +24,9 @@ mod sentence;
 mod tests;
 
 pub use call::Call;
+pub use choice::{Choice, Decision, Standing, Sure, WorkloadDecision};
 pub use costs::Cost;
-pub use decision::{decide, Choice, Decision, Standing, Sure, WorkloadDecision};
+pub use decision::decide;
 pub use finding::{findings, measurements, Finding};
 pub use form::as_json;
 pub use headline::{headline, more_than_headline};
