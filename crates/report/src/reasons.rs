@@ -68,6 +68,10 @@ pub const REASONS: &[(&str, &str)] = &[
     ("placed.swap", "Two threads swapped their CPUs, to the gain of both together."),
     ("groups.created", "Threads that share pages were first recognised as a group."),
     ("groups.joined", "A thread joined a group of others that touch the same pages."),
+    (
+        "scan.single_node_cpuset",
+        "A scan did nothing: the memory of the thread's cpuset is limited to one node (6.18 and later).",
+    ),
 ];
 
 /// The meaning of a reason; `None` if the dictionary does not know it.
