@@ -80,14 +80,13 @@ fn check_score(context: &Context, score: &Spot<String>) -> Result<(), SpecError>
 /// # Errors
 /// See [`kernel::resolve`]; an image or the running kernel, which the simulator cannot run.
 pub fn kernels(context: &Context, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-    if let Some(name) = names.iter().find(|n| real_kernels::is_image(&n.value)) {
+    // The catalog may have a kernel of such a name, as `debian-12`.
+    let known = |n: &Spot<String>| context.catalog.get(Kind::Kernel, &n.value).is_some();
+    if let Some(name) = names.iter().find(|n| real_kernels::is_image(&n.value) && !known(n)) {
         let what = format!("`{}` is the image of a real kernel", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend vm"));
     }
-    // The catalog may have a kernel of this name.
-    if let Some(name) =
-        names.iter().find(|n| n.value == real_kernels::HOST && context.catalog.get(Kind::Kernel, &n.value).is_none())
-    {
+    if let Some(name) = names.iter().find(|n| n.value == real_kernels::HOST && !known(n)) {
         let what = format!("`{}` is the kernel that this machine runs", name.value);
         return Err(name.error(what, "a kernel of the catalog (`numalab list kernels`), or --backend host"));
     }

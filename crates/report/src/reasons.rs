@@ -70,7 +70,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("groups.joined", "A thread joined a group of others that touch the same pages."),
     (
         "scan.single_node_cpuset",
-        "A scan did nothing: the memory of the thread's cpuset is limited to one node (6.18 and later).",
+        "A scan did nothing: the memory of the thread's cpuset is limited to one node (6.16 and later).",
     ),
 ];
 
