@@ -166,6 +166,7 @@ pub fn carry_out(
     let dir = options::directory(with.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();
     known_baseline(experiment, &cells, before.as_ref())?;
+    let fresh = !dir.exists();
     let store = Store::create(&dir, experiment, &cells)?;
     if let Some(text) = baseline_stays(experiment, &store, &cells) {
         note(&text);
@@ -176,7 +177,7 @@ pub fn carry_out(
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress });
     let finished = finished.inspect_err(|e| {
         // A command that is refused leaves nothing behind.
-        if before.is_none() && e.exit == Exit::USAGE {
+        if fresh && e.exit == Exit::USAGE {
             store.abandon();
         }
     })?;

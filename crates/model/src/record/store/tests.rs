@@ -411,3 +411,30 @@ fn a_list_that_names_other_directories_is_refused() {
     let member = Member { record: "../../etc".into(), ..store.file().runs[0].clone() };
     assert!(store.record(&member).unwrap_err().to_string().contains("a record named \"../../etc\""));
 }
+
+#[test]
+fn an_experiment_without_records_can_be_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("e");
+    let (empty, _) = store(&path);
+    empty.abandon();
+    drop(empty);
+    assert!(!path.exists(), "{:?}", tree(&path));
+    let (kept, cells) = store(&path);
+    kept.put(&cells[0].input, &outcome(&cells[0].input)).unwrap();
+    let before = tree(&path);
+    kept.abandon();
+    assert_eq!(tree(&path), before);
+}
+
+#[test]
+fn names_of_a_list_are_checked_when_it_is_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(store(dir.path()));
+    let list = dir.path().join("experiment.json");
+    let text = fs::read_to_string(&list).unwrap();
+    let name = experiment().name;
+    fs::write(&list, text.replacen(&format!("\"{name}\""), &format!("\"{name}\u{202e}\""), 1)).unwrap();
+    let e = Store::open(dir.path()).unwrap_err().to_string();
+    assert!(e.contains("a name with the character U+202E"), "{e}");
+}
