@@ -80,6 +80,21 @@ fn the_columns_of_disjoint_vma_2023_differ_in_the_filter_alone() {
         assert_eq!(diff["differences"], serde_json::json!([{"name": "vma_filter", "a": from, "b": to}]));
     }
     assert_eq!(lab.ok("kernel diff 6.3 6.3").out, "6.3 and 6.3 behave the same\n");
+    // In words: each release that changed something, with its commit; and what is of no release.
+    let told = lab.ok("kernel diff 6.12 7.2").out;
+    for part in [
+        "6.14    The balancer's question about locality is a number",
+        "(c3856c9ce6b8)",
+        "sched.locality_verdict: v46 -> signed",
+        "6.19    NI_RANDOM",
+        "7.2     The load balancer gathers the threads of a process",
+        "6.12    This kernel alone, as its stable tree has it: ",
+        "numa.locality_reset_on_backoff: true -> false",
+    ] {
+        assert!(told.contains(part), "{part}:\n{told}");
+    }
+    assert!(told.lines().all(|l| l.chars().count() <= 110), "{told}");
+    assert!(lab.ok("kernel diff 7.2 6.12").out.contains("6.14    Not yet: The balancer's question"));
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn variants_have_the_scheduler_of_their_release() {
         let (mut got, want) = (sched(name), sched(&name[..name.len() - variant.len()]));
         match name {
             "5.16+imb-v3" | "5.15.33" => got.imbalance = want.imbalance,
+            "7.2-llc-off" | "7.2-llc-first" => got.llc_balancing = want.llc_balancing,
             // Stable trees took over parts of later schedulers.
             "6.12.0" | "6.12.117" | "6.18.5" | "6.1-ni-random" => continue,
             // What a preferred node means to the balancer is the subject of the designs of 2012.
