@@ -201,7 +201,8 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
 fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Result<Vec<SourceFile>, SpecError> {
     let text = |file: &File| source(Kind::Kernel.folder(), &file.name, &file.text);
     let mut out = Vec::new();
-    if real_kernels::is_image(&name.value) || name.value == real_kernels::HOST {
+    let known = catalog.names(Kind::Kernel).any(|k| k == name.value);
+    if !known && (real_kernels::is_image(&name.value) || name.value == real_kernels::HOST) {
         out.extend(kernel.chain.iter().filter_map(|n| catalog.get(Kind::Kernel, n)).map(text));
     } else {
         let mut next = Some(name.value.clone());

@@ -197,12 +197,12 @@ fn a_catalog_folder_is_laid_over_the_built_in_one() {
 #[test]
 fn an_alias_says_what_it_runs_as() {
     let lab = Lab::with_sweep();
-    lab.write("cat/kernels/7.0.toml", "name = \"7.0\"\ntitle = \"Not modelled yet\"\nalias_of = \"6.12\"\n");
+    lab.write("cat/kernels/9.0.toml", "name = \"9.0\"\ntitle = \"Not modelled yet\"\nalias_of = \"6.12\"\n");
     assert!(lab.ok("list kernels --catalog cat").out.contains("Not modelled yet (alias of 6.12)"));
-    assert!(lab.ok("kernel show 7.0 --catalog cat").out.contains("note: kernel 7.0 is an alias: it runs as 6.12"));
-    let summary = json(&lab.ok(&format!("{QUICK} --catalog cat --kernel 7.0 --json --out d")).out);
-    assert!(summary["runs"][0]["warnings"].to_string().contains("7.0 is an alias"), "{summary}");
-    assert_eq!(summary["runs"][0]["kernel"], "7.0");
+    assert!(lab.ok("kernel show 9.0 --catalog cat").out.contains("note: kernel 9.0 is an alias: it runs as 6.12"));
+    let summary = json(&lab.ok(&format!("{QUICK} --catalog cat --kernel 9.0 --json --out d")).out);
+    assert!(summary["runs"][0]["warnings"].to_string().contains("9.0 is an alias"), "{summary}");
+    assert_eq!(summary["runs"][0]["kernel"], "9.0");
 }
 
 #[test]
