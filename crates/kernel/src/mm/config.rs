@@ -61,8 +61,8 @@ numalab_base::tunables! {
         /// Pages that a CPU collects before it adds them to the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31
         /// in 6.12).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;
-        /// Memory around a read fault on a file or on shared memory that is mapped with it, if it is in the page cache
-        /// (`do_fault_around`, 3.15 on; rounded down to a power of two).
+        /// Memory that a read fault on a file or on shared memory maps, if it is in the page cache (`do_fault_around`).
+        /// It is rounded down to a power of two. One page before 3.15.
         fault_around_bytes: u64 = 65_536, "bytes", "sys/kernel/debug/fault_around_bytes", range 4096..=2_097_152;
     }
 }

@@ -116,8 +116,8 @@ numalab_base::tunables! {
         /// (until about 6.17).
         swap_user_tasks_only: bool = false, "", "model",
             read when "task_migrate" is TaskMigrateRole::Preferred.only();
-        /// With memory tiering, VMAs that the access filter or a read-only mapping takes out are walked for pages of slow
-        /// nodes all the same (posted in September 2026).
+        /// With memory tiering, VMAs that a filter takes out are still walked for pages of slow nodes (posted in September
+        /// 2026).
         promote_only: bool = false, "", "model", read when "system.numa_balancing" is TIERING_ON;
         /// Promotions that ask for no rate limit have a counter of their own (6.18: 337135e6124b).
         count_candidate_nrl: bool = false, "", "model", read when "system.numa_balancing" is TIERING_ON;
