@@ -113,7 +113,7 @@ fn what_is_wrong_in_a_column_is_said_with_its_place() {
         (column("a", "off", "numactl = \"\""), "no option of numactl", "expected one of --interleave"),
         (column("a", "off", "set = { scan.scan_size_mb = 512 }"), "`scan.scan_size_mb` has no effect here", ""),
         (column("a b", "off", ""), "the name is `a b`", "letters, digits"),
-        (column("a", "6.13", ""), "unknown kernel `6.13`", "did you mean `6.12`?"),
+        (column("a", "6.33", ""), "unknown kernel `6.33`", "did you mean `6.19`?"),
         (column("a", "off", "x = 1"), "unknown key `column[0].x`", ""),
         (column("a", "off", "") + &column("a", "6.12", ""), "`a` is named twice", ""),
         (
@@ -142,7 +142,7 @@ fn a_machine_extends_one_that_is_named_by_its_path() {
 fn suggestions_search_releases_titles_and_other_words() {
     let lab = Lab::with_sweep();
     let run = "run --machine 2x1x2x1 --kernel";
-    lab.refused(&format!("{run} 6.13 --workload sweep.toml"), &["unknown kernel `6.13`", "did you mean `6.12`?"]);
+    lab.refused(&format!("{run} 6.33 --workload sweep.toml"), &["unknown kernel `6.33`", "did you mean `6.19`?"]);
     lab.refused(&format!("{run} off --workload postgres"), &["did you mean `buffer-pool`?"]);
     lab.refused("show postgres", &["did you mean `buffer-pool`?"]);
     lab.refused("run postgres", &["did you mean `interleave-or-balance`?"]);

@@ -109,7 +109,7 @@ fn a_workload_that_would_take_too_much_memory_is_refused() {
     );
     lab.refused(
         "run --machine 2x1x2x1 --kernel 6.12 --workload many.toml --out d",
-        &["many.toml:", "the processes map 128", "at most 128TiB"],
+        &["many.toml:", "the processes map 131100GiB in all", "at most 128TiB"],
     );
     assert!(!lab.path("d").exists());
 }

@@ -96,7 +96,7 @@ fn version(name: &str) -> Option<(i64, i64)> {
 fn nearest_release<'a>((major, minor): (i64, i64), names: &[&'a str]) -> Option<&'a str> {
     let near = |n: &&'a str| {
         let (a, b) = version(n)?;
-        let away = ((a - major) * MINORS + b - minor).abs();
+        let away = ((a - major) * MINORS + b - minor.min(MINORS - 1)).abs();
         ((a - major).abs() <= 1).then_some((away, (a, b), *n))
     };
     names.iter().filter_map(near).min().map(|(.., name)| name)

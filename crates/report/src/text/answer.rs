@@ -81,7 +81,9 @@ fn notes(c: &Comparison) -> Vec<String> {
     let all = c.workloads.iter().flat_map(|w| w.warnings.iter().map(move |text| (w, text)));
     let several = c.workloads.len() > 1;
     let one = |(w, text): (&Workload, &String)| if several { format!("{}: {text}", w.name) } else { text.clone() };
-    unique(all.filter(|(_, text)| !text.starts_with("assumed: ")).map(one))
+    // What is assumed is in the full tables, unless the reader can put it right with an option.
+    let told = |text: &str| !text.starts_with("assumed: ") || text.contains("--memory-kind");
+    unique(all.filter(|(_, text)| told(text)).map(one))
 }
 
 /// Adds the first sentences under one label, and how many are left out.
