@@ -51,7 +51,8 @@ slice = "thread"
 write = 1
 cost = "1ns"
 END
-alone run --machine 2x1x2x1 --kernel off,6.12 --workload short.toml --out sim --json >sim.json || fail "simulating ended with $?"
+alone run --machine 2x1x2x1 --kernel off,6.12 --workload short.toml --out sim --quiet >/dev/null || fail "simulating ended with $?"
+alone compare sim --json >sim.json || fail "comparing ended with $?"
 grep -q '"name": "elapsed"' sim.json || fail "the simulation has no figures"
 alone report sim --out page.html >/dev/null || fail "the page ended with $?"
 grep -q "</html>" page.html || fail "the page is cut"
@@ -59,9 +60,9 @@ alone machine import --host >mine.toml || fail "describing this machine ended wi
 alone run --backend host --machine mine.toml --kernel host --workload short.toml --out host --json >host.json ||
   fail "measuring this machine ended with $?: $(cat host.json)"
 grep -q '"kernel": "host"' host.json || fail "no kernel was measured"
-# Guests need QEMU, which is not in the search path. Their worker is there.
+# Guests need QEMU, which may be missing (3). Their worker is there.
 code=0
 alone doctor --json >doctor.json || code=$?
-[ "$code" = 3 ] || fail "doctor ended with $code without QEMU"
+[ "$code" = 0 ] || [ "$code" = 3 ] || fail "doctor ended with $code"
 tr -d ' \n' <doctor.json | grep -q '"name":"worker","verdict":"good","found":"builtin' || fail "it carries no worker"
 echo "$command runs by itself"
