@@ -12,6 +12,38 @@ const VANILLA: &str = "3.7-vanilla";
 const AUTONUMA: &str = "3.7-autonuma-v27";
 const SCHEDNUMA: &str = "3.7-schednuma-v1r3";
 
+/// What designs-2012.md requires and the model does not do, with why as far as it is known. A bound is the reference's, or stands
+/// as it was before a result missed it. A miss that disappears fails its test, and is then taken off this list.
+const KNOWN_MISSES: [(&str, &str); 5] = [
+    (
+        "point 1: AutoNUMA's numa01 below 0.7 of the baseline",
+        "its moves take turns, and 12 passes are over before memory is spread (published 0.46 of 50 passes)",
+    ),
+    (
+        "point 4: AutoNUMA's numa02_SMT below 0.6 of the baseline",
+        "its moves take turns, and 120 passes are over before half of the gain is there (published 0.36 of 800)",
+    ),
+    (
+        "point 6: schednuma's numa01 spends six times AutoNUMA's system time",
+        "fewer copies than published, and threads that spin for the page-table lock are not modelled; six within 1.5 is 4",
+    ),
+    (
+        "section 1.5: whoever meets a move of AutoNUMA as posted waits for base pages alone",
+        "with the mutex of the anon_vma, threads wait for the turns of others as well, for whole huge pages",
+    ),
+    (
+        "section 8.4: numa01's gain shrinks without the first-fault exception",
+        "on 3.7's balancer both processes start with about as many threads on each node (docs/log/designs-2012.md)",
+    ),
+];
+
+/// Holds a requirement of [`KNOWN_MISSES`] to be missed still; `got` is the figure that it is about.
+fn missed(requirement: &str, holds: bool, got: f64) {
+    let (_, why) =
+        KNOWN_MISSES.iter().find(|m| m.0 == requirement).unwrap_or_else(|| panic!("{requirement}: not listed"));
+    assert!(!holds, "{requirement}: it holds now ({got}); take it off KNOWN_MISSES, which says: {why}");
+}
+
 fn go(k: &SimConfig, workload_name: &str, params: &[(&str, &str)]) -> Outcome {
     go_seeded(k, workload_name, params, 3)
 }
@@ -27,13 +59,13 @@ fn reason(o: &Outcome, name: &str) -> u64 {
 }
 
 /// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole. AutoNUMA's
-/// moves take turns, so 120 passes are over before half of the gain is there (0.66 of the baseline).
+/// elapsed time at this length is a known miss (below).
 #[test]
 fn private_slices_converge_under_both_designs() {
-    let params = [("loops", "200")];
+    let params = [("loops", "120")];
     let [v, a, s] = [VANILLA, AUTONUMA, SCHEDNUMA].map(|r| go(&kernel(r), "numa02_SMT", &params));
     let elapsed = |o: &Outcome| scalar(o, "elapsed_s");
-    assert!(elapsed(&a) < 0.6 * elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
+    assert!(elapsed(&a) < elapsed(&v), "{} of {}", elapsed(&a), elapsed(&v));
     assert!(elapsed(&s) < 0.6 * elapsed(&v), "{} of {}", elapsed(&s), elapsed(&v));
     assert!(scalar(&a, "user_s") < 0.6 * scalar(&v, "user_s"), "user time includes memory stall");
     let (splits, joined, moved) =
@@ -46,21 +78,35 @@ fn private_slices_converge_under_both_designs() {
     assert!(scalar(&a, "system_s") > scalar(&s, "system_s"), "512 pages one by one cost more than one of 2 MiB");
 }
 
+#[test]
+fn known_miss_of_point_4() {
+    let [v, a] = [VANILLA, AUTONUMA].map(|r| scalar(&go(&kernel(r), "numa02_SMT", &[("loops", "120")]), "elapsed_s"));
+    missed("point 4: AutoNUMA's numa02_SMT below 0.6 of the baseline", a < 0.6 * v, a / v);
+    // The sign holds.
+    assert!(a < v, "{a} of {v}");
+}
+
 /// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more bytes
-/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six. AutoNUMA
-/// takes 0.71 of the baseline at this length since its moves take turns, and took less than 0.7 before: a miss against the
-/// published 0.46 that has grown.
+/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six. How much
+/// AutoNUMA gains, and how much more schednuma spends in the kernel, are known misses.
 #[test]
 fn shared_memory_on_a_hot_node() {
     let params = [("loops", "12")];
     let runs = [VANILLA, AUTONUMA, SCHEDNUMA]
         .map(|r| (1..=6).map(|seed| go_seeded(&kernel(r), "numa01", &params, seed)).collect::<Vec<_>>());
     let [v, a, s] = runs.each_ref().map(|o| o.iter().map(|o| scalar(o, "elapsed_s")).sum::<f64>() / 6.0);
-    assert!(a < 0.75 * v, "{a} of {v}");
+    missed("point 1: AutoNUMA's numa01 below 0.7 of the baseline", a < 0.7 * v, a / v);
+    assert!(a < v, "{a} of {v}");
     assert!(s < v && s > 0.85 * v, "{s} of {v}");
+    // Single runs say either; the means of six are 330 and 251 s.
+    let [a_system, s_system] = [1, 2].map(|i| runs[i].iter().map(|o| scalar(o, "system_s")).sum::<f64>() / 6.0);
+    assert!(s_system > a_system, "{s_system} and {a_system}");
+    missed(
+        "point 6: schednuma's numa01 spends six times AutoNUMA's system time",
+        s_system > 4.0 * a_system,
+        s_system / a_system,
+    );
     let [v, a, s] = runs.each_ref().map(|o| &o[2]);
-    // Point 6 has six times AutoNUMA's, which is a miss: threads that spin for the page-table lock are not modelled.
-    assert!(scalar(s, "system_s") < scalar(a, "system_s"), "the miss is gone; say so above");
     assert!(scalar(s, "system_s") > 2.0 * scalar(v, "system_s"));
     assert!(scalar(a, "system_s") > 3.0 * scalar(v, "system_s"));
     assert!(counter(a, "numa_hint_faults") > 4 * counter(s, "numa_hint_faults"), "512 a trap against one");
@@ -120,7 +166,8 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     };
     let ratio = |balancer| mean(without.clone(), balancer) / mean(kernel(AUTONUMA), balancer);
     assert!(ratio("types") > 1.1, "{}", ratio("types"));
-    assert!(ratio("v37") < 1.1, "{}: the miss is gone; say so in docs/log/designs-2012.md", ratio("v37"));
+    let v37 = ratio("v37");
+    missed("section 8.4: numa01's gain shrinks without the first-fault exception", v37 > 1.1, v37);
 }
 
 /// Section 1.5: whoever touches a page under migration sleeps until it is back. The last page of a huge one moves first, so
@@ -131,11 +178,16 @@ fn who_meets_a_page_by_page_move_sleeps() {
     // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way. khugepaged, which faults
     // wait for as well, comes too late for these runs.
     let late = ("autonuma.khugepaged_scan_sleep_millisecs", "86400000");
-    let autonuma = kernel_set(AUTONUMA, &[late, ("autonuma.anon_vma_mutex", "false")]);
-    let shared = go(&autonuma, "numa01", &[("loops", "6")]);
     let share = |o: &Outcome| scalar(o, "blocked_s") / counter(o, "thp_split") as f64;
     // 23 others, each for less than the 0.1 ms that a base page takes.
-    assert!(share(&shared) > 1e-6 && share(&shared) < 23.0 * 1e-4, "{}", share(&shared));
+    let most_s = 23.0 * 1e-4;
+    let posted = share(&go(&kernel_set(AUTONUMA, &[late]), "numa01", &[("loops", "6")]));
+    let requirement = "section 1.5: whoever meets a move of AutoNUMA as posted waits for base pages alone";
+    missed(requirement, posted < most_s, posted);
+    // Nobody ever ran AutoNUMA without that mutex; here it takes the other reason to wait away.
+    let autonuma = kernel_set(AUTONUMA, &[late, ("autonuma.anon_vma_mutex", "false")]);
+    let shared = go(&autonuma, "numa01", &[("loops", "6")]);
+    assert!(share(&shared) > 1e-6 && share(&shared) < most_s, "{}", share(&shared));
     let own = go(&autonuma, "numa01_THREAD_ALLOC", &[("loops", "60")]);
     assert!(share(&own) < 0.2 * share(&shared), "{} of {}", share(&own), share(&shared));
     let whole = go(&kernel_set(AUTONUMA, &[("autonuma.native_huge", "true")]), "numa01", &[("loops", "6")]);

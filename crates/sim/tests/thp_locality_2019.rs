@@ -8,7 +8,9 @@ use common::*;
 use numalab_base::tunable::Group;
 use numalab_kernel::mm::thp::{Locality, ThpEnabled};
 use numalab_kernel::mm::MmConfig;
+use numalab_model::catalog::{Catalog, Kind};
 use numalab_model::machine::Machine;
+use numalab_model::published;
 use numalab_model::record::Outcome;
 use numalab_sim::SimConfig;
 
@@ -43,24 +45,50 @@ fn percent(machine_name: &str, order: &[(&str, &str)]) -> Vec<f64> {
     order.iter().map(|(node, huge)| (seeks(&m, node, huge) / local - 1.0) * 100.0).collect()
 }
 
+/// Names of a row's columns with whether the published table says that the cell set something.
+fn cells_of(group: &str) -> Vec<(String, bool)> {
+    let catalog = Catalog::embedded();
+    let file = catalog.get(Kind::Published, "thp-locality-2019").unwrap();
+    let table = published::parse(&file.label, &file.text).unwrap();
+    let block = table.blocks.iter().find(|b| b.group == group).unwrap();
+    let (columns, _) = table.columns_of(block);
+    columns.iter().enumerate().map(|(i, c)| (c.name.clone(), block.rows[0].calibrated.contains(&i))).collect()
+}
+
+/// The cells that count as success are those that nothing was set by.
 #[test]
-fn random_seeks_on_naples_are_within_3_points_of_the_mail_but_for_the_farthest() {
-    let got = percent("naples-2s", &[("0", "0"), ("1", "1"), ("1", "0"), ("4", "1"), ("4", "0")]);
-    for (got, mail) in got.iter().zip([43.0, 45.0, 106.0, 131.0]) {
-        assert!((got - mail).abs() <= 3.0, "{got:.1} % against {mail} %");
-    }
+fn predictions_here_are_the_predictions_of_the_table() {
+    let predicted = |group| {
+        let free = cells_of(group).into_iter().filter(|c| !c.1 && c.0 != "D0 THP");
+        free.map(|c| c.0).collect::<Vec<_>>()
+    };
+    assert_eq!(predicted("Naples, bare metal: random seeks"), ["D1 4k", "D2 4k"]);
+    assert_eq!(predicted("Guest on a 1950X: random seeks"), ["D1 4k"]);
+}
+
+#[test]
+fn predicted_seeks_on_naples_are_within_3_points_of_the_mail_but_for_the_farthest() {
+    let got = percent("naples-2s", &[("1", "0"), ("4", "0")]);
+    assert!((got[0] - 106.0).abs() <= 3.0, "{:.1} % against 106 %", got[0]);
     // The remote base page misses the mail's 224 % by 3.3 points: the reference's own model has it so (vector 30).
-    let miss = got[4] - 224.0;
+    let miss = got[1] - 224.0;
     assert!((3.0..3.5).contains(&miss), "off by {miss:.2}: a new figure, or the miss is gone");
 }
 
 #[test]
-fn random_seeks_in_a_guest_are_within_3_points_of_the_mail() {
+fn predicted_seeks_in_a_guest_are_within_3_points_of_the_mail() {
+    let got = percent("tr-1950x-guest", &[("1", "0")])[0];
     // 2.5 % is the reference's tolerance on each ratio.
-    let got = percent("tr-1950x-guest", &[("1", "1"), ("0", "0"), ("1", "0")]);
-    for (got, mail) in got.iter().zip([58.0, 101.0, 222.0]) {
-        assert!(((100.0 + got) / (100.0 + mail) - 1.0).abs() <= 0.025, "{got:.1} % against {mail} %");
-        assert!((got - mail).abs() <= 3.0, "{got:.1} % against {mail} %");
+    assert!(((100.0 + got) / 322.0 - 1.0).abs() <= 0.025 && (got - 222.0).abs() <= 3.0, "{got:.1} % against 222 %");
+}
+
+/// No success: these cells set the walk shares, the overhead of an access and two latencies. They come out as they were set.
+#[test]
+fn calibrated_cells_come_out_as_they_were_set() {
+    let naples = percent("naples-2s", &[("0", "0"), ("1", "1"), ("4", "1")]);
+    let guest = percent("tr-1950x-guest", &[("1", "1"), ("0", "0")]);
+    for (got, set) in naples.iter().chain(&guest).zip([43.0, 45.0, 131.0, 58.0, 101.0]) {
+        assert!((got - set).abs() <= 3.0, "{got:.1} % where {set} % was set");
     }
 }
 
