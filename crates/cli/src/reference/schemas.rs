@@ -254,7 +254,8 @@ fn write_files(dir: &Path) {
     let table = format!(
         "name = \"own\"\ntitle = \"t\"\nsource = \"s\"\nbaseline = \"a\"\n{}{}[[blocks]]\ngroup = \"g\"\nmachine = \"2x1x2x1\"\n\
          workload = \"first-touch\"\nparams = {{ duration = \"1s\" }}\n[[blocks.rows]]\nid = \"user\"\nmetric = \"user_s\"\n\
-         unit = \"s\"\nbetter = \"lower\"\nvalues = [3.0, 3.0]\n[[repeats]]\nname = \"again\"\nsource = \"s\"\n\
+         unit = \"s\"\nbetter = \"lower\"\nvalues = [3.0, 3.0]\n[[blocks.rows]]\nid = \"system\"\nmetric = \"system_s\"\n\
+         unit = \"s\"\nbetter = \"lower\"\nderived = \"w\"\nvalues = [3.0, 3.0]\n[[repeats]]\nname = \"again\"\nsource = \"s\"\n\
          columns = [\"a\", \"b\"]\nrows = [{{ group = \"g\", id = \"user\", values = [3.0, 3.1] }}]\n",
         column("a", "off"),
         column("b", "6.12"),

@@ -70,7 +70,10 @@ pub(super) fn read(t: Table<'_>, shared: Option<&Columns>) -> Result<Block, Spec
     };
     let own = columns::read(&t)?;
     let of = own.as_ref().or(shared).ok_or_else(|| t.missing("columns", "columns here or for the whole file"))?;
-    let rows = t.tables("rows")?.into_iter().map(|r| rows::read(r, &of.list)).collect::<Result<_, _>>()?;
+    let mut rows = t.tables("rows")?.into_iter().map(|r| rows::read(r, &of.list)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(reason) = rows::derived(&t)? {
+        rows.iter_mut().for_each(|r| r.derived = r.derived.take().or(Some(reason.clone())));
+    }
     let block = Block {
         group: t.str("group")?.value,
         machine: machine(&t)?,

@@ -20,8 +20,9 @@ pub struct Row {
     pub form: Form,
     /// Statistic over the runs of a column.
     pub stat: Stat,
-    /// Whether the machine's figures were derived from this row; then it is no prediction.
-    pub derived_from: bool,
+    /// Which figure of the model was derived from this row, or chosen with it in view; then no cell of it is a
+    /// prediction. `None` for a row that nothing was derived from.
+    pub derived: Option<String>,
     /// One value per column.
     pub values: Vec<f64>,
     /// Column to which the ratios of this row refer, if the baseline's value is zero.
@@ -105,7 +106,7 @@ pub(super) fn read(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
     let row = Row {
         form: word(&t, "form", &FORMS)?,
         stat: word(&t, "stat", &STATS)?,
-        derived_from: t.opt_bool("derived_from")?.is_some_and(|b| b.value),
+        derived: derived(&t)?,
         id: t.str("id")?.value,
         workload: t.opt_str("workload")?,
         metric: t.str("metric")?.value,
@@ -128,6 +129,17 @@ fn word<T: Copy>(t: &Table<'_>, key: &str, list: &[(&str, T)]) -> Result<T, Spec
         let names: Vec<&str> = list.iter().map(|f| f.0).collect();
         word.error(format!("`{key}` is {:?}", word.value), names.join(", ")).near(&word.value, names)
     })
+}
+
+/// Reads `derived` of a row or a block: what was derived from its cells.
+pub(super) fn derived(t: &Table<'_>) -> Result<Option<String>, SpecError> {
+    let Some(reason) = t.opt_str("derived")? else { return Ok(None) };
+    let text = reason.value.trim().to_string();
+    if text.is_empty() {
+        let expected = "which figure was derived from these cells, in words";
+        return Err(reason.error("`derived` is empty", expected));
+    }
+    Ok(Some(text))
 }
 
 /// Reads `suspects`: no text, or one per column.

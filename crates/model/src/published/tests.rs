@@ -126,6 +126,52 @@ fn imb_numa_nr_2021_is_complete_and_agrees_with_its_printed_percentages() {
     assert_eq!((seen, rows.len()), (26, 26));
 }
 
+/// Cells outside the baseline column from which something was derived, and those that are predicted, of a table of the catalog.
+fn derived_and_predicted(name: &str) -> (usize, usize) {
+    let catalog = Catalog::embedded();
+    let file = catalog.get(Kind::Published, name).unwrap();
+    let p = parse(&file.label, &file.text).unwrap();
+    let (mut derived, mut predicted) = (0, 0);
+    for block in p.blocks.iter().filter(|b| b.run.is_ok() || !b.sum_of.is_empty()) {
+        let (columns, baseline) = p.columns_of(block);
+        for row in block.rows.iter().filter(|r| r.formatter_only.is_none()) {
+            let own = |c: &usize| *c == baseline || Some(*c) == row.base || row.calibrated.contains(c);
+            let cells = (0..columns.len()).filter(|c| !own(c)).count();
+            *if row.derived.is_some() { &mut derived } else { &mut predicted } += cells;
+        }
+    }
+    (derived, predicted)
+}
+
+/// The numbers that docs/explanation/trust.md and docs/log/scores.toml state.
+#[test]
+fn what_was_derived_is_marked_cell_by_cell() {
+    assert_eq!(derived_and_predicted("disjoint-vma-2023"), (0, 56));
+    assert_eq!(derived_and_predicted("shared-cow-2018"), (0, 2));
+    // Five rows of system time, and 39 of SPECjbb, in two columns each.
+    assert_eq!(derived_and_predicted("numa-core-autonuma-2012"), (10 + 78, 51));
+    assert_eq!(derived_and_predicted("thp-locality-2019"), (2, 9));
+    assert_eq!(derived_and_predicted("imb-numa-nr-2021"), (4, 22));
+    assert_eq!(derived_and_predicted("imb-numa-nr-2021-stream"), (0, 24));
+}
+
+#[test]
+fn a_block_marks_its_rows_as_derived_unless_they_say_why_themselves() {
+    let file = |block: &str, row: &str| {
+        format!(
+            "name = \"x\"\ntitle = \"t\"\nsource = \"s\"\nbaseline = \"a\"\n[[columns]]\nname = \"a\"\nkernel = \"6.1\"\n\
+             [[blocks]]\ngroup = \"g\"\nmachine = \"m\"\nworkload = \"w\"\n{block}\n\
+             rows = [{{ id = \"r\", metric = \"elapsed_s\", unit = \"s\", better = \"lower\", {row}values = [1] }}]\n"
+        )
+    };
+    let derived = |block, row| parse("x", &file(block, row)).map(|p| p.blocks[0].rows[0].derived.clone());
+    assert_eq!(derived("", "").unwrap(), None);
+    assert_eq!(derived("derived = \"links\"", "").unwrap().as_deref(), Some("links"));
+    assert_eq!(derived("derived = \"links\"", "derived = \"ticks\", ").unwrap().as_deref(), Some("ticks"));
+    let e = derived("", "derived = \" \", ").unwrap_err().to_string();
+    assert!(e.contains("`derived` is empty; expected which figure was derived"), "{e}");
+}
+
 #[test]
 fn wrong_tables_are_refused() {
     let file = |rows: &str, calibrate: &str| {

@@ -11,12 +11,14 @@ pub(super) const NEAR: f64 = 1.25;
 /// Bound of a wide miss, as a factor between the ratios.
 pub(super) const WIDE: f64 = 2.0;
 
-/// Whether a cell calibrated the model or is predicted by it.
+/// Whether a cell set something in the model, or is predicted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Calibrated: the amount of work was chosen so that this cell fits. It is not scored.
     Calibrated,
+    /// Derived: a figure of the model was derived from this cell, or chosen with it in view. It is not scored.
+    Derived,
     /// Predicted: nothing was chosen to fit this cell. It is scored.
     Predicted,
 }
@@ -40,8 +42,11 @@ pub struct Cell {
     pub published_ratio: Option<f64>,
     /// Simulated value over that of the simulated baseline column.
     pub simulated_ratio: Option<f64>,
-    /// Whether the cell calibrated the model or is predicted.
+    /// Whether the cell set something in the model or is predicted.
     pub role: Role,
+    /// What was derived from the cell; empty unless its role is [`Role::Derived`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub derived: String,
     /// Whether the cell belongs to the baseline column. Its ratio is then 1 by definition, and it is not scored.
     pub baseline: bool,
     /// Suspected cause of a miss; not part of the JSON form.
@@ -85,6 +90,7 @@ impl Cell {
     pub(super) fn sign(&self) -> char {
         match self.role {
             Role::Calibrated => 'c',
+            Role::Derived => 'd',
             Role::Predicted if self.baseline => ' ',
             Role::Predicted if !self.direction_right() => '!',
             Role::Predicted if self.within(NEAR) => '=',

@@ -91,6 +91,7 @@ mod tests {
             published_ratio: Some(published),
             simulated_ratio: Some(simulated),
             role: Role::Predicted,
+            derived: String::new(),
             baseline: false,
             note: String::new(),
         }

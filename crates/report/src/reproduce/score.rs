@@ -1,6 +1,6 @@
 //! Scores: how many predicted cells came out well, and the error of predicted changes.
 
-use super::cell::{Cell, NEAR, WIDE};
+use super::cell::{Cell, Role, NEAR, WIDE};
 use crate::order::unique;
 use numalab_model::published::Expect;
 use serde::Serialize;
@@ -10,6 +10,8 @@ use serde::Serialize;
 pub struct Score {
     /// Number of predicted cells.
     pub predicted: usize,
+    /// Number of derived cells outside the baseline column. No other count has them.
+    pub derived: usize,
     /// Predicted cells whose direction is right.
     pub direction_right: usize,
     /// Predicted cells whose ratio is within 1.25.
@@ -20,7 +22,8 @@ pub struct Score {
 
 /// Scores the predicted cells outside the baseline column, where all ratios are 1.
 pub fn score(cells: &[Cell]) -> Score {
-    let mut out = Score::default();
+    let derived = cells.iter().filter(|c| c.role == Role::Derived && !c.baseline).count();
+    let mut out = Score { derived, ..Score::default() };
     for c in cells.iter().filter(|c| c.scored()) {
         out.predicted += 1;
         out.direction_right += usize::from(c.direction_right());
@@ -49,7 +52,7 @@ pub fn score_line(what: &str, cells: &[Cell]) -> String {
     let s = score(cells);
     let percent = |n: usize| if s.predicted == 0 { 0.0 } else { 100.0 * n as f64 / s.predicted as f64 };
     format!(
-        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %)\n",
+        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %){}\n",
         s.predicted,
         s.direction_right,
         percent(s.direction_right),
@@ -57,7 +60,16 @@ pub fn score_line(what: &str, cells: &[Cell]) -> String {
         percent(s.within_1_25),
         s.within_2,
         percent(s.within_2),
+        left_out(s.derived),
     )
+}
+
+/// The end of a score's line: how many cells it leaves out because they are derived. Empty if none are.
+pub(super) fn left_out(derived: usize) -> String {
+    match derived {
+        0 => String::new(),
+        n => format!("; derived, not counted: {n}"),
+    }
 }
 
 /// One line per column on the changes of a group: how many rows have the right direction, and the mean absolute error

@@ -15,6 +15,7 @@ fn cell(kernel: &str, role: Role, published: Option<f64>, simulated: Option<f64>
         published_ratio: published,
         simulated_ratio: simulated,
         role,
+        derived: String::new(),
         baseline: false,
         note: String::new(),
     }
@@ -72,13 +73,40 @@ fn baseline_cells_do_not_count() {
 
 #[test]
 fn score_counts_predictions_only() {
-    let want = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2 };
+    let want = Score { predicted: 3, derived: 0, direction_right: 1, within_1_25: 2, within_2: 2 };
     assert_eq!(score(&sample()), want);
+}
+
+/// Cells that something was derived from are named with the reason, and no count has them, however well they came out.
+#[test]
+fn derived_cells_are_named_and_not_counted() {
+    let mut cells = sample();
+    let before = score(&cells);
+    let derived = Cell { derived: "the cost of a fault".into(), ..cell("k", Role::Derived, Some(2.0), Some(2.0)) };
+    cells.push(derived.clone());
+    cells.push(Cell { kernel: "wrong".into(), simulated_ratio: Some(0.1), ..derived.clone() });
+    cells.push(Cell { baseline: true, ..derived.clone() });
+    assert_eq!(score(&cells), Score { derived: 2, ..before });
+    let text = text("000", &cells);
+    let want = "Predicted 3: direction right 1, ratio within 1.25 2, within 2 2; derived, not counted: 2\n";
+    assert!(text.contains(want), "{text}");
+    let want = "Derived, not counted (2)\n  manual run, real [s] (2): the cost of a fault\n";
+    assert!(text.contains(want), "{text}");
+    assert!(text.contains("Misses (2)"), "a derived cell is no miss: {text}");
+    assert!(score_line("total", &cells).ends_with("; derived, not counted: 2\n"));
+    assert_eq!(gains(&cells, "manual run"), gains(&sample(), "manual run"));
+    assert_eq!(ratios(&derived), ["2.000", "2.000", "d"].map(str::to_string));
+    let json: serde_json::Value = serde_json::from_str(&json("000", &[derived], &[]).unwrap()).unwrap();
+    assert_eq!(
+        (&json["cells"][0]["role"], &json["cells"][0]["derived"]),
+        (&"derived".into(), &"the cost of a fault".into())
+    );
+    assert_eq!((&json["score"]["predicted"], &json["score"]["derived"]), (&0.into(), &1.into()));
 }
 
 #[test]
 fn fewer_than_expected_are_named() {
-    let got = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2 };
+    let got = Score { predicted: 3, derived: 0, direction_right: 1, within_1_25: 2, within_2: 2 };
     let expect = |direction_right, within_1_25, within_2| Expect { direction_right, within_1_25, within_2 };
     assert_eq!(got.regression(&expect(1, 1, 2)), None, "more than expected is none");
     let want = "worse than the file expects: direction right 1 of 2, within 2 2 of 3\n";
@@ -96,7 +124,7 @@ fn json_form_is_exact() {
             "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
             "baseline": false
         }],
-        "score": {"predicted": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0},
+        "score": {"predicted": 0, "derived": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0},
         "repeats": []
     });
     assert_eq!(value, want);
@@ -135,7 +163,7 @@ real [s]      61.51      60.00        83.28      78.00        62.61      58.20  
   ratio       1.000      1.000 c      1.354      1.300 =      1.018      0.970 !      2.000          - !
 
 Predicted 3: direction right 1, ratio within 1.25 2, within 2 2
-c calibrated   = within 1.25   ~ within 2   > direction only   ! direction wrong or no figure
+c calibrated   d derived   = within 1.25   ~ within 2   > direction only   ! direction wrong or no figure
 
 Misses (2)
   000.1.base+fix manual run real [s] on base+fix: ratio 1.02 published, 0.9700 simulated, off by 1.05, direction wrong; no mechanism suspected yet

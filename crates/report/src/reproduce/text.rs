@@ -1,7 +1,7 @@
 //! The text form: published and simulated values side by side, the score, and every miss.
 
-use super::cell::Cell;
-use super::score::score;
+use super::cell::{Cell, Role};
+use super::score::{left_out, score};
 use crate::format::readable;
 use crate::order::unique;
 
@@ -15,13 +15,42 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
     }
     let s = score(cells);
     out.push_str(&format!(
-        "\nPredicted {}: direction right {}, ratio within 1.25 {}, within 2 {}\n",
-        s.predicted, s.direction_right, s.within_1_25, s.within_2
+        "\nPredicted {}: direction right {}, ratio within 1.25 {}, within 2 {}{}\n",
+        s.predicted,
+        s.direction_right,
+        s.within_1_25,
+        s.within_2,
+        left_out(s.derived)
     ));
-    out.push_str("c calibrated   = within 1.25   ~ within 2   > direction only   ! direction wrong or no figure\n");
+    out.push_str(
+        "c calibrated   d derived   = within 1.25   ~ within 2   > direction only   ! direction wrong or no figure\n",
+    );
+    out.push_str(&derived(cells));
     let misses: Vec<String> = cells.iter().filter(|c| c.missed()).map(miss).collect();
     if !misses.is_empty() {
         out.push_str(&format!("\nMisses ({})\n{}", misses.len(), misses.concat()));
+    }
+    out
+}
+
+/// What was derived from the cells that are not counted: one line per reason and group. Empty without derived cells.
+fn derived(cells: &[Cell]) -> String {
+    let of: Vec<&Cell> = cells.iter().filter(|c| c.role == Role::Derived && !c.baseline).collect();
+    if of.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\nDerived, not counted ({})\n", of.len());
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for c in &of {
+        let key = (c.group.as_str(), c.derived.as_str());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let same = of.iter().filter(|d| (d.group.as_str(), d.derived.as_str()) == key);
+        let metrics = unique(same.clone().map(|d| d.metric.as_str()));
+        let what = if metrics.len() <= 2 { metrics.join(", ") } else { format!("{} rows", metrics.len()) };
+        out.push_str(&format!("  {}, {what} ({}): {}\n", c.group, same.count(), c.derived));
     }
     out
 }

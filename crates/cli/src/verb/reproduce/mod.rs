@@ -428,7 +428,11 @@ impl Work<'_> {
             let base = row.base.unwrap_or(baseline);
             for (i, column) in list.iter().enumerate() {
                 let chosen = i == baseline && calibrate.is_some_and(|c| c.metric == row.metric);
-                let chosen = chosen || row.derived_from || row.calibrated.contains(&i);
+                let role = match () {
+                    () if chosen || row.calibrated.contains(&i) => Role::Calibrated,
+                    () if row.derived.is_some() => Role::Derived,
+                    () => Role::Predicted,
+                };
                 out.push(Cell {
                     id: format!("{}/{}/{}", p.name.value, column.name, row.id),
                     group: block.group.clone(),
@@ -438,7 +442,8 @@ impl Work<'_> {
                     simulated: simulated[i],
                     published_ratio: ratio(Some(row.values[i]), Some(row.values[base])),
                     simulated_ratio: ratio(simulated[i], simulated[base]),
-                    role: if chosen { Role::Calibrated } else { Role::Predicted },
+                    role,
+                    derived: row.derived.clone().filter(|_| role == Role::Derived).unwrap_or_default(),
                     baseline: i == baseline || i == base,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });

@@ -53,6 +53,26 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     assert_eq!(again.cells, done.cells);
 }
 
+/// A row of a catalog table that says what was derived from it gives cells of that role, with the reason.
+#[test]
+fn cells_of_a_derived_row_are_derived_and_not_counted() {
+    let context = Context::new(None).unwrap();
+    let file = context.catalog.get(Kind::Published, "numa-core-autonuma-2012").unwrap();
+    let published = published::parse(&file.label, &file.text).unwrap();
+    let mock = Mock::default();
+    let progress = Progress::new(0);
+    let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+    let work = Work { context: &context, published: &published, dir: PathBuf::new(), executor };
+    let block = &published.blocks[0];
+    // Every simulated figure is the published one.
+    let cells = work.cells(block, None, &|i, row| Some(row.values[i]));
+    let derived: Vec<&Cell> = cells.iter().filter(|c| c.role == Role::Derived).collect();
+    assert!(derived.len() == 3 && derived.iter().all(|c| c.id.ends_with("/System NUMA01") && !c.derived.is_empty()));
+    assert!(cells.iter().all(|c| (c.role == Role::Derived) != c.derived.is_empty()));
+    let s = score(&cells);
+    assert_eq!((s.derived, s.predicted, s.within_1_25), (2, 6, 6), "four rows in two columns, one of them derived");
+}
+
 /// A repeated measurement takes the place of the simulated value. Its ratio refers to the baseline of the same
 /// measurement. Columns and rows without one are left out.
 #[test]
@@ -69,6 +89,7 @@ fn a_repeat_is_a_list_of_cells_like_those_simulated() {
         published_ratio: Some(value / 61.507),
         simulated_ratio: Some(1.0),
         role: Role::Predicted,
+        derived: String::new(),
         baseline: column == "base-numascan",
         note: String::new(),
     };
@@ -99,6 +120,7 @@ fn a_score_below_the_expected_one_is_a_finding() {
         published_ratio: Some(1.3),
         simulated_ratio: None,
         role: Role::Predicted,
+        derived: String::new(),
         baseline: false,
         note: String::new(),
     }];
