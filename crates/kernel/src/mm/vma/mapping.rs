@@ -371,10 +371,14 @@ impl Vma {
     /// huge pages.
     pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
         self.add_deferred_split_pages(out);
-        for c in &self.chunks {
+        for (i, c) in self.chunks.iter().enumerate() {
             match c.kind {
                 ChunkKind::Empty => {}
                 ChunkKind::Huge => out[c.node as usize] += CHUNK_PAGES - u64::from(c.shared),
+                // Nothing is shared, so the counts by node are those of exclusive pages.
+                ChunkKind::Small if c.shared == 0 => {
+                    out.iter_mut().zip(self.node_counts(i)).for_each(|(o, &n)| *o += u64::from(n));
+                }
                 ChunkKind::Small => {
                     let b = &self.blocks[c.index as usize];
                     let (own, mut from) = (b.exclusive(), 0);
