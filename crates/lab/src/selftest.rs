@@ -183,8 +183,13 @@ fn workload() -> Workload {
         threads: vec![main, same_cpu, other_cpu],
         mems: None,
     };
-    let score =
-        |name: &&str| Score { name: (*name).into(), unit: "1".into(), higher_is_better: true, per_second: false };
+    let score = |name: &&str| Score {
+        name: (*name).into(),
+        unit: "1".into(),
+        higher_is_better: true,
+        per_second: false,
+        best: false,
+    };
     Workload {
         name: "selftest".into(),
         title: "calibrated loops with near and far memory, stacked and spread".into(),

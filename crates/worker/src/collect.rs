@@ -44,6 +44,9 @@ pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warni
             Ok(value) => out.push(scalar(&score.name, value, &score.unit, score.higher_is_better)),
             Err(why) => warnings.push(why),
         }
+        if let Some(best) = control.best_rate(s).filter(|_| score.best) {
+            out.push(scalar(&score.best_name(), best, &score.unit, score.higher_is_better));
+        }
     }
     out
 }

@@ -7,6 +7,7 @@
 use crate::access::LOOPS;
 use crate::job::Job;
 use crate::sys;
+use numalab_model::workload::Score;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -82,8 +83,9 @@ const THREAD_CELLS: usize = 8;
 const TEXT_BYTES: usize = 256;
 /// Least distance between the score cells of two threads, in cells: threads share no cache line.
 const SCORE_STRIDE: usize = 8;
-/// Cells of a score's clock: lock, number of threads whose clock runs, its last start, and its time so far.
-const CLOCK_CELLS: usize = 4;
+/// Cells of a score's clock: lock, number of threads whose clock runs, its last start, its time so far, units counted at
+/// that start, the best rate of an interval, and whether there is one.
+const CLOCK_CELLS: usize = 7;
 /// Distance between two futex words, in words: they share no cache line.
 const WORD_STRIDE: usize = 16;
 
@@ -276,8 +278,9 @@ impl Control {
     fn clock(&self, score: usize, cell: usize) -> &AtomicU64 {
         self.cell(self.layout.clock_at + score * CLOCK_CELLS + cell)
     }
-    /// Starts or stops the calling thread's clock of a score at `now_ns`, which must not be 0.
-    pub fn run_clock(&self, score: usize, run: bool, now_ns: u64) {
+    /// Starts or stops the calling thread's clock of a score at `now_ns`, which must not be 0. An interval lasts from the
+    /// first thread's start to the last thread's stop.
+    pub fn run_clock(&self, score: usize, higher_is_better: bool, run: bool, now_ns: u64) {
         let lock = self.clock(score, 0);
         while lock.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             std::hint::spin_loop();
@@ -287,6 +290,7 @@ impl Control {
         if run {
             if threads == 0 {
                 since.store(now_ns, Ordering::Relaxed);
+                self.clock(score, 4).store(self.score_sum(score).to_bits(), Ordering::Relaxed);
             }
             running.store(threads + 1, Ordering::Relaxed);
         } else if threads > 0 {
@@ -294,9 +298,25 @@ impl Control {
             if threads == 1 {
                 let ran = now_ns.saturating_sub(since.load(Ordering::Relaxed));
                 total.fetch_add(ran, Ordering::Relaxed);
+                self.note_interval(score, higher_is_better, ran);
             }
         }
         lock.store(0, Ordering::Release);
+    }
+    /// Notes the rate of an interval of `ns` that has just ended; one of no time has none. Called with the clock locked.
+    fn note_interval(&self, score: usize, higher_is_better: bool, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        let counted = self.score_sum(score) - f64::from_bits(self.clock(score, 4).load(Ordering::Relaxed));
+        let rate = Score::better_rate(higher_is_better, self.best_rate(score), counted / (ns as f64 / 1e9));
+        self.clock(score, 5).store(rate.to_bits(), Ordering::Relaxed);
+        self.clock(score, 6).store(1, Ordering::Relaxed);
+    }
+    /// Best rate of an interval that has ended, units per second.
+    pub fn best_rate(&self, score: usize) -> Option<f64> {
+        let some = self.clock(score, 6).load(Ordering::Relaxed) != 0;
+        some.then(|| f64::from_bits(self.clock(score, 5).load(Ordering::Relaxed)))
     }
     /// Time up to `now_ns` during which the score's clock of at least one thread ran, ns; `None` if none ever ran.
     pub fn clock_ns(&self, score: usize, now_ns: u64) -> Option<u64> {

@@ -70,6 +70,8 @@ pub enum Step {
     ScoreClock {
         /// Index of the score.
         id: u32,
+        /// Whether more is better ([`numalab_model::workload::Score::higher_is_better`]).
+        higher_is_better: bool,
         /// Whether the clock starts.
         run: bool,
     },
@@ -186,7 +188,11 @@ impl<'a> Compiler<'a> {
             Op::Score { id, .. } | Op::ScoreClock { id, .. } if *id as usize >= workload.scores.len() => {
                 return bad("score", *id)
             }
-            Op::ScoreClock { id, run } => Step::ScoreClock { id: *id, run: *run },
+            Op::ScoreClock { id, run } => Step::ScoreClock {
+                id: *id,
+                higher_is_better: workload.scores[*id as usize].higher_is_better,
+                run: *run,
+            },
             Op::Score { id, amount } => Step::Score { id: *id, amount: *amount },
             Op::Discard(span) => self.discard(p, *span)?,
             Op::Join => Step::Join,

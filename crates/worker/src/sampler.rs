@@ -5,7 +5,7 @@ use crate::job::Job;
 use crate::mark::{Mark, Marks};
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
-use crate::sample::{numa_maps, sched};
+use crate::sample::{numa_maps, sched, smaps};
 use numalab_model::counters::ALWAYS_RECORDED;
 use numalab_model::record::Series;
 use std::sync::atomic::Ordering;
@@ -20,6 +20,8 @@ pub struct Sampler<'a> {
     vmstat: Series,
     scores: Series,
     node_pages: Series,
+    /// Pages of all processes by node, each counted once; no columns for a single process.
+    workload_pages: Series,
     task_node: Series,
     task_preferred: Series,
 }
@@ -53,6 +55,8 @@ impl<'a> Sampler<'a> {
     pub fn new(job: &'a Job, control: &'a Control, start: Vmstat, start_ns: u64) -> Self {
         let counters = ALWAYS_RECORDED.iter().filter(|n| start.get(n).is_some()).map(|n| n.to_string()).collect();
         let scores = job.workload.scores.iter().map(|s| s.name.clone()).collect();
+        let several = job.workload.processes.len() > 1;
+        let once = if several { (0..job.node_ids.len()).map(|n| format!("node{n}")).collect() } else { Vec::new() };
         Self {
             job,
             control,
@@ -62,6 +66,7 @@ impl<'a> Sampler<'a> {
             vmstat: series("vmstat", "events", counters),
             scores: series("score", "units", scores),
             node_pages: series("node_pages", "pages", node_columns(job)),
+            workload_pages: series("workload_pages", "pages", once),
             task_node: series("task_node", "node", thread_columns(job)),
             task_preferred: series("task_preferred_node", "node", thread_columns(job)),
         }
@@ -79,8 +84,11 @@ impl<'a> Sampler<'a> {
         let sums = (0..self.job.workload.scores.len()).map(|s| self.control.score_sum(s));
         push(&mut self.scores, time, sums);
         if self.job.maps_every > 0 && self.taken % self.job.maps_every == 0 {
-            let pages = self.pages();
-            push(&mut self.node_pages, time, pages.into_iter());
+            let (each, once) = self.pages();
+            push(&mut self.node_pages, time, each.into_iter());
+            if !self.workload_pages.columns.is_empty() {
+                push(&mut self.workload_pages, time, once.into_iter());
+            }
         }
         if self.job.sample_tasks {
             let (nodes, preferred) = self.tasks();
@@ -93,17 +101,27 @@ impl<'a> Sampler<'a> {
         self.taken += 1;
     }
 
-    /// Pages of each process on each node; 0 for processes that do not run.
-    fn pages(&self) -> Vec<f64> {
-        let mut out = Vec::new();
+    /// Pages of each process on each node, 0 for processes that do not run; and of all together, each counted once.
+    fn pages(&self) -> (Vec<f64>, Vec<f64>) {
+        let nodes = self.job.node_ids.len();
+        let (mut each, mut once) = (Vec::new(), vec![0.0; nodes]);
         for p in 0..self.job.workload.processes.len() {
             let pid = self.control.process(p, ProcessCell::Pid).load(Ordering::Relaxed);
             let running = self.control.state(p) == State::Running;
-            let pages = if running { numa_maps::read(pid, &self.job.node_ids).ok() } else { None };
-            let pages = pages.unwrap_or_else(|| vec![0; self.job.node_ids.len()]);
-            out.extend(pages.iter().map(|&n| n as f64));
+            let mappings = if running { numa_maps::read(pid, &self.job.node_ids).ok() } else { None };
+            let mappings = mappings.unwrap_or_default();
+            each.extend(numa_maps::by_node(&mappings, nodes).into_iter().map(|n| n as f64));
+            // Reading shares costs the kernel a walk over all page tables, so only where something is shared.
+            let several = !self.workload_pages.columns.is_empty();
+            let shared = several && mappings.iter().any(|m| m.shared);
+            let shares = if shared { smaps::read(pid).unwrap_or_default() } else { Default::default() };
+            for m in &mappings {
+                let share = if m.shared { shares.get(&m.start).copied().unwrap_or(1.0) } else { 1.0 };
+                once.iter_mut().zip(&m.pages).for_each(|(sum, &pages)| *sum += share * pages as f64);
+            }
         }
-        out
+        once.iter_mut().for_each(|pages| *pages = pages.round());
+        (each, once)
     }
 
     /// Dense node on which each thread runs, and the one that it prefers; -1 for none.
@@ -135,7 +153,7 @@ impl<'a> Sampler<'a> {
 
     /// All series that have samples.
     pub fn finish(self) -> Vec<Series> {
-        let all = [self.vmstat, self.scores, self.node_pages, self.task_node, self.task_preferred];
+        let all = [self.vmstat, self.scores, self.node_pages, self.workload_pages, self.task_node, self.task_preferred];
         all.into_iter().filter(|s| !s.columns.is_empty() && !s.time_ns.is_empty()).collect()
     }
 }

@@ -69,7 +69,9 @@ impl Thread<'_> {
             Step::Barrier { id, width, spin } => self.control.barrier(*id, *width, *spin),
             Step::Signal(channel) => self.control.signal(*channel),
             Step::Wait(channel) => self.control.wait(*channel),
-            Step::ScoreClock { id, run } => self.control.run_clock(*id as usize, *run, sys::now_ns()),
+            Step::ScoreClock { id, higher_is_better, run } => {
+                self.control.run_clock(*id as usize, *higher_is_better, *run, sys::now_ns());
+            }
             Step::Discard { address, bytes, advice } if *bytes > 0 => {
                 // SAFETY: the range was compiled from a span of a region, which holds only data of the workload.
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
@@ -107,8 +109,13 @@ mod tests {
     #[test]
     fn nested_loops_run_their_turns() {
         let mut j = job(vec![process("a", vec![], vec![])]);
-        j.workload.scores =
-            vec![Score { name: "n".into(), unit: String::new(), higher_is_better: true, per_second: false }];
+        j.workload.scores = vec![Score {
+            name: "n".into(),
+            unit: String::new(),
+            higher_is_better: true,
+            per_second: false,
+            best: false,
+        }];
         let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
         let steps = vec![
             Step::LoopStart { bound: Bound::Count(3), slot: 0 },
@@ -125,16 +132,29 @@ mod tests {
     #[test]
     fn a_score_clock_counts_the_union_of_its_threads() {
         let mut j = job(vec![process("a", vec![], vec![])]);
-        j.workload.scores =
-            vec![Score { name: "n".into(), unit: String::new(), higher_is_better: true, per_second: true }];
+        j.workload.scores = vec![Score {
+            name: "n".into(),
+            unit: String::new(),
+            higher_is_better: true,
+            per_second: true,
+            best: false,
+        }];
         let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
         assert_eq!(control.clock_ns(0, 99), None);
         for (run, at) in [(true, 10), (true, 20), (false, 30), (false, 50), (true, 60)] {
-            control.run_clock(0, run, at);
+            control.run_clock(0, true, run, at);
         }
         assert_eq!(control.clock_ns(0, 65), Some(45));
-        control.run_clock(0, false, 70);
+        control.run_clock(0, true, false, 70);
         assert_eq!(control.clock_ns(0, 100), Some(50));
+        // Nothing was counted in the two intervals so far. Then 3 units in 30 ns, and 2 in 40.
+        assert_eq!(control.best_rate(0), Some(0.0));
+        for (counted, from, to) in [(3.0, 100, 130), (2.0, 200, 240)] {
+            control.run_clock(0, true, true, from);
+            control.add_score(0, 0, counted);
+            control.run_clock(0, true, false, to);
+        }
+        assert_eq!(control.best_rate(0), Some(3.0 / 30e-9));
     }
 
     #[test]

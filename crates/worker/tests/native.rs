@@ -39,8 +39,13 @@ fn process(name: &str, regions: Vec<Region>, prologue: Vec<Op>, threads: Vec<Thr
 }
 
 fn job(processes: Vec<Process>) -> Job {
-    let score =
-        |name: &str, per_second| Score { name: name.into(), unit: "units".into(), higher_is_better: true, per_second };
+    let score = |name: &str, per_second| Score {
+        name: name.into(),
+        unit: "units".into(),
+        higher_is_better: true,
+        per_second,
+        best: false,
+    };
     let workload = Workload {
         name: "test".into(),
         title: String::new(),
@@ -160,6 +165,31 @@ fn forked_processes_share_what_was_touched_before() {
     assert_eq!(last(&outcome, "placement", "e/y/absent"), 254.0);
     let columns = &outcome.series.iter().find(|s| s.name == "placement").unwrap().columns;
     assert!(!columns.iter().any(|c| c.starts_with("e/x/")));
+}
+
+/// Two processes that share a mapping hold its pages together once, and each of them by itself.
+#[test]
+fn shared_pages_count_once_for_all_processes() {
+    let shared = region("x", RegionKind::PrivateAnon, 4 * MIB);
+    let touch = vec![access(0, 4 * MIB, Pattern::sequential(), 0)];
+    let hold = vec![thread(vec![Op::Sleep { ns: 1_500_000_000, exponential: false }])];
+    let parent = process("p", vec![shared], touch, hold.clone());
+    let mut child = process("c", vec![], vec![], hold);
+    (child.parent, child.fork) = (Some(0), ForkPoint::AfterPrologue);
+    let mut j = job(vec![parent, child]);
+    (j.sample_ns, j.maps_every) = (500_000_000, 1);
+    let outcome = run(&j, "once").unwrap();
+    let most = |name: &str| -> f64 {
+        let series = outcome.series.iter().find(|s| s.name == name);
+        let samples = series.map_or(0, |s| s.time_ns.len());
+        let at = |i: usize| series.map_or(0.0, |s| s.values.iter().map(|v| v[i]).sum::<f64>());
+        (0..samples).map(at).fold(0.0, f64::max)
+    };
+    // A kernel without numa_maps shows no pages at all.
+    if std::path::Path::new("/proc/self/numa_maps").exists() {
+        let (each, once) = (most("node_pages"), most("workload_pages"));
+        assert_eq!((each, once), (2048.0, 1024.0));
+    }
 }
 
 #[test]

@@ -122,6 +122,7 @@ pub(super) struct ScoreSpec {
     pub unit: String,
     pub higher_is_better: bool,
     pub per_second: bool,
+    pub best: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]

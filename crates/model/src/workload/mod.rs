@@ -328,9 +328,29 @@ pub struct Score {
     pub higher_is_better: bool,
     /// Whether it is a rate: units per second of its clocks ([`Op::ScoreClock`]), or of the run if it has none.
     pub per_second: bool,
+    /// Whether the best interval of its clocks is a figure of its own ([`Score::best_name`]), as STREAM prints it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub best: bool,
 }
 
+/// What follows a score's name in the name of the figure of its best interval.
+pub const BEST: &str = "_best";
+
 impl Score {
+    /// Name of the figure of its best interval: `copy_best`.
+    pub fn best_name(&self) -> String {
+        format!("{}{BEST}", self.name)
+    }
+
+    /// The better of two rates; anything is better than none.
+    pub fn better_rate(higher_is_better: bool, best: Option<f64>, rate: f64) -> f64 {
+        match best {
+            Some(best) if higher_is_better => best.max(rate),
+            Some(best) => best.min(rate),
+            None => rate,
+        }
+    }
+
     /// The score of `units` counted in `ns`; a rate is divided by the seconds.
     ///
     /// # Errors

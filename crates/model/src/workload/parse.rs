@@ -2,7 +2,7 @@
 
 use super::ast::{Family, ParamSpec, PolicySpec, Require, ScoreSpec, WorkloadSpec};
 use super::context::{declared, is_name_byte, new_name, word, Context, NAME};
-use super::PolicyMode;
+use super::{PolicyMode, BEST};
 use crate::access::{PatternList, PATTERNS};
 use crate::outcome::TIMES;
 use crate::spec::{clip, Doc, SpecError, Table};
@@ -170,13 +170,27 @@ fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
         let better = word(&t, "better", &[("higher", true), ("lower", false)])?;
         let higher_is_better = better.ok_or_else(|| t.missing("better", "\"higher\" or \"lower\""))?;
         let per_second = t.opt_bool("per_second")?.is_some_and(|b| b.value);
+        let best = t.opt_bool("best")?;
+        if let Some(best) = best.as_ref().filter(|b| b.value && !per_second) {
+            let why = "`best` is the best rate of the timed steps, and this score is not a rate";
+            return Err(best.error(why.to_string(), "`per_second = true` beside it"));
+        }
+        let best = best.is_some_and(|b| b.value);
         t.finish()?;
         out.push(ScoreSpec {
             family: Family { name, over, spin: false, futex: false },
             unit,
             higher_is_better,
             per_second,
+            best,
         });
+    }
+    for name in out.iter().map(|s| &s.family.name) {
+        let taken = |s: &&ScoreSpec| s.best && name.value.strip_suffix(BEST) == Some(s.family.name.value.as_str());
+        if let Some(score) = out.iter().find(taken) {
+            let owner = &score.family.name.value;
+            return Err(name.error(format!("`{}` is the best interval of `{owner}`", name.value), "another name"));
+        }
     }
     Ok(out)
 }

@@ -303,6 +303,10 @@ fn stream_has_the_arrays_and_counts_of_mmtests() {
     }
     let names: Vec<String> = resolved("stream", "milan-2s-nps1", 0, &[]).scores.into_iter().map(|s| s.name).collect();
     assert_eq!(names, ["copy", "scale", "add", "triad"]);
+    // STREAM prints the best repetition, so that is a figure too.
+    let scores = resolved("stream", "milan-2s-nps1", 0, &[]).scores;
+    assert!(scores.iter().all(|s| s.best));
+    assert_eq!(scores[0].best_name(), "copy_best");
 }
 
 #[test]

@@ -319,6 +319,23 @@ fn groups_barriers_and_clocks() {
     );
 }
 
+/// The best interval is that of a rate, and its name is not another score's.
+#[test]
+fn the_best_interval_needs_a_rate_and_its_name() {
+    let body = |rate: bool, other: &str| {
+        format!(
+            "{HEAD}[[score]]\nname = \"{other}\"\nunit = \"1\"\nbetter = \"lower\"\n\
+             [[score]]\nname = \"ops\"\nunit = \"ops/s\"\nbetter = \"higher\"\nper_second = {rate}\nbest = true\n\
+             [[process]]\nname = \"p\"\n[[process.phase]]\nsteps = [{{ timed = \"ops\", score = \"ops\" }}, {{ score = \"{other}\" }}]\n"
+        )
+    };
+    parse("w.toml", &body(true, "late")).expect("a rate");
+    let e = parse("w.toml", &body(false, "late")).expect_err("not a rate").to_string();
+    assert!(e.contains("is not a rate") && e.contains("per_second = true"), "{e}");
+    let e = parse("w.toml", &body(true, "ops_best")).expect_err("a name twice").to_string();
+    assert!(e.contains("`ops_best` is the best interval of `ops`"), "{e}");
+}
+
 #[test]
 fn channels_are_pipes_or_futexes() {
     let body = |kind: &str| {

@@ -73,7 +73,8 @@ impl Engine<'_> {
             }
             Op::ScoreClock { id, run } => {
                 t.advance();
-                self.sim.record.score_clocks[*id as usize].set(*run, *clock);
+                let (record, id) = (&mut self.sim.record, *id as usize);
+                record.score_clocks[id].set(*run, *clock, record.scores[id], &self.sim.workload.scores[id]);
                 Step::Go
             }
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),

@@ -29,6 +29,9 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
             Ok(value) => scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better)),
             Err(why) => warnings.push(why),
         }
+        if let Some(best) = clock.best().filter(|_| spec.best) {
+            scalars.push(scalar(&spec.best_name(), best, &spec.unit, spec.higher_is_better));
+        }
     }
     if sim.cfg.numa_enabled() && sim.end_ns < SHORT_RUN_NS && sim.status == Status::Completed {
         warnings.push(format!(

@@ -3,5 +3,6 @@
 pub mod numa_maps;
 pub mod placement;
 pub mod sched;
+pub mod smaps;
 pub mod trace;
 pub mod vmstat;
