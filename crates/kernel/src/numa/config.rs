@@ -145,9 +145,8 @@ numalab_base::tunables! {
         /// ten times in all. True of kernels before 5.0 (9a1ea439b16b, put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
         /// A new page cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU.
-        /// True of all kernels. In real systems other tasks fill the batches, and the model has no
-        /// such tasks. Guests are quiet, so validation sets it.
-        migration_lru_batch: bool = false, "", "model";
+        /// True of all kernels. Other programs, which the model has not, fill the batches sooner.
+        migration_lru_batch: bool = true, "", "model";
         /// A page that has moved goes to the LRU at once, with all pages that its CPU has gathered (5.18 to 6.6:
         /// c3096e6782b7, `migrate_folio_move`; since eebb3dabbb5c only locked memory does). Otherwise it waits in the
         /// batch of its CPU like a new page.

@@ -318,10 +318,6 @@ impl<'a> Bench<'a> {
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {
                 t.value = m.input.kernel.tunable(&t.name).unwrap_or(&t.value).to_string();
             }
-            // In a guest, only the programs and their coordinator add pages to the per-CPU LRU batches.
-            for t in kernel.tunables.iter_mut().filter(|t| t.name == "numa.migration_lru_batch") {
-                t.value = "true".into();
-            }
             kernel
         };
         let mut cells = Vec::new();
