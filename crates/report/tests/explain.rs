@@ -127,7 +127,7 @@ fn why_a_page_goes_back_and_forth_or_stays() {
 #[test]
 fn why_a_task_changed_node_or_did_not() {
     let mut f = file();
-    let say = |f: &WhyFile| task::explain(f, "main.0/t0").unwrap();
+    let say = |f: &WhyFile| task::explain(f, "main.0/t0", &[]).unwrap();
     assert!(say(&f).contains("It never changed node.\nIt never preferred a node."), "{}", say(&f));
     let t = &mut f.why.tasks[0];
     t.preferred.push(PreferredWhy { time_ns: SECOND, from: None, to: Some(1), faults: (200, 50) });

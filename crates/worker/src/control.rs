@@ -59,6 +59,8 @@ pub enum ThreadCell {
     ScanSeq,
     /// Time blocked in the kernel (`sum_block_runtime`), ns.
     BlockNs,
+    /// The longest such time (`block_max`), ns.
+    BlockMaxNs,
 }
 
 /// State of a process, the value of [`ProcessCell::State`].
@@ -78,7 +80,7 @@ pub enum State {
 
 const HEAD_CELLS: usize = (HeaderCell::AccessCost0 as usize + LOOPS.len()).next_multiple_of(8);
 const PROCESS_CELLS: usize = 6;
-const THREAD_CELLS: usize = 8;
+const THREAD_CELLS: usize = 9;
 /// Longest reason of a failed process, bytes.
 const TEXT_BYTES: usize = 256;
 /// Least distance between the score cells of two threads, in cells: threads share no cache line.

@@ -28,6 +28,7 @@ pub mod sample;
 pub mod sampler;
 pub mod settings;
 pub mod spin;
+pub mod stalls;
 pub mod sys;
 pub mod thread;
 

@@ -6,12 +6,13 @@ use crate::control::{Control, HeaderCell, Layout, ProcessCell, State};
 use crate::job::Job;
 use crate::mark::{Mark, Marks};
 use crate::program::{accesses, slowest_walk, Costs};
+use crate::sample::interrupts;
 use crate::sample::sched;
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
 use crate::sampler::Sampler;
 use crate::settings::{Settings, WEIGHTS};
-use crate::{memory, spin, sys};
+use crate::{memory, spin, stalls, sys};
 use numalab_model::record::{Outcome, Status};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -96,6 +97,7 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
         }
     }
     let start = Vmstat::read().map_err(|e| format!("/proc/vmstat: {e}"))?;
+    let interrupts = interrupts::read();
     let start_ns = sys::now_ns();
     control.head(HeaderCell::StartNs).store(start_ns, Ordering::Release);
     let mut sampler = Sampler::new(job, &control, start.clone(), start_ns);
@@ -111,20 +113,23 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
     // Read before the processes are ended: freeing their memory takes time, in which scores and their clocks go on.
     let elapsed_ns = collect::elapsed_ns(job, &control, start_ns, end_ns);
     let scalars = collect::scalars(job, &control, elapsed_ns, end_ns, warnings);
+    let received = interrupts.zip(interrupts::read()).map(|(before, now)| now.saturating_sub(before));
     drop(children);
-    let reasons = trace.map(Trace::stop).map(|counts| {
-        if counts.lost > 0 {
-            warnings.push(format!("{} trace events were lost: reasons are lower bounds", counts.lost));
-        }
-        counts.reasons()
-    });
+    let counts = trace.map(Trace::stop).unwrap_or_default();
+    if counts.lost > 0 {
+        warnings.push(format!("{} trace events were lost: reasons are lower bounds", counts.lost));
+    }
     let mut series = sampler.finish();
     series.extend(collect::final_series(job, &control, elapsed_ns));
+    let (stalled, stall_series) = stalls::collect(job, &control, counts.numa_work.as_ref(), received, elapsed_ns);
+    series.extend(stall_series);
+    let mut counters = end.since(&start);
+    counters.extend(stalled.into_iter().filter(|(name, _)| end.get(name).is_none()));
     Ok(Outcome {
         status: add_oom_kill(status, &start, &end),
         scalars,
-        counters: end.since(&start),
-        reasons: reasons.unwrap_or_default(),
+        counters,
+        reasons: counts.reasons(),
         series,
         ..Outcome::default()
     })

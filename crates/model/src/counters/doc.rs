@@ -19,6 +19,8 @@ pub enum Unit {
     KiB,
     /// Reclaimable objects.
     Objects,
+    /// Nanoseconds.
+    Ns,
 }
 
 impl Unit {
@@ -32,6 +34,7 @@ impl Unit {
             Unit::Events => "events",
             Unit::KiB => "KiB",
             Unit::Objects => "objects",
+            Unit::Ns => "ns",
         }
     }
 }
@@ -61,6 +64,8 @@ pub enum Kind {
     Transfer,
     /// Translation caches.
     Tlb,
+    /// How long threads could not go on with their program.
+    Stalls,
     /// Caches of data, which numalab models and no kernel counts.
     Caches,
 }
@@ -80,6 +85,7 @@ impl Kind {
             Kind::Reclaim => "reclaim",
             Kind::Transfer => "swap and block I/O",
             Kind::Tlb => "TLB shoot-downs",
+            Kind::Stalls => "stalls of threads",
             Kind::Caches => "caches",
         }
     }

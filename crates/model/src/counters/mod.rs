@@ -12,6 +12,7 @@ mod doc;
 mod huge;
 mod numa;
 mod reclaim;
+mod stalls;
 
 pub use doc::{CounterDoc, Kind, Since, Unit};
 
@@ -39,7 +40,12 @@ pub const ALWAYS_RECORDED: [&str; 14] = [
 
 /// Every counter, by kind.
 pub fn all() -> impl Iterator<Item = &'static CounterDoc> {
-    numa::COUNTERS.iter().chain(allocation::COUNTERS).chain(huge::COUNTERS).chain(reclaim::COUNTERS)
+    numa::COUNTERS
+        .iter()
+        .chain(allocation::COUNTERS)
+        .chain(huge::COUNTERS)
+        .chain(reclaim::COUNTERS)
+        .chain(stalls::COUNTERS)
 }
 
 /// A counter by its kernel name.

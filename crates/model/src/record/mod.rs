@@ -6,6 +6,7 @@
 //! them. `Store` (feature `store`) is the directory of an experiment, with one record per plan.
 
 pub mod events;
+pub mod stalls;
 #[cfg(feature = "store")]
 mod store;
 pub mod why;

@@ -2,22 +2,25 @@
 
 use super::names::Names;
 use super::words::{count, cut, reasons_text, seconds, share, times, unknown};
+use crate::format::readable;
 use numalab_model::record::events::MOVE_WORDS;
 use numalab_model::record::why::{MoveWhy, PreferredWhy, TaskWhy, WhyFile};
+use numalab_model::record::Series;
 use numalab_model::spec::SpecError;
 
-/// Describes the task `PROCESS/tTHREAD`, or lists all tasks if `name` is empty.
+/// Describes the task `PROCESS/tTHREAD`, or lists all tasks if `name` is empty. `series` are those of the record: they tell
+/// its stalls.
 ///
 /// # Errors
 /// No task has that name.
-pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
+pub fn explain(file: &WhyFile, name: &str, series: &[Series]) -> Result<String, SpecError> {
     let names = Names::new(file);
     let all: Vec<String> = (0..file.why.tasks.len()).map(|t| names.task(t as u32)).collect();
     if name.is_empty() {
         return Ok(cut(&file.why.tasks.iter().zip(&all).map(|(t, n)| line(&names, t, n)).collect::<Vec<_>>()));
     }
     match all.iter().position(|n| n == name) {
-        Some(i) => Ok(one(&names, &file.why.tasks[i], name)),
+        Some(i) => Ok(one(&names, &file.why.tasks[i], name) + &stalls(name, series)),
         None => Err(unknown("--task", name, "task", all.iter().map(String::as_str))),
     }
 }
@@ -58,6 +61,38 @@ fn one(names: &Names<'_>, t: &TaskWhy, name: &str) -> String {
         out.push_str(&reasons_text(&t.by_why, ""));
     }
     out
+}
+
+/// How long the task could not go on with its program. Empty if the record does not tell.
+fn stalls(name: &str, series: &[Series]) -> String {
+    let figure = |of: &str, figure: &str| {
+        let s = series.iter().find(|s| s.name == of)?;
+        let column = if figure.is_empty() { name.to_string() } else { format!("{name}/{figure}") };
+        let at = s.columns.iter().position(|c| *c == column)?;
+        s.values.get(at)?.last().copied()
+    };
+    let ms = |ns: Option<f64>| format!("{} ms", readable(ns.unwrap_or(0.0) / 1e6));
+    let mut out = String::new();
+    for (of, what) in [("task_numa_work", "in task_numa_work"), ("task_waits", "asleep behind a lock or a moving page")]
+    {
+        let Some(calls) = figure(of, "calls") else { continue };
+        let of = |f: &str| ms(figure(of, f));
+        out.push_str(&format!(
+            "  {what} {}: half within {}, 99 of 100 within {}, the longest {}, {} together\n",
+            count(calls as u64, "time"),
+            of("p50_ns"),
+            of("p99_ns"),
+            of("max_ns"),
+            of("total_ns")
+        ));
+    }
+    if let Some(n) = figure("task_interrupts", "") {
+        out.push_str(&format!("  interrupted for TLB flushes {}\n", count(n as u64, "time")));
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!("Where it could not go on:\n{out}")
 }
 
 fn nodes(out: &mut String, names: &Names<'_>, t: &TaskWhy) {

@@ -18,7 +18,7 @@ const MAX_SENTENCES: usize = 6;
 const MAX_CARDS: usize = 4;
 
 /// Figures of a run's cost and words for them, in print order.
-const COSTS: [(&str, &str); 9] = [
+const COSTS: [(&str, &str); 11] = [
     ("system", "system time"),
     ("user", "user time"),
     ("blocked", "blocked time"),
@@ -26,6 +26,8 @@ const COSTS: [(&str, &str); 9] = [
     ("numa_hint_faults", "hint faults"),
     ("numa_local_percent", "local-fault share"),
     ("numa_migrated_mib", "memory migrated"),
+    ("task_numa_work_p99_ns", "task_numa_work, 99 of 100 within"),
+    ("task_stall_max_ns", "longest stall of a thread"),
     ("numa_cost", "AutoNUMA cost (mmtests)"),
     ("numa_cost_with_copy", "AutoNUMA cost with copies"),
 ];

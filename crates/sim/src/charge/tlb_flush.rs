@@ -8,6 +8,10 @@ pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
     let p = &sim.processes[t.process as usize];
     let debt = p.flush_debt_ns - t.flush_paid_ns;
     t.flush_paid_ns = p.flush_debt_ns;
+    let met = p.flushes - std::mem::replace(&mut t.flushes_seen, p.flushes);
+    if met > 0 {
+        sim.record.stalls.of(task).interrupts += met;
+    }
     debt
 }
 
@@ -21,8 +25,8 @@ pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages:
     sim.hw.flush_targets[node] -= 1;
     let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(node, &sim.hw.flush_targets), pages);
     if s.targets > 0 {
-        p.flush_debt_ns += s.target_ns as u64;
-        t.flush_paid_ns += s.target_ns as u64;
+        p.owe_flush(s.target_ns as u64);
+        (t.flush_paid_ns, t.flushes_seen) = (t.flush_paid_ns + s.target_ns as u64, t.flushes_seen + 1);
         sim.kernel.vm.nr_tlb_remote_flush += 1;
         sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
     }
@@ -34,7 +38,7 @@ pub(crate) fn flush_from_daemon(sim: &mut Simulation<'_>, process: usize, pages:
     let p = &mut sim.processes[process];
     let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(0, &p.running_on_node), pages);
     if s.targets > 0 {
-        p.flush_debt_ns += s.target_ns as u64;
+        p.owe_flush(s.target_ns as u64);
         sim.kernel.vm.nr_tlb_remote_flush += 1;
         sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
     }

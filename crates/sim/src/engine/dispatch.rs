@@ -92,7 +92,9 @@ impl Engine<'_> {
             }
         }
         if clock < end && self.sim.kernel.numa.tasks[task as usize].work_queued {
-            clock += task_numa_work(&mut self.sim, cpu, task, (clock, end), others_touch_program);
+            let ns = task_numa_work(&mut self.sim, cpu, task, (clock, end), others_touch_program);
+            self.sim.record.stalls.of(task).numa_work.add(ns);
+            clock += ns;
         }
         loop {
             if clock >= end {

@@ -168,6 +168,7 @@ impl<'a> Engine<'a> {
         t.sleep += 1;
         if let Some(since) = t.blocked_since_ns.take() {
             self.sim.processes[t.process as usize].blocked_ns += self.sim.now_ns - since;
+            self.sim.record.stalls.of(task).waits.add(self.sim.now_ns - since);
         }
         (t.wakes_ns, t.waker) = (0, NOBODY);
         let message = std::mem::take(&mut t.message);

@@ -189,7 +189,7 @@ fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
                 let targets = sim.hw.costs.targets_by_node(here, &p.running_on_node);
                 let s = sim.hw.costs.shootdown(targets, u64::from(m.facts.pages));
                 ns += s.initiator_ns;
-                p.flush_debt_ns += s.target_ns as u64;
+                p.owe_flush(s.target_ns as u64);
                 sim.kernel.vm.nr_tlb_remote_flush += 1;
                 sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(running);
             }

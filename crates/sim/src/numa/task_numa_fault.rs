@@ -41,7 +41,8 @@ pub(crate) fn task_numa_fault(
     sim.kernel.numa.do_numa_page_end(at, facts, decision, result, &mut host)
 }
 
-/// Logs a hint fault that began at `clock_ns`, took `ns` and found `pages` base pages on `node`, if anything is logged.
+/// Notes how long a hint fault took, and logs it if anything is logged: it began at `clock_ns`, took `ns` and found `pages` base
+/// pages on `node`.
 pub(crate) fn log_hint_fault(
     sim: &mut Simulation<'_>,
     before: Option<Before>,
@@ -50,6 +51,8 @@ pub(crate) fn log_hint_fault(
     (clock_ns, ns): (u64, u64),
     result: MigrateResult,
 ) {
+    let stalls = sim.record.stalls.of(s.task);
+    stalls.hint_fault_max_ns = stalls.hint_fault_max_ns.max(ns);
     let Some(before) = before else { return };
     let vma = sim.processes[s.process].space.vma(s.vma);
     let address = vma.chunk_base(s.chunk) + s.page as u64 * PAGE_BYTES;

@@ -1,7 +1,7 @@
 //! What a run reports.
 
 use crate::state::simulation::Simulation;
-use numalab_model::record::{Outcome, Scalar, Status, TOO_SHORT};
+use numalab_model::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;
@@ -38,6 +38,8 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
             "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
         ));
     }
+    let names = task_names(&sim);
+    let counters = counters(&sim);
     let mut reasons: Vec<(String, u64)> =
         sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
     if sim.kernel.numa_2012.active() {
@@ -46,12 +48,24 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
     Outcome {
         status: sim.status.clone(),
         scalars,
-        counters: counters(&sim),
+        counters,
         reasons,
         tunables: Vec::new(),
         warnings,
-        series: sim.record.samples.into_series().chain(sim.record.maps.into_series()).collect(),
+        series: sim
+            .record
+            .samples
+            .into_series()
+            .chain(sim.record.maps.into_series())
+            .chain(stalls::series(&sim.record.stalls.tasks, &names, sim.end_ns))
+            .collect(),
     }
+}
+
+/// Names of all threads: `PROCESS/tTHREAD`.
+fn task_names(sim: &Simulation<'_>) -> Vec<String> {
+    let name = |process: u32| sim.workload.processes.get(process as usize).map_or("", |p| p.name.as_str());
+    sim.tasks.iter().map(|t| format!("{}/t{}", name(t.process), t.thread)).collect()
 }
 
 pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
@@ -88,5 +102,6 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
             }
         }
     }
+    out.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     out
 }

@@ -26,6 +26,7 @@ pub(crate) mod samples;
 pub(crate) mod score_clock;
 pub(crate) mod simulation;
 pub(crate) mod split_thp_migration;
+pub(crate) mod stalls;
 pub(crate) mod step;
 pub(crate) mod swap_queue;
 pub(crate) mod sweep_positions;

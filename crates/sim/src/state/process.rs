@@ -69,6 +69,8 @@ pub struct ProcessState {
     pub live_threads: u32,
     /// Time that shoot-downs so far cost each CPU running this process, ns; a CPU pays the part it has not paid.
     pub flush_debt_ns: u64,
+    /// Flushes that interrupted the CPUs that run it.
+    pub flushes: u64,
     /// Scans of this space that marked something.
     pub marking_scans: u32,
     /// A protection change of this space is in progress until this time.
@@ -94,6 +96,13 @@ pub struct ProcessState {
 }
 
 impl ProcessState {
+    /// A flush of its address space interrupts every CPU that runs it for `ns`.
+    #[inline]
+    pub fn owe_flush(&mut self, ns: u64) {
+        self.flush_debt_ns += ns;
+        self.flushes += 1;
+    }
+
     /// All processes of a workload, before any has started; `all` are the nodes with memory.
     pub fn all(workload: &Workload, nodes: usize, all: NodeMask) -> Vec<Self> {
         workload.processes.iter().map(|p| Self::new(nodes, allowed(p, all))).collect()
@@ -116,6 +125,7 @@ impl ProcessState {
             running_on_node: vec![0; nodes],
             live_threads: 0,
             flush_debt_ns: 0,
+            flushes: 0,
             marking_scans: 0,
             protecting_until_ns: 0,
             protector: NOBODY,

@@ -17,6 +17,7 @@ use crate::state::pending_counts::PendingCounts;
 use crate::state::process::ProcessState;
 use crate::state::samples::Samples;
 use crate::state::score_clock::ScoreClock;
+use crate::state::stalls::Stalls;
 use crate::state::swap_queue::SwapQueue;
 use crate::state::sweep_positions::SweepPositions;
 use crate::state::task::Task;
@@ -159,6 +160,8 @@ pub struct Recorder {
     pub scores: Vec<f64>,
     /// Clocks of the scores.
     pub score_clocks: Vec<ScoreClock>,
+    /// How long threads could not go on with their program.
+    pub stalls: Stalls,
     /// Most resident pages at a sample, and the bytes of page state at that sample.
     pub peak: (u64, u64),
     /// Scheduler ticks.
@@ -282,6 +285,7 @@ impl Recorder {
             maps: Maps::new(workload, nodes),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
+            stalls: Stalls::default(),
             peak: (0, 0),
             ticks: 0,
         }

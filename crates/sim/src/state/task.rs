@@ -85,6 +85,8 @@ pub struct Task<'a> {
     pub marking_scans: u32,
     /// Time lost to TLB flushes of its address space that its CPU has paid for, ns.
     pub flush_paid_ns: u64,
+    /// Flushes of its address space that it has met, or that came while it did not run.
+    pub flushes_seen: u64,
     /// Open loops, innermost last.
     pub loops: Vec<LoopFrame>,
     /// Nanoseconds of the current compute op still to do, in units of unshared core time.
@@ -175,6 +177,7 @@ impl<'a> Task<'a> {
             marking_scans: u32::MAX,
             message: false,
             flush_paid_ns: 0,
+            flushes_seen: 0,
             llc: u32::MAX,
             warm: 0,
             cold_lines: 0,

@@ -15,6 +15,8 @@ pub struct TaskSched {
     pub scan_seq: u64,
     /// `sum_block_runtime`, ns; 0 if the kernel keeps no statistics.
     pub block_ns: u64,
+    /// `block_max`, ns: the longest uninterruptible sleep; 0 if the kernel keeps no statistics.
+    pub block_max_ns: u64,
     /// Node ids, each with the task's private plus shared memory faults.
     pub node_faults: Vec<(u32, u64)>,
 }
@@ -28,6 +30,7 @@ impl Default for TaskSched {
             group: 0,
             scan_seq: 0,
             block_ns: 0,
+            block_max_ns: 0,
             node_faults: Vec::new(),
         }
     }
@@ -63,6 +66,7 @@ pub fn parse(text: &str) -> TaskSched {
             "total_numa_faults" => out.total_numa_faults = value.parse().unwrap_or(0),
             "numa_pages_migrated" => out.pages_migrated = value.parse().unwrap_or(0),
             "mm->numa_scan_seq" => out.scan_seq = value.parse().unwrap_or(0),
+            "block_max" | "se.statistics.block_max" => out.block_max_ns = milliseconds_ns(value),
             "sum_block_runtime" | "se.statistics.sum_block_runtime" => out.block_ns = milliseconds_ns(value),
             _ => {}
         }

@@ -4,6 +4,7 @@
 //! tracing are not disturbed, and no event text is kept. The instance's name has the process id of the run. It is removed
 //! at the end of the run; the next run removes the instances of runs that were killed.
 
+use super::probes::{Calls, Probes};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -31,6 +32,8 @@ pub struct Trace {
     pipe: File,
     counts: Counts,
     _instance: Instance,
+    // Probes can only be removed once no instance has them enabled.
+    _probes: Option<Probes>,
 }
 
 /// An instance's directory in tracefs; dropping it removes the instance and disables its events.
@@ -72,6 +75,8 @@ pub struct Counts {
     reasons: BTreeMap<String, u64>,
     /// Number of events that the kernel dropped.
     pub lost: u64,
+    /// Calls of `task_numa_work`, if the kernel has probes.
+    pub numa_work: Option<Calls>,
     rest: String,
 }
 
@@ -86,10 +91,12 @@ impl Trace {
             let what = format!("no tracefs at {}: `mount -t tracefs tracefs {}`", ROOTS.join(" or "), ROOTS[0]);
             io::Error::new(io::ErrorKind::NotFound, what)
         })?;
-        Self::start_in(&instances)
+        // Without probes nothing tells how long a scan takes, and all else works.
+        let probes = instances.parent().and_then(|root| Probes::define(root).ok());
+        Self::start_in(&instances, probes)
     }
 
-    fn start_in(instances: &Path) -> io::Result<Self> {
+    fn start_in(instances: &Path, probes: Option<Probes>) -> io::Result<Self> {
         let instance = Instance::create(instances)?;
         // At most the default of any kernel. After an error the default stays, which works as well.
         let _ = instance.set("buffer_size_kb", "256");
@@ -99,8 +106,12 @@ impl Trace {
                 counts.reasons.insert(name.to_string(), 0);
             }
         }
+        if let Some(probes) = &probes {
+            let enabled = probes.switches().iter().all(|switch| instance.set(switch, "1").is_ok());
+            counts.numa_work = enabled.then(Calls::default);
+        }
         let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(instance.0.join("trace_pipe"))?;
-        Ok(Self { pipe, counts, _instance: instance })
+        Ok(Self { pipe, counts, _instance: instance, _probes: probes })
     }
 
     /// Counts the events traced so far.
@@ -137,6 +148,9 @@ impl Counts {
         if let Some(at) = line.find("[LOST ") {
             let count = line[at + 6..].split(' ').next().and_then(|w| w.parse().ok());
             self.lost += count.unwrap_or(1);
+            return;
+        }
+        if self.numa_work.as_mut().is_some_and(|calls| calls.line(line)) {
             return;
         }
         for (event, name) in EVENTS {
@@ -194,7 +208,7 @@ mod tests {
         drop(instance);
         assert_eq!(names(), ["numalab-1", "other-999999999"]);
         // The folder lacks the kernel's files: the start fails and leaves no instance.
-        assert!(Trace::start_in(&root).is_err());
+        assert!(Trace::start_in(&root, None).is_err());
         assert_eq!(names(), ["numalab-1", "other-999999999"]);
         fs::remove_dir_all(&root).unwrap();
     }

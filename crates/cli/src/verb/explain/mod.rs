@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let text = match (&s.vma, &s.page, &s.task, &s.node, &s.scans) {
         (Some(name), ..) => vma::explain(&why, name, shortcut)?,
         (_, Some(name), ..) => page::explain(&why, name, shortcut)?,
-        (_, _, Some(name), ..) => task::explain(&why, name)?,
+        (_, _, Some(name), ..) => task::explain(&why, name, &record.outcome.series)?,
         (.., Some(name), _) => node::explain(&why, name)?,
         (.., Some(name)) => scans::explain(&why, name)?,
         _ => {
