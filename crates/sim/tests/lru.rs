@@ -18,6 +18,7 @@ fn the_last_pages_that_a_cpu_got_cannot_move() {
     let mut k = kernel("6.12").with_harness(numalab_sim::Harness::Worker);
     // Whoever comes to a page that is about to move faults without moving it; that is another matter.
     k.numa.switches.second_hint_faults = false;
+    k.numa.switches.migration_lru_batch = false;
     let (faults, moved) = remote(&run(&m, &w, &k, 1));
     assert!(faults > 1000 && moved == faults, "other tasks fill the batches: {moved} of {faults} move");
     k.numa.switches.migration_lru_batch = true;
