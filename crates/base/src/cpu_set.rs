@@ -4,15 +4,31 @@
 //! lists. Iterators are ascending; [`CpuSet::iter_wrap`] starts at a given CPU and wraps around.
 
 /// A set of CPUs (dense indices).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default)]
 pub struct CpuSet {
     words: Box<[u64]>,
+    /// All other words are zero: most sets of a large machine are a node, a cache or a core.
+    used: (u32, u32),
+}
+
+impl PartialEq for CpuSet {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
+impl Eq for CpuSet {}
+
+impl std::hash::Hash for CpuSet {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.words.hash(state);
+    }
 }
 
 impl CpuSet {
     /// The empty set, able to hold CPUs `0..cpus`.
     pub fn empty(cpus: usize) -> Self {
-        Self { words: vec![0; cpus.div_ceil(64)].into_boxed_slice() }
+        Self { words: vec![0; cpus.div_ceil(64)].into_boxed_slice(), used: (0, 0) }
     }
     /// All CPUs `0..cpus`.
     pub fn full(cpus: usize) -> Self {
@@ -29,7 +45,29 @@ impl CpuSet {
     pub fn insert(&mut self, cpu: u32) {
         if let Some(w) = self.words.get_mut(cpu as usize / 64) {
             *w |= 1 << (cpu % 64);
+            self.widen((cpu / 64, cpu / 64 + 1));
         }
+    }
+    /// Words `used` may be other than zero from now on.
+    #[inline]
+    fn widen(&mut self, used: (u32, u32)) {
+        let (from, to) = self.used;
+        if from == to {
+            self.used = used;
+        } else if used.0 < used.1 {
+            self.used = (from.min(used.0), to.max(used.1));
+        }
+    }
+    /// The words that may be other than zero.
+    #[inline]
+    fn used(&self) -> &[u64] {
+        &self.words[self.used.0 as usize..self.used.1 as usize]
+    }
+    /// The words of `other` that stand beside [`Self::used`].
+    #[inline]
+    fn beside<'a>(&self, other: &'a Self) -> &'a [u64] {
+        let to = (self.used.1 as usize).min(other.words.len());
+        other.words.get(self.used.0 as usize..to).unwrap_or(&[])
     }
     /// Removes a CPU.
     #[inline]
@@ -46,12 +84,12 @@ impl CpuSet {
     /// Number of CPUs.
     #[inline]
     pub fn len(&self) -> u32 {
-        self.words.iter().map(|w| w.count_ones()).sum()
+        self.used().iter().map(|w| w.count_ones()).sum()
     }
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|w| *w == 0)
+        self.used().iter().all(|w| *w == 0)
     }
     /// Lowest CPU.
     #[inline]
@@ -61,22 +99,23 @@ impl CpuSet {
     /// Whether every CPU of `self` is in `other`.
     #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.words.iter().zip(other.words.iter()).all(|(a, b)| a & !b == 0)
+        self.used().iter().zip(self.beside(other)).all(|(a, b)| a & !b == 0)
     }
     /// Whether the sets share a CPU.
     #[inline]
     pub fn intersects(&self, other: &Self) -> bool {
-        self.words.iter().zip(other.words.iter()).any(|(a, b)| a & b != 0)
+        self.used().iter().zip(self.beside(other)).any(|(a, b)| a & b != 0)
     }
     /// Number of CPUs in both sets.
     #[inline]
     pub fn count_and(&self, other: &Self) -> u32 {
-        self.words.iter().zip(other.words.iter()).map(|(a, b)| (a & b).count_ones()).sum()
+        self.used().iter().zip(self.beside(other)).map(|(a, b)| (a & b).count_ones()).sum()
     }
     /// Adds all CPUs of `other`.
     #[inline]
     pub fn union_with(&mut self, other: &Self) {
         self.words.iter_mut().zip(other.words.iter()).for_each(|(a, b)| *a |= b);
+        self.widen(other.used);
     }
     /// Removes all CPUs of `other`.
     #[inline]
@@ -87,6 +126,7 @@ impl CpuSet {
     #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         self.words.copy_from_slice(&other.words);
+        self.used = other.used;
     }
     /// Makes `self` the intersection of `a` and `b` without allocating; all three must be sized for the same machine.
     #[inline]
@@ -94,21 +134,23 @@ impl CpuSet {
         for (w, (x, y)) in self.words.iter_mut().zip(a.words.iter().zip(b.words.iter())) {
             *w = x & y;
         }
+        self.used = a.used;
     }
     /// CPUs, ascending.
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
-        Iter { a: &self.words, b: None, invert: 0, word: 0, bits: self.words.first().copied().unwrap_or(0) }
+        let a = self.used();
+        Iter { a, b: None, invert: 0, start: self.used.0, word: 0, bits: a.first().copied().unwrap_or(0) }
     }
     /// CPUs in both sets, ascending.
     #[inline]
     pub fn iter_and<'a>(&'a self, other: &'a Self) -> Iter<'a> {
-        Iter::new(&self.words, &other.words, 0)
+        Iter::new(self.used(), self.beside(other), self.used.0, 0)
     }
     /// CPUs of `self` that are not in `other`, ascending.
     #[inline]
     pub fn iter_and_not<'a>(&'a self, other: &'a Self) -> Iter<'a> {
-        Iter::new(&self.words, &other.words, u64::MAX)
+        Iter::new(self.used(), self.beside(other), self.used.0, u64::MAX)
     }
     /// CPUs from `start` on, then from 0 up to `start`.
     #[inline]
@@ -152,24 +194,26 @@ pub struct Iter<'a> {
     a: &'a [u64],
     b: Option<&'a [u64]>,
     invert: u64,
+    /// Number of the first word of `a`.
+    start: u32,
     word: usize,
     bits: u64,
 }
 
 impl<'a> Iter<'a> {
     #[inline]
-    fn new(a: &'a [u64], b: &'a [u64], invert: u64) -> Self {
+    fn new(a: &'a [u64], b: &'a [u64], start: u32, invert: u64) -> Self {
         let bits = match (a.first(), b.first()) {
             (Some(x), Some(y)) => x & (y ^ invert),
             _ => 0,
         };
-        Self { a, b: Some(b), invert, word: 0, bits }
+        Self { a, b: Some(b), invert, start, word: 0, bits }
     }
     #[inline]
-    fn from(a: &'a [u64], start: u32) -> Self {
-        let word = start as usize / 64;
-        let bits = a.get(word).map_or(0, |w| w & (u64::MAX << (start % 64)));
-        Self { a, b: None, invert: 0, word, bits }
+    fn from(a: &'a [u64], cpu: u32) -> Self {
+        let word = cpu as usize / 64;
+        let bits = a.get(word).map_or(0, |w| w & (u64::MAX << (cpu % 64)));
+        Self { a, b: None, invert: 0, start: 0, word, bits }
     }
 }
 
@@ -187,7 +231,7 @@ impl Iterator for Iter<'_> {
         }
         let bit = self.bits.trailing_zeros();
         self.bits &= self.bits - 1;
-        Some(self.word as u32 * 64 + bit)
+        Some((self.start + self.word as u32) * 64 + bit)
     }
 }
 
