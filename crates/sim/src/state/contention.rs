@@ -83,16 +83,18 @@ pub struct AccessRates {
     slow: Vec<f64>,
     /// How much slower its port made a place before the last solution.
     slow_before: Vec<f64>,
-    /// ns per byte of traffic: `[kind][place][dst]`.
-    ns_per_byte: Vec<f64>,
-    /// Effective latency, ns, same shape.
-    latency_ns: Vec<f64>,
+    /// ns per byte of traffic: `[kind][place][dst]`; 0 until asked for.
+    ns_per_byte: Vec<Cell<f64>>,
+    /// Effective latency, ns, same shape; 0 until asked for.
+    latency_ns: Vec<Cell<f64>>,
     /// Thread-ns spent in the current epoch, same shape.
     occupancy_ns: Vec<f64>,
     /// Smoothed number of threads, same shape.
     threads: Vec<f64>,
     /// `[kind][src node][dst]`.
     flows: Vec<Flow>,
+    /// Flows with threads, ascending.
+    busy: Vec<u32>,
     /// Bytes that the kernel copies and, after all of those, clears: `[from][to][epoch]`, where the current epoch is
     /// `epoch` and the next ones follow.
     copied_bytes: Vec<f64>,
@@ -174,10 +176,11 @@ impl AccessRates {
             port_gbps: UTILISATION_CAP * machine.cache.llc_port_gbps.unwrap_or(f64::INFINITY),
             slow: vec![1.0; places],
             slow_before: vec![1.0; places],
-            ns_per_byte: vec![0.0; n],
-            latency_ns: vec![0.0; n],
+            ns_per_byte: vec![Cell::new(0.0); n],
+            latency_ns: vec![Cell::new(0.0); n],
             occupancy_ns: vec![0.0; n],
             threads: vec![0.0; n],
+            busy: Vec::with_capacity(flows.len()),
             flows,
             copied_bytes: vec![0.0; 2 * nodes * nodes * COPY_EPOCHS],
             epoch: 0,
@@ -223,21 +226,54 @@ impl AccessRates {
     fn at(&self, kind: usize, place: usize) -> usize {
         (kind * self.places + place) * self.nodes
     }
+    /// The flow of `kind` from a place to memory of `dst`.
+    #[inline]
+    fn flow(&self, kind: usize, place: usize, dst: usize) -> usize {
+        (kind * self.nodes + self.node_of_place[place] as usize) * self.nodes + dst
+    }
+    /// Works out the rates from a place to memory of `dst`. Of the many there are, few are asked for between two solutions.
+    #[cold]
+    fn find_rate(&self, kind: usize, place: usize, dst: usize) {
+        let (at, flow) = (self.at(kind, place) + dst, self.flow(kind, place, dst));
+        let rate = self.contention.rate(flow, &self.flows[flow]);
+        self.ns_per_byte[at].set(self.slow[place] / rate.gbps);
+        self.latency_ns[at].set(self.slow[place] * rate.latency_ns);
+    }
+    #[inline]
+    fn ns_per_byte_to(&self, kind: usize, place: usize, dst: usize) -> f64 {
+        let known = &self.ns_per_byte[self.at(kind, place) + dst];
+        if known.get() == 0.0 {
+            self.find_rate(kind, place, dst);
+        }
+        known.get()
+    }
+    #[inline]
+    fn latency_ns_to(&self, kind: usize, place: usize, dst: usize) -> f64 {
+        let known = &self.latency_ns[self.at(kind, place) + dst];
+        if known.get() == 0.0 {
+            self.find_rate(kind, place, dst);
+        }
+        known.get()
+    }
     /// Time for one byte of every page, ns, for present pages spread over the nodes as `counts`. Divided by the number of pages it is
     /// the time per byte of traffic.
     #[inline]
     pub fn ns_of_pages(&self, kind: usize, place: usize, counts: &[u16]) -> f64 {
-        let row = &self.ns_per_byte[self.at(kind, place)..][..self.nodes];
-        row.iter().zip(counts).map(|(t, &c)| t * f64::from(c)).sum()
+        let present = counts[..self.nodes].iter().enumerate().filter(|(_, c)| **c > 0);
+        present.map(|(dst, &c)| self.ns_per_byte_to(kind, place, dst) * f64::from(c)).sum()
     }
     /// Latency from `place` averaged over pages spread as `pages` per node.
     pub fn latency_ns(&self, kind: usize, place: usize, pages: &[u64]) -> f64 {
-        let row = &self.latency_ns[self.at(kind, place)..][..self.nodes];
         let total: u64 = pages.iter().sum();
         if total == 0 {
-            return row.iter().copied().fold(f64::INFINITY, f64::min);
+            return (0..self.nodes).map(|dst| self.latency_ns_to(kind, place, dst)).fold(f64::INFINITY, f64::min);
         }
-        row.iter().zip(pages).map(|(t, &p)| t * p as f64).sum::<f64>() / total as f64
+        self.latency_of_pages(kind, place, pages) / total as f64
+    }
+    /// Sum of the latencies of all `pages`, ns.
+    fn latency_of_pages(&self, kind: usize, place: usize, pages: &[u64]) -> f64 {
+        let present = pages[..self.nodes].iter().enumerate().filter(|(_, p)| **p > 0);
+        present.map(|(dst, &p)| self.latency_ns_to(kind, place, dst) * p as f64).sum()
     }
     /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`. If all pages lie
     /// on one known node, nothing is added for the others.
@@ -256,23 +292,22 @@ impl AccessRates {
         }
         let scale = ns / of_pages;
         if let Some(node) = node {
-            self.occupancy_ns[at + node] += scale * self.ns_per_byte[at + node] * f64::from(counts[node]);
+            self.occupancy_ns[at + node] += scale * self.ns_per_byte_to(kind, place, node) * f64::from(counts[node]);
             return;
         }
-        let row = &self.ns_per_byte[at..at + self.nodes];
-        for ((o, t), &c) in self.occupancy_ns[at..at + self.nodes].iter_mut().zip(row).zip(counts) {
-            *o += scale * t * f64::from(c);
+        for dst in (0..self.nodes).filter(|&dst| counts[dst] > 0) {
+            self.occupancy_ns[at + dst] += scale * self.ns_per_byte_to(kind, place, dst) * f64::from(counts[dst]);
         }
     }
     /// Notes that a thread spent `ns` on random traffic over a range with `pages` per node.
     pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64) {
         let at = self.at(kind, place);
-        let total: f64 = (0..self.nodes).map(|n| self.latency_ns[at + n] * pages[n] as f64).sum();
+        let total = self.latency_of_pages(kind, place, pages);
         if total <= 0.0 {
             return;
         }
-        for ((o, l), &p) in self.occupancy_ns[at..].iter_mut().zip(&self.latency_ns[at..]).zip(pages) {
-            *o += ns * l * p as f64 / total;
+        for dst in (0..self.nodes).filter(|&dst| pages[dst] > 0) {
+            self.occupancy_ns[at + dst] += ns * self.latency_ns_to(kind, place, dst) * pages[dst] as f64 / total;
         }
     }
     /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.
@@ -314,40 +349,55 @@ impl AccessRates {
         }
     }
     fn solve(&mut self) {
-        self.flows.iter_mut().for_each(|f| f.threads = 0.0);
-        self.each(|r, at, flow, place| r.flows[flow].threads += r.threads[at] / r.slow[place]);
-        for from_node in self.flows.chunks_mut(self.nodes) {
-            let kind_threads = from_node.iter().map(|f| f.threads).sum();
-            from_node.iter_mut().for_each(|f| f.kind_threads = kind_threads);
-        }
-        self.contention.solve(&self.flows, &self.copies);
+        self.count_flows();
+        self.contention.solve_busy(&self.flows, &self.busy, &self.copies);
         self.settled = self.contention.is_settled();
         if self.port_gbps.is_finite() {
             std::mem::swap(&mut self.slow, &mut self.slow_before);
             self.slow.fill(0.0);
-            self.each(|r, at, flow, place| {
-                let gbps = r.contention.rates()[flow].gbps;
-                r.slow[place] +=
-                    r.threads[at] * (1.0 + r.kinds[at / (r.places * r.nodes)].writebacks) * gbps / r.port_gbps;
+            self.each_busy(|r, kind, place, dst| {
+                let (at, flow) = (r.at(kind, place) + dst, r.flow(kind, place, dst));
+                let gbps = r.contention.rate(flow, &r.flows[flow]).gbps;
+                r.slow[place] += r.threads[at] * (1.0 + r.kinds[kind].writebacks) * gbps / r.port_gbps;
             });
             self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
             self.settled &= self.slow == self.slow_before;
         }
-        self.each(|r, at, flow, place| {
-            let rate = r.contention.rates()[flow];
-            r.ns_per_byte[at] = r.slow[place] / rate.gbps;
-            r.latency_ns[at] = r.slow[place] * rate.latency_ns;
-        });
-        self.latency_factor.fill(Cell::new(0.0));
+        for table in [&mut self.ns_per_byte, &mut self.latency_ns, &mut self.latency_factor] {
+            table.fill(Cell::new(0.0));
+        }
     }
-    /// Calls `f` with every entry of the tables by place, the flow it is part of, and its place.
-    fn each(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
+    /// Counts the threads of every flow.
+    fn count_flows(&mut self) {
+        for &flow in &self.busy {
+            self.flows[flow as usize].threads = 0.0;
+        }
+        self.busy.clear();
+        self.each_busy(|r, kind, place, dst| {
+            let flow = r.flow(kind, place, dst);
+            r.flows[flow].threads += r.threads[r.at(kind, place) + dst] / r.slow[place];
+            r.busy.push(flow as u32);
+        });
+        self.busy.sort_unstable();
+        self.busy.dedup();
+        let mut row = (usize::MAX, 0.0);
+        for &flow in &self.busy {
+            let number = flow as usize / self.nodes;
+            if number != row.0 {
+                row = (number, self.flows[number * self.nodes..][..self.nodes].iter().map(|f| f.threads).sum());
+            }
+            self.flows[flow as usize].kind_threads = row.1;
+        }
+    }
+    /// Calls `f` with kind, place and memory node of every entry of the tables that has threads.
+    fn each_busy(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
         for kind in 0..self.kinds.len() {
             for place in 0..self.places {
-                let (at, node) = (self.at(kind, place), self.node_of_place[place] as usize);
-                let flow = (kind * self.nodes + node) * self.nodes;
+                let at = self.at(kind, place);
                 for dst in 0..self.nodes {
-                    f(self, at + dst, flow + dst, place);
+                    if self.threads[at + dst] > 0.0 {
+                        f(self, kind, place, dst);
+                    }
                 }
             }
         }

@@ -27,6 +27,18 @@ impl Contention {
         self.solver.solve(&self.paths, flows, copies);
     }
 
+    /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. On a large machine most pairs of
+    /// nodes have none. [`Self::rate`] gives the results; [`Self::rates`] does not.
+    pub fn solve_busy(&mut self, flows: &[Flow], busy: &[u32], copies: &[PageCopy]) {
+        self.solver.solve_busy(&self.paths, flows, busy, copies);
+    }
+
+    /// Rate of flow number `i`, which is `flow`, in the last solution.
+    #[inline]
+    pub fn rate(&self, i: usize, flow: &Flow) -> Rate {
+        self.solver.rate(&self.paths, i, flow)
+    }
+
     /// Rates of the last [`Self::solve`], one per flow, in the order of the flows.
     pub fn rates(&self) -> &[Rate] {
         &self.solver.rates

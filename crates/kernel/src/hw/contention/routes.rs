@@ -159,14 +159,21 @@ impl QueueHistory {
         self.lines.resize(flows, (f64::NAN, 0.0, 0.0));
     }
 
-    /// Latency (ns) and limit at the end of the sweeps for a request of flow `i` that meets all load; `base_ns` is its
-    /// latency on the idle machine.
-    pub fn replay(&mut self, routes: &Routes, limits: &[f64], i: usize, base_ns: f64) -> (f64, f64) {
+    /// As [`Self::replay`]; what is the same for flows of one route is computed once.
+    pub fn replay_once(&mut self, routes: &Routes, limits: &[f64], i: usize, base_ns: f64) -> (f64, f64) {
         let first = routes.same_route[i] as usize;
         let (base, line_ns, limit) = self.lines[first];
         if base == base_ns {
             return (line_ns, limit);
         }
+        let (line_ns, limit) = self.replay(routes, limits, i, base_ns);
+        self.lines[first] = (base_ns, line_ns, limit);
+        (line_ns, limit)
+    }
+
+    /// Latency (ns) and limit at the end of the sweeps for a request of flow `i` that meets all load; `base_ns` is its
+    /// latency on the idle machine.
+    pub fn replay(&self, routes: &Routes, limits: &[f64], i: usize, base_ns: f64) -> (f64, f64) {
         let mut line_ns = base_ns;
         for hop in routes.of(i) {
             line_ns += hop.queue_ns * self.start[hop.resource as usize];
@@ -176,8 +183,6 @@ impl QueueHistory {
                 line_ns += share * added_ns[r as usize];
             }
         }
-        let limit = routes.limit(i, limits);
-        self.lines[first] = (base_ns, line_ns, limit);
-        (line_ns, limit)
+        (line_ns, routes.limit(i, limits))
     }
 }

@@ -136,7 +136,12 @@ pub(super) struct Solver {
     moved: bool,
     /// Demand of each use of the resource that is being shared out.
     demand: Vec<f64>,
+    /// Rates of the last solution; [`Rate::default`] where they have not been asked for.
     pub rates: Vec<Rate>,
+    /// Flows whose rates are known.
+    rated: Vec<u32>,
+    /// Scratch: numbers of flows.
+    loaded: Vec<u32>,
     pub sweeps: u32,
 }
 
@@ -165,6 +170,8 @@ impl Solver {
             moved: true,
             demand: Vec::with_capacity(flows),
             rates: Vec::with_capacity(flows),
+            rated: Vec::with_capacity(flows),
+            loaded: Vec::with_capacity(flows),
             sweeps: 0,
         }
     }
@@ -172,13 +179,24 @@ impl Solver {
     /// Finds the rates at which the load and queue of every resource agree, starting from the last solution
     /// (machines.md section 6).
     pub fn solve(&mut self, paths: &Paths, flows: &[Flow], copies: &[PageCopy]) {
+        let mut busy = std::mem::take(&mut self.loaded);
+        busy.clear();
+        busy.extend(0..flows.len() as u32);
+        self.solve_busy(paths, flows, &busy, copies);
+        self.loaded = busy;
+        self.finish_idle(paths, flows);
+    }
+
+    /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. Finds the rates of flows with
+    /// threads only.
+    pub fn solve_busy(&mut self, paths: &Paths, flows: &[Flow], busy: &[u32], copies: &[PageCopy]) {
         self.set_background(paths, copies);
         if !self.routes.are_of(flows) {
             self.routes.find(paths, flows);
             self.unmet.clear();
             self.unmet.resize(self.routes.hops(), 0.0);
         }
-        self.set_states(paths, flows);
+        self.set_states(paths, flows, busy);
         self.set_active(paths);
         self.sweeps = 0;
         self.moved = false;
@@ -248,17 +266,18 @@ impl Solver {
     }
 
     /// Selects the flows with threads and sets their states at the start.
-    fn set_states(&mut self, paths: &Paths, flows: &[Flow]) {
+    fn set_states(&mut self, paths: &Paths, flows: &[Flow], busy: &[u32]) {
+        if self.any_chains {
+            self.forget_unmet(flows);
+        }
         self.busy.clear();
         self.states.clear();
         self.chains = false;
-        for (i, flow) in flows.iter().enumerate() {
+        for &i in busy {
+            let (i, flow) = (i as usize, &flows[i as usize]);
             let threads = flow.threads.max(0.0);
-            let link_load = threads * (1.0 + flow.writebacks);
+            let link_load = link_load(flow);
             if link_load == 0.0 {
-                if self.any_chains {
-                    self.unmet[self.routes.range(i)].fill(0.0);
-                }
                 continue;
             }
             let inflight = flow.lines * LINE_BYTES;
@@ -289,6 +308,15 @@ impl Solver {
             });
         }
         self.any_chains |= self.chains;
+    }
+
+    /// A flow that has no threads starts anew when it has some again.
+    fn forget_unmet(&mut self, flows: &[Flow]) {
+        for &i in &self.busy {
+            if flows.get(i as usize).is_some_and(|f| link_load(f) == 0.0) {
+                self.unmet[self.routes.range(i as usize)].fill(0.0);
+            }
+        }
     }
 
     /// Sorts the uses of flows with threads by resource (counting sort).
@@ -531,32 +559,67 @@ impl Solver {
         part
     }
 
-    /// Computes rates, latencies, loads and traffic of the solution.
+    /// Computes loads and traffic of the solution, and the rates of the flows with threads.
     fn finish(&mut self, paths: &Paths, flows: &[Flow]) {
         self.load.copy_from_slice(&self.background);
-        self.rates.clear();
-        self.history.forget_routes(flows.len());
-        let mut busy = self.busy.iter().zip(&self.states).peekable();
-        for (i, flow) in flows.iter().enumerate() {
-            let Some((_, state)) = busy.next_if(|(b, _)| **b as usize == i) else {
-                let inflight = flow.lines * LINE_BYTES;
-                let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
-                let (line_ns, limit) = self.history.replay(&self.routes, &self.limit, i, base_ns);
-                let limit_gbps = flow.cap_gbps.min(limit * (inflight / base_ns));
-                let demand = flow.cap_gbps.min(inflight / line_ns);
-                self.rates.push(rate(flow, line_ns, demand, limit_gbps));
-                continue;
-            };
+        self.rates.resize(flows.len(), Rate::default());
+        for &i in &self.rated {
+            if let Some(rate) = self.rates.get_mut(i as usize) {
+                *rate = Rate::default();
+            }
+        }
+        self.rated.clone_from(&self.busy);
+        for (&i, state) in self.busy.iter().zip(&self.states) {
+            let flow = &flows[i as usize];
             let demand = state.cap_gbps.min(state.inflight / state.line_ns);
             let rate = rate(flow, state.line_ns, demand, state.limit_gbps);
-            self.rates.push(rate);
-            for hop in self.routes.of(i) {
+            self.rates[i as usize] = rate;
+            for hop in self.routes.of(i as usize) {
                 let r = hop.resource as usize;
                 self.load[r] += hop.share * state.load(paths.resources[r].dram) * rate.gbps;
                 self.traffic[r] += hop.share * state.link_load * rate.gbps;
             }
         }
     }
+
+    /// Computes the rates of the flows without threads.
+    fn finish_idle(&mut self, paths: &Paths, flows: &[Flow]) {
+        self.history.forget_routes(flows.len());
+        let mut busy = self.busy.iter().peekable();
+        for (i, flow) in flows.iter().enumerate() {
+            if busy.next_if(|b| **b as usize == i).is_some() {
+                continue;
+            }
+            let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
+            let (line_ns, limit) = self.history.replay_once(&self.routes, &self.limit, i, base_ns);
+            self.rates[i] = idle_rate(flow, base_ns, line_ns, limit);
+            self.rated.push(i as u32);
+        }
+    }
+
+    /// Rate of flow number `i`, which is `flow`, in the last solution.
+    pub fn rate(&self, paths: &Paths, i: usize, flow: &Flow) -> Rate {
+        let known = self.rates[i];
+        if known != Rate::default() {
+            return known;
+        }
+        let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
+        let (line_ns, limit) = self.history.replay(&self.routes, &self.limit, i, base_ns);
+        idle_rate(flow, base_ns, line_ns, limit)
+    }
+}
+
+/// Lines read and written back that a flow asks for, in threads; 0 without threads.
+fn link_load(flow: &Flow) -> f64 {
+    flow.threads.max(0.0) * (1.0 + flow.writebacks)
+}
+
+/// Rate of a flow without threads, whose line takes `base_ns` on the idle machine and `line_ns` now, under a `limit`.
+fn idle_rate(flow: &Flow, base_ns: f64, line_ns: f64, limit: f64) -> Rate {
+    let inflight = flow.lines * LINE_BYTES;
+    let limit_gbps = flow.cap_gbps.min(limit * (inflight / base_ns));
+    let demand = flow.cap_gbps.min(inflight / line_ns);
+    rate(flow, line_ns, demand, limit_gbps)
 }
 
 /// Rate of a thread of `flow` that demands `demand` and is limited to `limit_gbps`.
