@@ -13,7 +13,7 @@
 //! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes from core to
 //! core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of model time.
 
-use crate::mm::contenders::{find_contenders, offset_in_vma};
+use crate::mm::contenders::{find_contenders, offset_in_vma, sort_contenders};
 use crate::mm::fill::fill_ns;
 use crate::mm::page_alloc::{alloc_thp, try_alloc_base, work_ns, AllocatedFolio};
 use crate::state::page_site::PageSite;
@@ -31,6 +31,8 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
     if sim.sweep_positions.contenders.is_empty() {
         return;
     }
+    // Each draws when it comes, by turns.
+    sort_contenders(sim);
     let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
     contenders.retain_mut(|c| {
         if !c.writes {

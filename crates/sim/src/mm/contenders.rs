@@ -51,7 +51,7 @@ pub(crate) fn each_contender(
 }
 
 /// Finds the threads that come to byte `place` of a mapping before `before_ns`, and leaves them in
-/// `sim.sweep_positions.contenders`, by CPU and task.
+/// `sim.sweep_positions.contenders`, in no order.
 pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, place: u64, before_ns: f64) {
     let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
     contenders.clear();
@@ -59,8 +59,13 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
         contenders.push(comer);
         true
     });
-    contenders.sort_unstable_by_key(|c| (sim.kernel.sched.cpu_of(c.task), c.task));
     sim.sweep_positions.contenders = contenders;
+}
+
+/// Sorts what [`find_contenders`] has found by CPU and task.
+pub(crate) fn sort_contenders(sim: &mut Simulation<'_>) {
+    let sched = &sim.kernel.sched;
+    sim.sweep_positions.contenders.sort_unstable_by_key(|c| (sched.cpu_of(c.task), c.task));
 }
 
 /// Whether any other thread comes to byte `place` of a mapping before `before_ns`.

@@ -18,7 +18,7 @@
 
 use crate::charge::blocking::block_task;
 use crate::config::Harness;
-use crate::mm::contenders::{find_contenders, has_contender, offset_in_vma};
+use crate::mm::contenders::{find_contenders, has_contender, offset_in_vma, sort_contenders};
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
 use crate::state::page_site::MarkedPage;
@@ -136,19 +136,27 @@ fn first_contender(
     let window_ns = sim.machine.costs.hint_fault_ns;
     let until_ns = clock as f64 + window_ns;
     find_contenders(sim, first, f.vma, page, until_ns);
-    let mut found: Option<(f64, u32)> = None;
+    let by_turns = one_vcpu_at_a_time(sim);
+    if by_turns {
+        // Each draws when it comes.
+        sort_contenders(sim);
+    }
+    let mut found: Option<(f64, u32, u32)> = None;
     for c in &sim.sweep_positions.contenders {
-        let comes_ns = if one_vcpu_at_a_time(sim) {
+        let comes_ns = if by_turns {
             // A thread that has caught up is somewhere within the time of one page.
             sim.rng.unit() * (handled_ns as f64 + PAGE_BYTES as f64 * c.ns_per_byte)
         } else {
             c.ns - clock as f64
         };
-        if comes_ns < window_ns && found.is_none_or(|(least, ..)| comes_ns < least) {
-            found = Some((comes_ns, c.task));
+        if comes_ns < window_ns {
+            let comer = (comes_ns, sim.kernel.sched.cpu_of(c.task), c.task);
+            if found.is_none_or(|least| comer < least) {
+                found = Some(comer);
+            }
         }
     }
-    found.map(|(_, task)| (task, sim.kernel.sched.cpu_of(task)))
+    found.map(|(_, cpu, task)| (task, cpu))
 }
 
 /// Whether the CPUs are those of an emulated guest. One host thread runs them by turns, half a millisecond each, while the time of

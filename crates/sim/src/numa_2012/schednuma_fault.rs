@@ -2,7 +2,7 @@
 
 use crate::charge::blocking::block_task;
 use crate::charge::tlb_flush::shoot_down;
-use crate::mm::contenders::{find_contenders, offset_in_vma};
+use crate::mm::contenders::{find_contenders, offset_in_vma, sort_contenders};
 use crate::numa_2012::schednuma_copy::{begin_copy, end_copy, schednuma_migrate_base, schednuma_record};
 use crate::numa_2012::timers::last_tick_ms;
 use crate::state::page_site::{MarkedPage, PageSite};
@@ -95,6 +95,7 @@ pub(crate) fn huge_write_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u6
     let ns = sim.machine.costs.exception_ns as u64 + shoot_down(sim, s.cpu, s.task, CHUNK_PAGES);
     let (place, until_ns) = (offset_in_vma(sim, s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
     find_contenders(sim, s.task, s.vma, place, until_ns);
+    sort_contenders(sim);
     for i in 0..sim.sweep_positions.contenders.len() {
         let c = sim.sweep_positions.contenders[i];
         let cpu = sim.kernel.sched.cpu_of(c.task) as usize;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A kernel thread of a design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Daemon {
     /// knuma_scand.
     Scand,
@@ -13,7 +13,7 @@ pub enum Daemon {
 }
 
 /// What happens at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Re-solve bandwidth contention, take samples.
     Epoch,
@@ -49,8 +49,42 @@ pub enum Event {
     },
 }
 
-/// An event with its time and number.
-type Entry = Reverse<(u64, u64, Event)>;
+/// An event as words. Written and read word by word: an `Event` is copied in pieces that straddle those it was written in, and the
+/// CPU waits for such reads.
+type Words = [u32; 4];
+
+impl Event {
+    fn words(self) -> Words {
+        match self {
+            Self::Epoch => [0, 0, 0, 0],
+            Self::Daemon(Daemon::Scand) => [1, 0, 0, 0],
+            Self::Daemon(Daemon::Khugepaged) => [1, 1, 0, 0],
+            Self::IdleTick { cpu } => [2, cpu, 0, 0],
+            Self::Wake { task, waker, sleep } => [3, task, waker, sleep],
+            Self::Push { from, to } => [4, from, to, 0],
+            Self::Cpu { cpu, plan } => [5, cpu, plan, 0],
+        }
+    }
+    fn of(words: Words) -> Self {
+        match words {
+            [0, ..] => Self::Epoch,
+            [1, 0, ..] => Self::Daemon(Daemon::Scand),
+            [1, ..] => Self::Daemon(Daemon::Khugepaged),
+            [2, cpu, ..] => Self::IdleTick { cpu },
+            [3, task, waker, sleep] => Self::Wake { task, waker, sleep },
+            [4, from, to, _] => Self::Push { from, to },
+            [_, cpu, plan, _] => Self::Cpu { cpu, plan },
+        }
+    }
+}
+
+/// An event with its time and number, which order it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at_ns: u64,
+    sequence: u64,
+    words: Words,
+}
 
 /// Width of a bucket, as a power of two in ns: about the time between two ticks of a machine with 256 CPUs.
 const BUCKET_SHIFT: u32 = 14;
@@ -64,10 +98,10 @@ const BUCKETS: usize = 1024;
 /// Events further ahead wait in a heap.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Events of the buckets up to the present one.
-    present: BinaryHeap<Entry>,
+    /// Events of the buckets up to the present one, the earliest last.
+    present: Vec<Entry>,
     buckets: Vec<Vec<Entry>>,
-    far: BinaryHeap<Entry>,
+    far: BinaryHeap<Reverse<Entry>>,
     /// Number of the present bucket.
     at: u64,
     /// Events in `buckets`.
@@ -78,7 +112,7 @@ pub struct EventQueue {
 impl Default for EventQueue {
     fn default() -> Self {
         Self {
-            present: BinaryHeap::with_capacity(64),
+            present: Vec::with_capacity(64),
             buckets: (0..BUCKETS).map(|_| Vec::with_capacity(4)).collect(),
             far: BinaryHeap::new(),
             at: 0,
@@ -92,17 +126,25 @@ impl EventQueue {
     /// Adds an event at `at_ns`.
     pub fn push(&mut self, at_ns: u64, event: Event) {
         self.sequence += 1;
-        self.put(Reverse((at_ns, self.sequence, event)));
+        self.put(Entry { at_ns, sequence: self.sequence, words: event.words() });
     }
     fn put(&mut self, entry: Entry) {
-        let bucket = entry.0 .0 >> BUCKET_SHIFT;
+        let bucket = entry.at_ns >> BUCKET_SHIFT;
         if bucket <= self.at {
-            self.present.push(entry);
+            // Most of what is added now comes soon.
+            let key = (entry.at_ns, entry.sequence);
+            let soon = self.present.iter().rev().take(8).take_while(|e| (e.at_ns, e.sequence) < key).count();
+            let sooner = if soon < 8 {
+                self.present.len() - soon
+            } else {
+                self.present.partition_point(|e| (e.at_ns, e.sequence) > key)
+            };
+            self.present.insert(sooner, entry);
         } else if bucket - self.at < BUCKETS as u64 {
             self.buckets[bucket as usize % BUCKETS].push(entry);
             self.ahead += 1;
         } else {
-            self.far.push(entry);
+            self.far.push(Reverse(entry));
         }
     }
     /// Whether no event is left.
@@ -110,21 +152,23 @@ impl EventQueue {
         self.present.is_empty() && self.ahead == 0 && self.far.is_empty()
     }
     /// Removes the earliest event.
+    #[inline]
     pub fn pop(&mut self) -> Option<(u64, Event)> {
         while self.present.is_empty() {
             self.go_on()?;
         }
-        self.present.pop().map(|Reverse((at, _, event))| (at, event))
+        self.present.pop().map(|e| (e.at_ns, Event::of(e.words)))
     }
     /// Goes on to the next bucket, or to the first event in the heap if all buckets are empty. `None` if there is no event.
     fn go_on(&mut self) -> Option<()> {
-        self.at = if self.ahead > 0 { self.at + 1 } else { self.far.peek()?.0 .0 >> BUCKET_SHIFT };
+        self.at = if self.ahead > 0 { self.at + 1 } else { self.far.peek()?.0.at_ns >> BUCKET_SHIFT };
         let due = &mut self.buckets[self.at as usize % BUCKETS];
         self.ahead -= due.len();
-        self.present.extend(due.drain(..));
+        self.present.append(due);
+        self.present.sort_unstable_by_key(|e| Reverse((e.at_ns, e.sequence)));
         let end = (self.at + BUCKETS as u64) << BUCKET_SHIFT;
-        while self.far.peek().is_some_and(|e| e.0 .0 < end) {
-            let Some(entry) = self.far.pop() else { break };
+        while self.far.peek().is_some_and(|e| e.0.at_ns < end) {
+            let Some(Reverse(entry)) = self.far.pop() else { break };
             self.put(entry);
         }
         Some(())

@@ -41,6 +41,8 @@ pub(crate) struct Contender {
 pub(crate) struct ByOffset {
     /// By list, its first task.
     first: Vec<u32>,
+    /// By group of lists, which of them have a task, as bits.
+    occupied: Vec<u64>,
     /// By task: the next and the one before on its list, and the list.
     next: Vec<u32>,
     previous: Vec<u32>,
@@ -50,8 +52,14 @@ pub(crate) struct ByOffset {
 /// Bytes of a mapping that share a list: a few faults on base pages for a slow thread.
 const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
 
-/// Lists by place. One more list holds all sweeps faster than [`FAST_NS_PER_BYTE`], wherever they are.
-const LISTS: u64 = 1024;
+/// Lists of a group, for stretches that follow each other: one bit each of a word.
+const GROUP: u64 = u64::BITS as u64;
+
+/// Groups of lists. One more list holds all sweeps faster than [`FAST_NS_PER_BYTE`], wherever they are.
+const GROUPS: u64 = 512;
+
+/// The list of the fast ones.
+const FAST: u64 = GROUPS * GROUP;
 
 /// 4 GB/s. Faster threads compute little and find their data in a cache; they come from far within the time of a fault.
 const FAST_NS_PER_BYTE: f64 = 0.25;
@@ -60,17 +68,22 @@ const NONE: u32 = u32::MAX;
 
 impl ByOffset {
     fn new() -> Self {
-        Self { first: vec![NONE; LISTS as usize + 1], ..Self::default() }
+        Self { first: vec![NONE; FAST as usize + 1], occupied: vec![0; GROUPS as usize + 1], ..Self::default() }
     }
     fn grow(&mut self, tasks: usize) {
         for by_task in [&mut self.next, &mut self.previous, &mut self.list] {
             by_task.resize(tasks, NONE);
         }
     }
-    /// The list of a stretch of a mapping. Mappings are spread over the lists.
+    /// The group of lists for stretches `number * GROUP` and on of a mapping. Mappings are spread over the groups.
+    #[inline]
+    fn group_of(of: (u32, u32), number: u64) -> u64 {
+        (number + u64::from(of.0) * 197 + u64::from(of.1) * 97) % GROUPS
+    }
+    /// The list of a stretch of a mapping.
     #[inline]
     fn list_of(of: (u32, u32), stretch: u64) -> u64 {
-        (stretch + u64::from(of.0) * 389 + u64::from(of.1) * 97) % LISTS
+        Self::group_of(of, stretch / GROUP) * GROUP + stretch % GROUP
     }
     fn remove(&mut self, task: u32) {
         let list = std::mem::replace(&mut self.list[task as usize], NONE);
@@ -81,9 +94,13 @@ impl ByOffset {
         if next != NONE {
             self.previous[next as usize] = previous;
         }
-        match previous {
-            NONE => self.first[list as usize] = next,
-            _ => self.next[previous as usize] = next,
+        if previous != NONE {
+            self.next[previous as usize] = next;
+            return;
+        }
+        self.first[list as usize] = next;
+        if next == NONE {
+            self.occupied[(u64::from(list) / GROUP) as usize] &= !(1 << (u64::from(list) % GROUP));
         }
     }
     fn insert(&mut self, task: u32, list: u64) {
@@ -91,8 +108,41 @@ impl ByOffset {
         if next != NONE {
             self.previous[next as usize] = task;
         }
+        self.occupied[(list / GROUP) as usize] |= 1 << (list % GROUP);
         (self.next[task as usize], self.previous[task as usize]) = (next, NONE);
         self.list[task as usize] = list as u32;
+    }
+    /// Calls `f` with the tasks on the lists of stretches `from` to `to` of a mapping, and with all fast ones, until it returns
+    /// false. It may be called with others.
+    #[inline]
+    fn each(&self, of: (u32, u32), (mut from, mut to): (u64, u64), mut f: impl FnMut(u32) -> bool) {
+        if to / GROUP - from / GROUP >= GROUPS {
+            // Groups repeat, so that is all of them.
+            (from, to) = ((to / GROUP + 1 - GROUPS) * GROUP, to / GROUP * GROUP + GROUP - 1);
+        }
+        let (first, last) = (from / GROUP, to / GROUP);
+        for number in first..=last + 1 {
+            let group = if number > last { FAST / GROUP } else { Self::group_of(of, number) };
+            let mut lists = self.occupied[group as usize];
+            if number == first {
+                lists &= u64::MAX << (from % GROUP);
+            }
+            if number == last {
+                lists &= u64::MAX >> (GROUP - 1 - to % GROUP);
+            }
+            while lists != 0 {
+                let list = group * GROUP + u64::from(lists.trailing_zeros());
+                lists &= lists - 1;
+                let mut task = self.first[list as usize];
+                while task != NONE {
+                    let next = self.next[task as usize];
+                    if !f(task) {
+                        return;
+                    }
+                    task = next;
+                }
+            }
+        }
     }
 }
 
@@ -169,7 +219,7 @@ impl SweepPositions {
         self.by_place.remove(task);
         if let Some(s) = sweeper {
             let is_fast = s.ns_per_byte < FAST_NS_PER_BYTE;
-            self.by_place.insert(task, if is_fast { LISTS } else { ByOffset::list_of(s.of, s.at / STRETCH_BYTES) });
+            self.by_place.insert(task, if is_fast { FAST } else { ByOffset::list_of(s.of, s.at / STRETCH_BYTES) });
             self.sweeper[task as usize] = s;
         }
     }
@@ -194,27 +244,20 @@ impl SweepPositions {
             }
         }
         let ahead = whole((before_ns - now_ns).clamp(0.0, 1e15) / FAST_NS_PER_BYTE) + 1;
-        let (from, to) = (place.saturating_sub(ahead) / STRETCH_BYTES, place / STRETCH_BYTES);
-        let slow = (from.max((to + 1).saturating_sub(LISTS))..=to).map(|stretch| ByOffset::list_of(of, stretch));
-        for list in slow.chain([LISTS]) {
-            let mut at = self.by_place.first[list as usize];
-            while at != NONE {
-                let s = &self.sweeper[at as usize];
-                at = self.by_place.next[at as usize];
-                if !(s.at..s.end).contains(&place) || s.of != of || s.task == first {
-                    continue;
-                }
-                let (from_ns, sweep_ns) = (s.at_ns.max(now_ns), real(place - s.at) * s.ns_per_byte);
-                // Nor before what it owes is done, which few are asked for.
-                if from_ns + sweep_ns >= before_ns || self.is_held[s.task as usize] {
-                    continue;
-                }
-                let ns = from_ns + owes_ns(s.task) as f64 + sweep_ns;
-                if ns < before_ns && !f(comer(s, ns)) {
-                    return;
-                }
+        let stretches = (place.saturating_sub(ahead) / STRETCH_BYTES, place / STRETCH_BYTES);
+        self.by_place.each(of, stretches, |task| {
+            let s = &self.sweeper[task as usize];
+            if !(s.at..s.end).contains(&place) || s.of != of || task == first {
+                return true;
             }
-        }
+            let (from_ns, sweep_ns) = (s.at_ns.max(now_ns), real(place - s.at) * s.ns_per_byte);
+            // Nor before what it owes is done, which few are asked for.
+            if from_ns + sweep_ns >= before_ns || self.is_held[task as usize] {
+                return true;
+            }
+            let ns = from_ns + owes_ns(task) as f64 + sweep_ns;
+            ns >= before_ns || f(comer(s, ns))
+        });
     }
 }
 
