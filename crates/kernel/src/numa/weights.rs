@@ -3,7 +3,7 @@
 
 use super::balancing::NumaBalancing;
 use super::state::TaskId;
-use super::topology::{TopologyKind, LOCAL_DISTANCE};
+use super::topology::{NumaTopology, TopologyKind, LOCAL_DISTANCE};
 
 /// Whose faults are weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,23 +48,29 @@ impl NumaBalancing {
 
     /// Faults on nodes near `nid`, weighted by distance.
     fn score_nearby_nodes(&self, whose: Whose, task: TaskId, nid: usize, lim_dist: u8) -> u64 {
-        let kind = self.topo.kind();
-        if kind == TopologyKind::Direct {
-            return 0;
-        }
-        let max = self.topo.max_distance();
-        let mut score = 0u64;
-        for node in 0..self.topo.nodes() {
-            let dist = self.topo.distance(nid, node);
-            if node == nid || dist >= max || (kind == TopologyKind::Backplane && dist >= lim_dist) {
-                continue;
-            }
-            let mut faults = self.faults_of(whose, task, node);
-            if kind == TopologyKind::GluelessMesh {
-                faults = faults.wrapping_mul(u64::from(max - dist)) / u64::from(max - LOCAL_DISTANCE);
-            }
-            score = score.wrapping_add(faults);
-        }
-        score
+        nearby_faults(&self.topo, nid, lim_dist, |node| self.faults_of(whose, task, node))
     }
+}
+
+/// Faults on nodes near `nid`, weighted by distance (kernel: `score_nearby_nodes`). `faults` gives those of a node.
+#[inline]
+pub fn nearby_faults(topo: &NumaTopology, nid: usize, lim_dist: u8, faults: impl Fn(usize) -> u64) -> u64 {
+    let kind = topo.kind();
+    if kind == TopologyKind::Direct {
+        return 0;
+    }
+    let max = topo.max_distance();
+    let mut score = 0u64;
+    for node in 0..topo.nodes() {
+        let dist = topo.distance(nid, node);
+        if node == nid || dist >= max || (kind == TopologyKind::Backplane && dist >= lim_dist) {
+            continue;
+        }
+        let mut faults = faults(node);
+        if kind == TopologyKind::GluelessMesh {
+            faults = faults.wrapping_mul(u64::from(max - dist)) / u64::from(max - LOCAL_DISTANCE);
+        }
+        score = score.wrapping_add(faults);
+    }
+    score
 }

@@ -9,3 +9,4 @@ mod preferred_group_nid;
 mod task_numa_group;
 
 pub use numa_group::{Groups, NumaGroup, ACTIVE_NODE_FRACTION};
+pub use preferred_group_nid::preferred_group_nid;

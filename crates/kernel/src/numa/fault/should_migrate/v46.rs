@@ -17,16 +17,39 @@ pub fn decide(f: &MigrationFacts<'_>) -> Result<(), Denial> {
     }
     let Some(group) = f.group else { return Ok(()) };
     let nodes = f.topo.nodes();
-    let (cpu_dst, cpu_src) = (group.cpu(nodes, f.dst), group.cpu(nodes, f.src));
-    if cpu_dst > cpu_src.wrapping_mul(ACTIVE_NODE_FRACTION) {
-        return Ok(());
-    }
-    // A hysteresis of 3/4 on faults by CPU times faults by memory.
-    let for_dst = cpu_dst.wrapping_mul(group.mem(nodes, f.src)).wrapping_mul(3);
-    let for_src = cpu_src.wrapping_mul(group.mem(nodes, f.dst)).wrapping_mul(4);
-    if for_dst > for_src {
+    let sides = GroupSides {
+        cpu_dst: group.cpu(nodes, f.dst),
+        cpu_src: group.cpu(nodes, f.src),
+        mem_dst: group.mem(nodes, f.dst),
+        mem_src: group.mem(nodes, f.src),
+    };
+    if sides.wants() {
         Ok(())
     } else {
         Err(Denial::Group)
+    }
+}
+
+/// A group's use of CPUs and memory on the two nodes of a migration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupSides {
+    /// Use of the destination's CPUs.
+    pub cpu_dst: u64,
+    /// Use of the source's CPUs.
+    pub cpu_src: u64,
+    /// Use of the destination's memory.
+    pub mem_dst: u64,
+    /// Use of the source's memory.
+    pub mem_src: u64,
+}
+
+impl GroupSides {
+    /// Whether a page of the group migrates: the destination's CPUs are used far more than the source's, or memory is
+    /// not distributed as CPU time is, with a hysteresis of 3/4.
+    #[inline]
+    pub fn wants(&self) -> bool {
+        let for_dst = self.cpu_dst.wrapping_mul(self.mem_src).wrapping_mul(3);
+        let for_src = self.cpu_src.wrapping_mul(self.mem_dst).wrapping_mul(4);
+        self.cpu_dst > self.cpu_src.wrapping_mul(ACTIVE_NODE_FRACTION) || for_dst > for_src
     }
 }

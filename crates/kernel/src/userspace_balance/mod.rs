@@ -1,0 +1,42 @@
+//! Decisions of a daemon that balances from user space: threads towards memory, and memory towards threads.
+//!
+//! # Problem
+//! A kernel without NUMA balancing, or with it switched off, leaves memory where it was first touched. A process with the
+//! right to move pages and threads can do the work, but it sees less: where each thread runs, and how many pages of each
+//! mapping are on which node. It does not see which thread touches which page.
+//!
+//! # Approach
+//! A process is a group of tasks that share memory ([`crate::numa::group`]). Its pages on a node stand for its memory
+//! faults there, the CPU time of its threads for its CPU faults. On these figures the kernel's own rules decide:
+//!
+//! | question | rule |
+//! |---|---|
+//! | which node a group prefers | weights of nodes with their neighbours, then `preferred_group_nid` |
+//! | how many threads a node may take | the NUMA imbalance of 6.0 on, `imb_numa_nr` from caches and CPUs |
+//! | whether a page moves from one node to another | the group's rule since 4.6, with its hysteresis of 3/4 |
+//! | which pages are left alone | the page filter of 6.10 on: shared copy-on-write pages |
+//! | when a change is worth it | a gain of at least [`SMALLIMP`](crate::numa::placement::SMALLIMP), seen twice |
+//!
+//! [`Balancer::decide`] takes one [`Look`] and answers with a [`Verdict`]: actions with reasons, and what it left alone.
+//! It has no clock and no I/O. The daemon and the simulator call it alike, at a fixed interval.
+//!
+//! # Units and invariants
+//! Memory is in pages of 4 KiB, shares in thousandths, CPU time in thousandths of a CPU. Tasks and groups have the
+//! caller's ids. Equal looks lead to equal verdicts: nothing depends on hash order. No action concerns a task or a
+//! mapping that is held. The pages of a verdict never exceed the budget of its look.
+
+mod balancer;
+mod decision;
+mod groups;
+mod homes;
+mod look;
+mod pages;
+mod settings;
+
+pub use balancer::Balancer;
+pub use decision::{Action, Decision, Left, Reason, Verdict};
+pub use look::{Hold, Look, MappingLook, NodeLook, TaskLook};
+pub use settings::Settings;
+
+#[cfg(test)]
+mod tests;
