@@ -117,16 +117,32 @@ fn vector_14_siblings() {
     assert_eq!(speed(0.3, Sibling::Idle), 1.0);
     near(speed(0.0, Sibling::Spinning), 0.75, 1e-12);
     near(speed(1.0, Sibling::Spinning), 0.90, 1e-12);
-    near(speed(0.5, Sibling::Working), 0.76, 1e-12);
+    near(speed(0.5, Sibling::Working(1)), 0.76, 1e-12);
     near(memory_share(30.0, 10.0), 0.25, 1e-12);
     assert_eq!(memory_share(0.0, 0.0), 0.0);
+}
+
+/// A full core of eight threads does 1.72 times the work of one, not five times as with the speed of a pair for each.
+#[test]
+fn more_than_two_threads_share_what_a_core_can_do() {
+    let total = |threads: u8, m: f64| f64::from(threads) * speed(m, Sibling::Working(threads - 1));
+    let totals: Vec<f64> = [2, 3, 4, 8].map(|n| total(n, 0.0)).to_vec();
+    for (got, want) in totals.iter().zip([1.24, 1.43, 1.61, 1.72]) {
+        near(*got, want, 1e-12);
+    }
+    // Who waits for memory loses less, and never more than who computes.
+    assert!(total(8, 1.0) > total(8, 0.5) && total(8, 0.5) > total(8, 0.0) && total(8, 1.0) < 8.0);
+    near(8.0 * stream_share(Sibling::Working(7)), 1.1, 1e-12);
+    let states: Vec<usize> = Sibling::all(8).map(Sibling::index).collect();
+    assert_eq!(states, (0..9).collect::<Vec<_>>());
+    assert_eq!(Sibling::all(1).count(), 3, "kinds of a core without a second thread stay those of a pair");
 }
 
 #[test]
 fn streaming_siblings() {
     let m = machines::milan();
     let paired = |threads: f64| {
-        let share = stream_share(Sibling::Working);
+        let share = stream_share(Sibling::Working(1));
         let one = Flow::stream(&m, 0, 0, threads);
         Flow { lines: one.lines * share, cap_gbps: one.cap_gbps * share, ..one }
     };

@@ -36,7 +36,7 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     let llc = sim.cpus[cpu].llc;
     let t = &sim.tasks[task as usize];
     let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
-    let l2_bytes = sim.hw.cache.l2_share_bytes(sibling == Sibling::Working);
+    let l2_bytes = sim.hw.cache.l2_share_bytes(sibling.works());
     let group_bytes = sim.hw.working_sets.group_bytes(info.group);
     let (fetched, turn_ns) = lockstep_share(sim, llc, sim.tasks[task as usize].process, info.set as usize, a);
     let t = &mut sim.tasks[task as usize];
@@ -54,7 +54,7 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
             }
             if let CacheFit::Reuse { .. } = fit {
                 // The LLC includes what the L2 holds.
-                let l2 = f64::from(info.l2[usize::from(sibling == Sibling::Working)]);
+                let l2 = f64::from(info.l2[usize::from(sibling.works())]);
                 let either = sim.hw.working_sets.loads.reuse_hit(llc, info.set as usize).max(l2);
                 (l2, (either - l2) / (1.0 - l2).max(f64::EPSILON))
             } else {
@@ -275,7 +275,7 @@ mod tests {
     /// The shortcut gives the result of the full formula wherever it is taken.
     #[test]
     fn memory_alone_decides_from_the_longest_time_of_computing_on() {
-        for sibling in [Sibling::Idle, Sibling::Spinning, Sibling::Working] {
+        for sibling in Sibling::all(4) {
             let alone = 0.3;
             let longest = alone / smt::speed(0.0, sibling);
             for step in 0..2000u32 {

@@ -6,13 +6,16 @@ use numalab_kernel::hw::smt::{stream_share, Sibling};
 
 /// What the other hardware threads of the core do.
 pub(crate) fn sibling(sim: &Simulation<'_>, cpu: usize) -> Sibling {
-    let mut out = Sibling::Idle;
+    let (mut out, mut working) = (Sibling::Idle, 0);
     for &s in &sim.cpus[cpu].siblings {
         match sim.cpus[s as usize].task.map(|t| sim.tasks[t as usize].activity) {
             None => {}
             Some(Activity::Spinning { .. }) if out == Sibling::Idle => out = Sibling::Spinning,
             Some(Activity::Spinning { .. }) => {}
-            Some(_) => out = Sibling::Working,
+            Some(_) => {
+                working += 1;
+                out = Sibling::Working(working);
+            }
         }
     }
     out

@@ -7,7 +7,7 @@
 //! those ask that much less of the node.
 
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
-use numalab_kernel::hw::smt::{stream_share, Sibling};
+use numalab_kernel::hw::smt::{stream_share, Sibling, MAX_THREADS};
 use numalab_model::access::Traffic;
 use numalab_model::machine::Machine;
 use numalab_model::workload::{Access, Op, Workload};
@@ -49,23 +49,24 @@ impl AccessKind {
     }
 }
 
-/// Kinds of an access by what the sibling does: nothing, spinning, working.
+/// Kinds of an access by what the siblings do ([`Sibling::index`]).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct KindSet([u16; 3]);
+pub struct KindSet([u16; MAX_THREADS + 1]);
 
 impl KindSet {
     /// Kind beside `sibling`.
     #[inline]
     pub fn beside(self, sibling: Sibling) -> usize {
-        usize::from(match sibling {
-            Sibling::Idle => self.0[0],
-            Sibling::Spinning => self.0[1],
-            Sibling::Working => self.0[2],
-        })
+        usize::from(self.0[sibling.index()])
     }
 }
 
-const SIBLINGS: [Sibling; 3] = [Sibling::Idle, Sibling::Spinning, Sibling::Working];
+/// Most hardware threads of a core of a machine.
+fn threads_per_core(machine: &Machine) -> usize {
+    let mut threads = vec![0; machine.cores];
+    machine.cpus.iter().for_each(|c| threads[c.core] += 1);
+    threads.into_iter().max().unwrap_or(1)
+}
 
 /// Rates of all kinds of access between all places and nodes.
 #[derive(Debug)]
@@ -135,9 +136,10 @@ impl AccessRates {
     /// Rates for the kinds of access that `workload` makes, without load. With an `oracle` memory is always on the node that asks
     /// for it, or the nearest one with memory, wherever the page tables say it is.
     pub fn new(machine: &Machine, workload: &Workload, oracle: bool) -> Self {
+        let threads = threads_per_core(machine);
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
-            for sibling in SIBLINGS {
+            for sibling in Sibling::all(threads) {
                 let k = Self::describe(machine, a, sibling);
                 if !kinds.contains(&k) {
                     kinds.push(k);
@@ -212,10 +214,12 @@ impl AccessRates {
     }
     /// Kinds of an access; those of another workload's are taken for the first.
     pub fn kinds_of(&self, machine: &Machine, a: &Access) -> KindSet {
-        KindSet(SIBLINGS.map(|s| {
+        let mut set = [0; MAX_THREADS + 1];
+        for s in Sibling::all(threads_per_core(machine)) {
             let k = Self::describe(machine, a, s);
-            self.kinds.iter().position(|x| *x == k).unwrap_or(0) as u16
-        }))
+            set[s.index()] = self.kinds.iter().position(|x| *x == k).unwrap_or(0) as u16;
+        }
+        KindSet(set)
     }
     /// Place of the CPUs of an LLC.
     #[inline]
