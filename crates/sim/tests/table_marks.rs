@@ -92,7 +92,9 @@ steps = [{ compute = "1500ms" }, { wait = "turn" }, { time = "8s", access = "buf
 "#;
     let m = machine("2x1x2x1");
     let go = |kernel| {
-        let k = kernel_set(kernel, &[("system.thp", "always"), ("khugepaged.collapse", "false")]);
+        // The last pages that a CPU got stay where they are while they wait for the LRU; here all pages are to move.
+        let alone = [("khugepaged.collapse", "false"), ("numa.migration_lru_batch", "false")];
+        let k = kernel_set(kernel, &[&[("system.thp", "always")], alone.as_slice()].concat());
         let o = run(&m, &inline(text, &m, 1, &[]), &k, 1);
         (
             counter(&o, "numa_pages_migrated") / PAGES,
