@@ -62,9 +62,9 @@ bench-against:
 vm: build
 	scripts/vm-tests.sh
 
-# The long comparisons: with published tables, and with real kernels; writes docs/reference/fidelity.md (hours).
+# The long comparisons: with published tables, and with real kernels; writes catalog/trust.toml and docs/reference/fidelity.md (hours).
 fidelity: build
-	./target/release/numalab reproduce --all
+	./target/release/numalab reproduce --all --trust catalog/trust.toml
 	scripts/vm-tests.sh full
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).

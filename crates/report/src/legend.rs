@@ -8,6 +8,8 @@ use crate::data::{Comparison, Metric, Workload};
 use crate::format::readable;
 use crate::order::unique;
 use crate::tables::monitor::Aggregate;
+use crate::trust;
+use crate::verdict::measurements;
 
 /// Most notes about differences that are too small to see. A large comparison has one for nearly every row.
 const MAX_UNDETECTABLE: usize = 12;
@@ -34,6 +36,7 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     let marks: Vec<&str> = c.kernels.iter().map(|k| k.mark.as_str()).collect();
     if marks.contains(&"sim") {
         out.push("columns marked sim are predictions of the simulator, not measurements".to_string());
+        out.extend(model_errors(c));
     }
     if marks.contains(&"vm") || marks.contains(&"vm-counters") {
         let text = "ran a real kernel under emulation: its counters and placement are real, times are not";
@@ -62,6 +65,17 @@ pub fn notes(c: &Comparison, rule: StarRule) -> Vec<String> {
     }
     out.extend(undetectable(c));
     out
+}
+
+/// What stars of simulated columns do not mean, with the model's error for each kind of measurement.
+fn model_errors(c: &Comparison) -> Option<String> {
+    let of = |m: &Metric| c.others().find_map(|k| trust::of_comparison(c, m, k));
+    let errors = c.workloads.iter().flat_map(measurements).filter_map(of).map(trust::ModelError::text);
+    let errors: Vec<String> = errors.collect();
+    let list = unique(errors.iter().map(String::as_str)).join(", ");
+    (!list.is_empty()).then(|| {
+        format!("a star says that seeds differ, not that the model is right: predicted changes are off by {list}")
+    })
 }
 
 fn single_runs(c: &Comparison, w: &Workload, rule: StarRule) -> Option<String> {

@@ -7,7 +7,7 @@
 //!
 //! * Input: [`collect`] from records · [`columns`] declarations and [`derive`] computation of derived figures ·
 //!   [`origin`] what was run · [`select`] some figures only.
-//! * Meaning: [`dictionary`] of counters · [`reasons`] · [`assess`] tests of a difference · [`verdict`] in words ·
+//! * Meaning: [`dictionary`] of counters · [`reasons`] · [`assess`] tests of a difference · [`trust`]: how far predictions are off · [`verdict`] in words ·
 //!   [`legend`] notes.
 //! * Forms: [`text`] · [`json`] · [`html`] page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences
 //!   · [`reproduce`] published beside simulated · [`fail_if`] bounds for scripts.
@@ -38,6 +38,7 @@ pub mod statistics;
 pub mod tables;
 pub mod text;
 pub mod trace;
+pub mod trust;
 pub mod verdict;
 
 pub use numalab_stats::star::StarRule;

@@ -1,5 +1,6 @@
 //! A published cell beside its simulated counterpart, and how near the two are.
 
+use crate::trust::FigureKind;
 use serde::Serialize;
 
 /// Largest distance of a simulated ratio from a published ratio of exactly 1.
@@ -34,6 +35,8 @@ pub struct Cell {
     pub kernel: String,
     /// Metric: its row.
     pub metric: String,
+    /// Kind of figure.
+    pub figure: FigureKind,
     /// Published value.
     pub published: Option<f64>,
     /// Simulated value; `None` if there was no such run.
@@ -80,11 +83,12 @@ impl Cell {
             None => false,
         }
     }
-    pub(super) fn scored(&self) -> bool {
+    /// Whether the cell counts in scores: it is predicted, and its ratio is not 1 by definition.
+    pub fn is_scored(&self) -> bool {
         self.role == Role::Predicted && !self.baseline
     }
     pub(super) fn missed(&self) -> bool {
-        self.scored() && !(self.direction_right() && self.within(NEAR))
+        self.is_scored() && !(self.direction_right() && self.within(NEAR))
     }
     /// A sign for how well the cell came out.
     pub(super) fn sign(&self) -> char {

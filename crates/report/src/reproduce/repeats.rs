@@ -86,6 +86,7 @@ mod tests {
             group: "g".into(),
             kernel: "k".into(),
             metric: "m".into(),
+            figure: crate::trust::FigureKind::Elapsed,
             published: Some(published),
             simulated: Some(simulated),
             published_ratio: Some(published),

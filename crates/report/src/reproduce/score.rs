@@ -24,7 +24,7 @@ pub struct Score {
 pub fn score(cells: &[Cell]) -> Score {
     let derived = cells.iter().filter(|c| c.role == Role::Derived && !c.baseline).count();
     let mut out = Score { derived, ..Score::default() };
-    for c in cells.iter().filter(|c| c.scored()) {
+    for c in cells.iter().filter(|c| c.is_scored()) {
         out.predicted += 1;
         out.direction_right += usize::from(c.direction_right());
         out.within_1_25 += usize::from(c.within(NEAR));
@@ -99,7 +99,7 @@ pub(super) struct Changes {
 /// Scores the changes of a group in a column. Rows without a figure count as wrong and are left out of the mean. `None`
 /// if there is no row to score.
 pub(super) fn changes(cells: &[Cell], group: &str, kernel: &str) -> Option<Changes> {
-    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.kernel == kernel && c.scored()).collect();
+    let scored: Vec<&Cell> = cells.iter().filter(|c| c.group == group && c.kernel == kernel && c.is_scored()).collect();
     let errors: Vec<f64> = scored.iter().filter_map(|c| c.ratios()).map(|(p, s)| 100.0 * (s - p).abs()).collect();
     (!scored.is_empty()).then(|| Changes {
         rows: scored.len(),

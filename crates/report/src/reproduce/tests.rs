@@ -10,6 +10,7 @@ fn cell(kernel: &str, role: Role, published: Option<f64>, simulated: Option<f64>
         group: "manual run".into(),
         kernel: kernel.into(),
         metric: "real [s]".into(),
+        figure: crate::trust::FigureKind::Elapsed,
         published: published.map(|r| 61.507 * r),
         simulated: simulated.map(|r| 60.0 * r),
         published_ratio: published,
@@ -121,7 +122,7 @@ fn json_form_is_exact() {
         "mail": "000",
         "cells": [{
             "id": "000.1.base-numascan", "group": "manual run", "kernel": "base-numascan", "metric": "real [s]",
-            "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
+            "figure": "elapsed", "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
             "baseline": false
         }],
         "score": {"predicted": 0, "derived": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0},

@@ -176,12 +176,15 @@ pub(super) fn how_sure(c: &Comparison, workloads: &[WorkloadDecision]) -> String
         // A probability below the smallest that is named needs no bound.
         let p = p_text(p);
         let at_worst = if p.starts_with("p <") { "" } else { at_worst };
-        parts.push(format!("{what} ({p}{at_worst}, {}).", runs(&clear)));
+        parts.push(format!("{what} ({p}{at_worst}, {}){}.", runs(&clear), beyond_model(&clear)));
     } else if !all.is_empty() {
         let runs = runs(&all.iter().collect::<Vec<_>>());
         let seen = all.iter().filter_map(|s| s.sure.detectable_percent).fold(0.0, f64::max);
         let few = all.iter().any(|s| s.sure.runs.0 < 2 || s.sure.runs.1 < 2);
-        if few {
+        let hidden = all.iter().find_map(|s| s.finding.model_error.filter(|e| e.hides(s.finding.change_percent)));
+        if let Some(error) = hidden.filter(|_| !few && all.iter().any(|s| s.call == Some(Call::CannotTell))) {
+            parts.push(format!("{runs}. The change is below what this model can tell ({}).", error.text()));
+        } else if few {
             parts.push(format!("Not at all: {runs}. Repeat with --iterations 3 or more."));
         } else if seen >= 0.01 {
             parts.push(format!("{runs} would show a change of {seen:.2} %."));
@@ -198,6 +201,14 @@ pub(super) fn how_sure(c: &Comparison, workloads: &[WorkloadDecision]) -> String
         parts.push("Real kernels under emulation; their times are not real.".into());
     }
     parts.join(" ")
+}
+
+/// That clear differences are larger than the model's own error, with that error: the largest of several kinds. Empty
+/// unless the figures are simulated.
+fn beyond_model(clear: &[&&Standing]) -> String {
+    let errors = clear.iter().filter_map(|s| s.finding.model_error);
+    let largest = errors.reduce(|a, b| if b.half > a.half { b } else { a });
+    largest.map_or(String::new(), |e| format!(" and larger than the model's own error ({})", e.text()))
 }
 
 /// The number of runs of standings: "3 runs a side", "3 to 5 runs a side".

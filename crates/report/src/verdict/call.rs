@@ -3,6 +3,7 @@
 use crate::assess::{Assessment, LEVEL};
 use crate::data::Metric;
 use crate::format::shows;
+use crate::trust::ModelError;
 use numalab_stats::Better;
 
 /// Without a clear difference, runs count as even if their detectable change is at most this, percent. Other runs could
@@ -18,7 +19,8 @@ pub enum Call {
     Worse,
     /// No clear difference; one of more than a few percent would have been seen.
     Even,
-    /// Nothing can be told: too few runs, too much spread, runs too short for balancing to act, or different work.
+    /// Nothing can be told: too few runs, too much spread, runs too short for balancing to act, different work, or a change
+    /// that is smaller than the model's own error.
     CannotTell,
 }
 
@@ -43,14 +45,15 @@ impl Call {
     }
 }
 
-/// The call on a metric whose mean in the tables changed by `change` percent.
-pub(super) fn call(m: &Metric, a: &Assessment, change: Option<f64>) -> Call {
+/// The call on a metric whose mean in the tables changed by `change` percent. `error` is the model's, if both sides are
+/// simulated: a change within it is not the kernel's.
+pub(super) fn call(m: &Metric, a: &Assessment, change: Option<f64>, error: Option<&ModelError>) -> Call {
     if a.identical && a.can_judge() {
         return Call::Even;
     }
     let Some(p) = a.p_holm.filter(|_| a.can_judge()) else { return Call::CannotTell };
     if p < LEVEL && change.or(a.change_percent).is_none_or(shows) {
-        if means_disagree(a, change) {
+        if means_disagree(a, change) || error.is_some_and(|e| e.hides(change.or(a.change_percent))) {
             return Call::CannotTell;
         }
         return if grew(a.change_percent) == (m.better == Better::Higher) { Call::Better } else { Call::Worse };

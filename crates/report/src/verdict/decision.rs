@@ -15,6 +15,7 @@ use super::question::asked;
 use crate::assess::{assess, Assessment, LEVEL};
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::shows;
+use crate::trust;
 use numalab_stats::welch::welch;
 use numalab_stats::Better;
 
@@ -102,7 +103,7 @@ fn choose(c: &Comparison, w: &Workload, standings: &[Standing]) -> Choice {
     let best = better.iter().copied().reduce(|a, b| if b.gain > a.gain { b } else { a });
     if let Some(best) = best {
         let tests = better.len().saturating_sub(1);
-        let tied = |s: &&&Standing| s.kernel == best.kernel || !differ(w, best.kernel, s.kernel, tests);
+        let tied = |s: &&&Standing| s.kernel == best.kernel || !differ(c, w, best.kernel, s.kernel, tests);
         return Choice::Take(better.iter().filter(tied).map(|s| s.kernel).collect());
     }
     let count = |call: Option<Call>| with(call).count();
@@ -121,11 +122,12 @@ fn choose(c: &Comparison, w: &Workload, standings: &[Standing]) -> Choice {
 }
 
 /// Whether two kernels clearly differ in any measurement of a workload, by Welch's test corrected for `tests` tests.
-fn differ(w: &Workload, a: usize, b: usize, tests: usize) -> bool {
+fn differ(c: &Comparison, w: &Workload, a: usize, b: usize, tests: usize) -> bool {
     let measured = measurements(w);
+    let told = |m: &Metric| !trust::of_comparison(c, m, a).is_some_and(|e| e.hides(m.change_percent(a, b)));
     let corrections = (tests * measured.len()).max(1) as f64;
     measured.iter().any(|m| {
         let p = welch(m.of(a), m.of(b)).map(|t| t.p);
-        p.is_some_and(|p| p * corrections < LEVEL) && m.change_percent(a, b).is_none_or(shows)
+        p.is_some_and(|p| p * corrections < LEVEL) && m.change_percent(a, b).is_none_or(shows) && told(m)
     })
 }

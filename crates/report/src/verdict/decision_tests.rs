@@ -121,3 +121,26 @@ fn the_title_is_the_question_if_it_is_one() {
     c.origin = Some(titled("mine: a list"));
     assert_eq!(decide(&c).question, "Is x better than off on w?");
 }
+
+/// Seeds of a simulated run hardly differ, so a change within the model's own error is clear to a test over seeds. It is
+/// no verdict. The same runs of real machines are one.
+#[test]
+fn a_change_within_the_models_error_is_no_verdict() {
+    let error = crate::trust::built_in().of(crate::trust::FigureKind::Elapsed).unwrap();
+    let scaled = |by: f64| [10.0 / by, 10.001 / by, 9.999 / by];
+    let decided = |by: f64, mark: &str| {
+        let mut c = comparison(&["off", "6.12"], vec![workload("w", &[scaled(1.0), scaled(by)])]);
+        c.kernels.iter_mut().for_each(|k| k.mark = mark.into());
+        decide(&c)
+    };
+    let (small, large) = (1.0 + 0.5 * (error.half - 1.0), 2.0 * error.half);
+    let d = decided(small, "sim");
+    assert_eq!(d.workloads[0].choice, Choice::CannotTell);
+    assert!(d.answer.contains("That is below what this model can tell (about ±"), "{}", d.answer);
+    assert!(d.how_sure.contains("below what this model can tell"), "{}", d.how_sure);
+    let d = decided(large, "sim");
+    assert_eq!(d.workloads[0].choice, Choice::Take(vec![1]));
+    assert!(d.how_sure.contains("and larger than the model's own error (about ±"), "{}", d.how_sure);
+    assert!(d.workloads[0].standings[0].finding.text.contains("with the model's own error about"));
+    assert_eq!(decided(small, "").workloads[0].choice, Choice::Take(vec![1]));
+}

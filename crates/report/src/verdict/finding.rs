@@ -4,6 +4,7 @@ use super::call::{call, Call};
 use super::sentence::sentence;
 use crate::assess::{self, Assessment};
 use crate::data::{Comparison, Metric, Workload};
+use crate::trust::{self, ModelError};
 use numalab_model::record::TIMES;
 
 /// A measurement on one kernel against the baseline.
@@ -20,6 +21,8 @@ pub struct Finding {
     /// Change of the mean that tables show, percent; plus means that the number grew. `None` without figures and from a
     /// baseline of 0.
     pub change_percent: Option<f64>,
+    /// How far predictions of such figures are off; `None` unless both sides are simulated.
+    pub model_error: Option<&'static ModelError>,
     /// The same in words, one sentence or two.
     pub text: String,
 }
@@ -64,11 +67,15 @@ fn finding(
 ) -> Finding {
     let (base, name) = (c.baseline_name(), c.kernels[kernel].name.as_str());
     let change_percent = m.change_percent(c.baseline, kernel);
+    let model_error = trust::of_comparison(c, m, kernel);
     let (call, text) = match a.filter(|a| a.has_runs()) {
         None => (Call::CannotTell, missing(c, (workload, kernel), m)),
-        Some(a) => (call(m, a, change_percent), sentence(m, a, (base, name), (c.baseline, kernel), rows)),
+        Some(a) => {
+            let said = sentence(m, a, (base, name), (c.baseline, kernel), (rows, model_error));
+            (call(m, a, change_percent, model_error), said)
+        }
     };
-    Finding { workload, kernel, metric: m.name.clone(), call, change_percent, text }
+    Finding { workload, kernel, metric: m.name.clone(), call, change_percent, model_error, text }
 }
 
 /// The sentence if a side has no figure: which kernels lack it, and whether their runs did not complete.

@@ -61,6 +61,11 @@ fn standing(kernel: &str, s: &Standing) -> Value {
         .collect();
     json!({
         "kernel": kernel, "call": s.call.map_or("mixed", Call::word), "metric": s.finding.metric,
-        "change_percent": finite(s.finding.change_percent), "p": finite(s.sure.p), "text": s.finding.text, "costs": costs,
+        "change_percent": finite(s.finding.change_percent), "p": finite(s.sure.p),
+        "model_error": s.finding.model_error.map(|e| json!({
+            "figure": e.kind.word(), "half": e.half, "four_fifths": finite(Some(e.four_fifths)),
+            "hides_change": e.hides(s.finding.change_percent),
+        })),
+        "text": s.finding.text, "costs": costs,
     })
 }

@@ -4,6 +4,7 @@ use super::call::{call, means_disagree, Call};
 use crate::assess::{Assessment, LEVEL, POWER};
 use crate::data::Metric;
 use crate::format::{readable, shows, significant};
+use crate::trust::ModelError;
 use numalab_stats::Mean;
 
 /// Smallest detectable change that is named as a number, percent.
@@ -12,13 +13,13 @@ const MIN_NAMED_PERCENT: f64 = 0.01;
 const SMALL_PERCENT: f64 = 1.0;
 
 /// The sentence on a metric that has figures on both sides. `at` are the baseline and the kernel; `rows` is the number
-/// of rows that Holm's correction is for.
+/// of rows that Holm's correction is for, with the model's error if both sides are simulated.
 pub(super) fn sentence(
     m: &Metric,
     a: &Assessment,
     (base, name): (&str, &str),
     at: (usize, usize),
-    rows: usize,
+    (rows, error): (usize, Option<&ModelError>),
 ) -> String {
     let (n0, n1) = a.runs;
     let percent = m.change_percent(at.0, at.1).or(a.identical.then_some(0.0));
@@ -40,12 +41,12 @@ pub(super) fn sentence(
         return format!("{few} {change}{chance}; repeat with at least 3 runs a side.");
     };
     let p = probability(sure, rows);
-    match call(m, a, percent) {
+    match call(m, a, percent, error) {
         call @ (Call::Better | Call::Worse) => {
             let verb = if call == Call::Better { "beats" } else { "loses to" };
             let small = percent.is_some_and(|x| x.abs() < SMALL_PERCENT);
             let how = if small { "clear but small" } else { "clear" };
-            let runs = format!("{n0} and {n1} runs{}", interval(m, a));
+            let runs = format!("{n0} and {n1} runs{}", interval(m, a, error));
             format!("{name} {verb} {base}: {change}. The difference is {how} ({p}, {runs}).")
         }
         Call::Even if sure < LEVEL => {
@@ -54,6 +55,10 @@ pub(super) fn sentence(
         Call::Even => format!("No clear difference between {name} and {base}: {change} ({p}); {}.", detectable(a)),
         Call::CannotTell if sure < LEVEL && means_disagree(a, percent) => {
             format!("Cannot tell {name} from {base}: {change}. The arithmetic means, which are tested, moved the other way.")
+        }
+        Call::CannotTell if sure < LEVEL && error.is_some_and(|e| e.hides(percent)) => {
+            let off = error.map(ModelError::text).unwrap_or_default();
+            format!("Cannot tell {name} from {base}: {change}. That is below what this model can tell ({off}).")
         }
         Call::CannotTell => {
             let would = detectable(a);
@@ -73,11 +78,17 @@ fn detectable(a: &Assessment) -> String {
     format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100 by one test alone")
 }
 
-/// The interval of the ratio: ", 95 % interval of the ratio 0.61 to 0.83". Empty if there is none.
-fn interval(m: &Metric, a: &Assessment) -> String {
+/// The interval of the ratio: ", 95 % interval of the ratio 0.61 to 0.83". Empty if there is none. With the model's error it
+/// goes on: ", with the model's own error about 0.55 to 0.92".
+fn interval(m: &Metric, a: &Assessment, error: Option<&ModelError>) -> String {
     let Some(i) = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite()) else { return String::new() };
     let what = if m.mean == Mean::Harmonic { "ratio of arithmetic means" } else { "ratio" };
-    format!(", 95 % interval of the {what} {} to {}", readable(i.low), readable(i.high))
+    let ratio = a.change_percent.map(|x| 1.0 + x / 100.0).filter(|r| *r > 0.0 && i.low > 0.0);
+    let joined = error.zip(ratio).filter(|(e, _)| e.four_fifths.is_finite()).map(|(e, r)| e.join(r, i.low, i.high));
+    let joined = joined.map_or(String::new(), |(low, high)| {
+        format!(", with the model's own error about {} to {}", readable(low), readable(high))
+    });
+    format!(", 95 % interval of the {what} {} to {}{joined}", readable(i.low), readable(i.high))
 }
 
 fn runs(n: usize, kernel: &str) -> String {

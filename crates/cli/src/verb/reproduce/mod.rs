@@ -16,6 +16,7 @@ use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
 use crate::interrupt;
 use crate::options;
+use crate::output_file;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
 use crate::verb::{dry_run, report};
@@ -28,6 +29,7 @@ use numalab_model::published::{self, Block, BlockRun, Calibrate, Column, Form, P
 use numalab_model::record::{self, Outcome, Status, Store};
 use numalab_report::collect::metric_name;
 use numalab_report::reproduce::{gains, json, repeats, score, score_line, text, Cell, Repeat, Role};
+use numalab_report::trust::{errors_of, to_toml, FigureKind};
 use numalab_stats::describe;
 use selection::Selection;
 use std::num::NonZeroUsize;
@@ -56,6 +58,10 @@ pub struct Args {
     /// Directory of the records [default: out/reproduce-TABLE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// With --all: write how far predictions of each kind of figure are off to this file, as verdicts on simulated
+    /// columns use it (docs/explanation/trust.md)
+    #[arg(long, value_name = "FILE", requires = "all")]
+    trust: Option<PathBuf>,
     /// Run nothing: print which runs would be carried out, which have a record, and about how much time and memory they
     /// need. Runs that search the amount of work are not counted
     #[arg(long, conflicts_with = "all")]
@@ -136,6 +142,19 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
         exit = exit.max(done.exit);
     }
     lines.push_str(&score_line("total", &cells));
+    let errors = errors_of(&cells);
+    for e in &errors {
+        lines.push_str(&format!(
+            "{}: half of {} cells are off by at most a factor of {:.2}\n",
+            e.kind.plural(),
+            e.cells,
+            e.half
+        ));
+    }
+    if let Some(path) = &args.trust {
+        let text = to_toml(env!("CARGO_PKG_VERSION"), &errors);
+        output_file::write(path, &text)?;
+    }
     Ok(Done { text: lines, exit })
 }
 
@@ -438,6 +457,7 @@ impl Work<'_> {
                     group: block.group.clone(),
                     kernel: column.name.clone(),
                     metric: row_name(row),
+                    figure: figure_kind(row),
                     published: Some(row.values[i]),
                     simulated: simulated[i],
                     published_ratio: ratio(Some(row.values[i]), Some(row.values[base])),
@@ -477,6 +497,14 @@ fn row_name(row: &Row) -> String {
         metric_name(&row.metric).to_string()
     } else {
         row.id.clone()
+    }
+}
+
+/// Kind of a row's figure.
+fn figure_kind(row: &Row) -> FigureKind {
+    match row.stat {
+        Stat::Stddev | Stat::CoeffVar => FigureKind::Spread,
+        Stat::Mean | Stat::Min | Stat::Max | Stat::Hmean => FigureKind::of(&row.metric, &row.unit),
     }
 }
 
