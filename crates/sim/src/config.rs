@@ -33,8 +33,18 @@ pub enum Harness {
     /// the scheduler that the waker is about to sleep (`WF_SYNC`; `pipe_write`, `sock_def_readable`).
     #[default]
     Program,
-    /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`).
+    /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`). Its CPUs
+    /// are those of a guest that one host thread runs by turns (timing `modelled`).
     Worker,
+    /// The worker program on CPUs that run at the same time, as the host's and those of guests with timing `counters`.
+    ParallelWorker,
+}
+
+impl Harness {
+    /// Whether the worker program carries out the workload.
+    pub fn is_worker(self) -> bool {
+        matches!(self, Self::Worker | Self::ParallelWorker)
+    }
 }
 
 impl SimConfig {

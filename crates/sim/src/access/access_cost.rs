@@ -2,7 +2,6 @@
 
 use crate::charge::core::{boost, sibling};
 use crate::charge::working_set::use_group;
-use crate::config::Harness;
 use crate::float::LINE_BYTES;
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;
@@ -26,7 +25,7 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     // The worker reads its clock and counters all the time, so it meets marks on its stack and data at once. A program that zeroes
     // or sums in registers calls a function now and then; its data are its regions.
     let scans = sim.processes[sim.tasks[task as usize].process as usize].marking_scans;
-    if sim.cfg.harness == Harness::Worker && sim.tasks[task as usize].marking_scans != scans {
+    if sim.cfg.harness.is_worker() && sim.tasks[task as usize].marking_scans != scans {
         sim.tasks[task as usize].marking_scans = scans;
         touch_program(sim, cpu, task);
     } else if fresh {

@@ -30,7 +30,7 @@ pub(crate) fn stack_frame_page(sim: &Simulation<'_>) -> usize {
     match sim.cfg.harness {
         Harness::Program => FRAME,
         // The worker's C library has small frames: a thread's stack uses one page in all (read in /proc/PID/smaps).
-        Harness::Worker => CONTROL_BLOCK,
+        Harness::Worker | Harness::ParallelWorker => CONTROL_BLOCK,
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn use_page(
 /// Threads of the worker program read clocks and counters all the time. So those that run on other CPUs meet the marks on their
 /// stacks and on the program's data while the scan still walks, in the pass that the walk may end.
 pub(crate) fn others_touch_program(sim: &mut Simulation<'_>, cpu: usize, process: usize) {
-    if sim.cfg.harness != Harness::Worker {
+    if !sim.cfg.harness.is_worker() {
         return;
     }
     for other in (0..sim.cpus.len()).filter(|&other| other != cpu) {

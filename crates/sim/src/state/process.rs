@@ -203,7 +203,7 @@ impl ProcessState {
     }
     /// Maps the stack of the next thread: below everything else, in the worker above.
     pub fn map_stack(&mut self, nodes: usize, harness: Harness) {
-        if harness == Harness::Worker {
+        if harness.is_worker() {
             let end = MMAP_TOP + (2 + self.stacks.len() as u64) * CHUNK_BYTES;
             self.insert_stack(end - WORKER_STACK_BYTES, end, nodes);
             return;

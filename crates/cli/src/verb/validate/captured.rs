@@ -86,7 +86,7 @@ impl Capture {
                 .simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}"), &Logs::default())
                 .unwrap();
             // The simulated runs stand for the kernel's, too: only the simulated column is used.
-            let model = table::compare(&model, &model);
+            let model = table::compare(&model, &model, true);
             for workload in side["workloads"].as_array().unwrap() {
                 let of = model.iter().find(|w| w.name == workload["name"].as_str().unwrap()).unwrap();
                 for row in workload["rows"].as_array().unwrap() {

@@ -201,7 +201,9 @@ fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compar
         let kernel = bench.guests(&experiment, &format!("thp-{word}/kernel"))?;
         let model = bench.simulate(&kernel, &calibration.machine, &format!("thp-{word}/model"), &bench.logs)?;
         compared.timeouts.extend(timeouts(word, kernel.iter().chain(&model)));
-        compared.thp.push(ThpCompared { thp: word, workloads: table::compare(&kernel, &model) });
+        compared
+            .thp
+            .push(ThpCompared { thp: word, workloads: table::compare(&kernel, &model, bench.times_are_valid()) });
     }
     Ok(compared)
 }
@@ -284,6 +286,11 @@ impl<'a> Bench<'a> {
         self.image
     }
 
+    /// Whether the guests' times mean anything. With timing `counters` only counts are compared.
+    fn times_are_valid(&self) -> bool {
+        self.guest.timing != Some(TimingArg::Counters)
+    }
+
     /// Runs an experiment in guests. The records go to `name` below the output directory.
     ///
     /// # Errors
@@ -312,7 +319,9 @@ impl<'a> Bench<'a> {
         let dir = self.out.join(name);
         // In a guest, the coordinator runs as a background task.
         let logs = Logs { dir: dir.clone(), ..logs.clone() };
-        let sim = Sim { check: true, logs, harness: Harness::Worker, background: 1, ..Sim::default() };
+        // With timing `counters` the guest's CPUs run at the same time, so what threads do to each other is judged too.
+        let harness = if self.times_are_valid() { Harness::Worker } else { Harness::ParallelWorker };
+        let sim = Sim { check: true, logs, harness, background: 1, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
             let mut kernel = self.model.clone();
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {

@@ -88,8 +88,8 @@ pub struct Workload {
     pub placement: Vec<Row>,
 }
 
-/// Compares the completed runs of both sides by workload.
-pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
+/// Compares the completed runs of both sides by workload. Without `times` only what is counted is compared.
+pub fn compare(kernel: &[Measured], model: &[Measured], times: bool) -> Vec<Workload> {
     let names = unique(kernel.iter().map(|m| m.input.plan.workload.name.as_str()));
     let counts =
         |m: &&Measured, name: &str| m.outcome.status == Status::Completed && m.input.plan.workload.name == name;
@@ -99,7 +99,7 @@ pub fn compare(kernel: &[Measured], model: &[Measured]) -> Vec<Workload> {
         };
     let workload = |name: &&str| Workload {
         name: (*name).into(),
-        rows: rows(&of(kernel, name, &figures), &of(model, name, &figures)),
+        rows: rows(&of(kernel, name, &|o| figures(o, times)), &of(model, name, &|o| figures(o, times))),
         placement: rows(&of(kernel, name, &by_fullness), &of(model, name, &by_fullness)),
     };
     names.iter().map(workload).collect()
@@ -122,9 +122,10 @@ fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row>
     first.iter().filter_map(|f| row(&f.0)).collect()
 }
 
-/// Every figure of an outcome that can be compared, by name.
-fn figures(o: &Outcome) -> Vec<(String, f64)> {
-    let mut out: Vec<(String, f64)> = o.scalars.iter().map(|s| (format!("{} [{}]", s.name, s.unit), s.value)).collect();
+/// Every figure of an outcome that can be compared, by name; with its times and scores only if `times` is set.
+fn figures(o: &Outcome, times: bool) -> Vec<(String, f64)> {
+    let scalars = o.scalars.iter().filter(|_| times);
+    let mut out: Vec<(String, f64)> = scalars.map(|s| (format!("{} [{}]", s.name, s.unit), s.value)).collect();
     let counter = |name: &&str| o.counters.iter().find(|c| c.0 == **name).map(|c| (c.0.clone(), c.1 as f64));
     out.extend(COUNTERS.iter().filter_map(counter));
     out.extend(o.reasons.iter().map(|r| (r.0.clone(), r.1 as f64)));
@@ -286,7 +287,7 @@ mod tests {
     fn a_run_that_reached_its_limit_is_named_and_not_compared() {
         let (cut, whole) = (side(Status::Timeout, 1.0), side(Status::Completed, 5.0));
         for (kernel, model) in [(&cut, &whole), (&whole, &cut)] {
-            let row = &compare(kernel, model)[0].rows[0];
+            let row = &compare(kernel, model, true)[0].rows[0];
             assert_eq!((row.min, row.max, row.simulated), (5.0, 5.0, 5.0), "{row:?}");
         }
         let late = timeouts("never", whole.iter().chain(&cut));
