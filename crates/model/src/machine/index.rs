@@ -28,8 +28,16 @@ pub(super) struct Draft {
     pub nodes: BTreeMap<u32, Entry>,
     /// Cores; together they must name every CPU once.
     pub cores: Vec<CpuSet>,
-    /// LLCs with their size in bytes; together they must name every CPU once.
-    pub llcs: Vec<(CpuSet, u64)>,
+    /// LLCs; together they must name every CPU once.
+    pub llcs: Vec<Shared>,
+}
+
+/// An LLC of a [`Draft`].
+pub(super) struct Shared {
+    pub cpus: CpuSet,
+    pub bytes: u64,
+    /// Socket, where it is another than that of its node.
+    pub socket: Option<u32>,
 }
 
 /// A node of a [`Draft`].
@@ -67,22 +75,24 @@ impl Draft {
             );
         }
         let ids: Vec<u32> = node_of.keys().copied().collect();
+        let mut llcs: Vec<Shared> = self.llcs.into_iter().filter(|l| !l.cpus.value.is_empty()).collect();
+        llcs.sort_by_key(|l| l.cpus.value[0]);
         let mut sockets: Vec<u32> = self.nodes.values().map(|n| n.socket).collect();
+        sockets.extend(llcs.iter().filter_map(|l| l.socket));
         sockets.sort_unstable();
         sockets.dedup();
-        let socket_of: Vec<usize> =
-            self.nodes.values().map(|n| sockets.binary_search(&n.socket).unwrap_or(0)).collect();
-        let mut llcs: Vec<(CpuSet, u64)> = self.llcs.into_iter().filter(|(s, _)| !s.value.is_empty()).collect();
-        llcs.sort_by_key(|(s, _)| s.value[0]);
+        let place = |socket: &u32| sockets.binary_search(socket).unwrap_or(0);
+        let socket_of: Vec<usize> = self.nodes.values().map(|n| place(&n.socket)).collect();
         let mut cores: Vec<CpuSet> = self.cores.into_iter().filter(|s| !s.value.is_empty()).collect();
         cores.sort_by_key(|s| s.value[0]);
-        let llc_of = within(llcs.iter().map(|(s, _)| s), "LLC", &node_of, "node")?;
+        let llc_of = within(llcs.iter().map(|l| &l.cpus), "LLC", &node_of, "node")?;
         let core_of = within(cores.iter(), "core", &llc_of, "LLC")?;
         let cpus: Vec<Cpu> = ids
             .iter()
             .map(|id| {
-                let node = node_of[id];
-                Cpu { id: *id, node, llc: llc_of[id], core: core_of[id], socket: socket_of[node] }
+                let (node, llc) = (node_of[id], llc_of[id]);
+                let socket = llcs[llc].socket.as_ref().map_or(socket_of[node], place);
+                Cpu { id: *id, node, llc, core: core_of[id], socket }
             })
             .collect();
         let dense = |set: &[u32]| -> Vec<usize> { set.iter().filter_map(|c| ids.binary_search(c).ok()).collect() };
@@ -103,7 +113,7 @@ impl Draft {
             .collect();
         let llcs = llcs
             .iter()
-            .map(|(s, bytes)| Llc { node: node_of[&s.value[0]], size_bytes: *bytes, cpus: sorted(dense(&s.value)) })
+            .map(|l| Llc { node: node_of[&l.cpus.value[0]], size_bytes: l.bytes, cpus: sorted(dense(&l.cpus.value)) })
             .collect();
         Ok(Layout { sockets: sockets.len(), nodes, llcs, cores: cores.len(), cpus })
     }

@@ -9,7 +9,7 @@
 //! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an
 //! LLC inside a node.
 
-use super::index::{Draft, Entry, Layout, Memory};
+use super::index::{Draft, Entry, Layout, Memory, Shared};
 use super::layers::{opt_within, Layers};
 use super::types::MemoryKind;
 use super::{cpulist, size};
@@ -196,12 +196,13 @@ impl Draft {
         for t in llcs {
             let cpus = read_list(&t.str("cpus")?)?;
             let bytes = t.opt_str("size")?.map(|s| size::read(&s)).transpose()?.unwrap_or(llc_bytes);
+            let socket = t.opt_int("socket", 0..=i64::from(cpulist::MAX_ID))?.map(|s| s.value as u32);
             t.finish()?;
-            self.llcs.push((cpus, bytes));
+            self.llcs.push(Shared { cpus, bytes, socket });
         }
         if self.llcs.is_empty() {
             let nodes = self.nodes.values().filter(|n| !n.cpus.value.is_empty());
-            self.llcs = nodes.map(|n| (n.cpus.clone(), llc_bytes)).collect();
+            self.llcs = nodes.map(|n| Shared { cpus: n.cpus.clone(), bytes: llc_bytes, socket: None }).collect();
         }
         self.cores = cores.iter().map(read_list).collect::<Result<_, _>>()?;
         let mut named: Vec<u32> = self.cores.iter().flat_map(|c| c.value.iter().copied()).collect();
@@ -248,7 +249,8 @@ impl Draft {
         }
         self.cores = (0..shape.cores()).map(|c| set(c..c + 1)).collect();
         let run = shape.cores_per_node / shape.llcs_per_node;
-        self.llcs = (0..shape.cores()).step_by(run).map(|c| (set(c..c + run), llc_bytes)).collect();
+        let llc = |c: usize| Shared { cpus: set(c..c + run), bytes: llc_bytes, socket: None };
+        self.llcs = (0..shape.cores()).step_by(run).map(llc).collect();
         Ok(())
     }
 }

@@ -206,7 +206,9 @@ impl Graph {
             port: vec![None; layout.nodes.len()],
         };
         let nodes: Vec<u32> = layout.nodes.iter().map(|n| n.id).collect();
-        let sockets: Vec<u32> = (0..layout.sockets as u32).collect();
+        // A socket whose CPUs are all in nodes of other sockets has no memory to link.
+        let with_nodes: BTreeSet<u32> = layout.nodes.iter().map(|n| n.socket as u32).collect();
+        let sockets: Vec<u32> = with_nodes.into_iter().collect();
         let mut ends: Vec<Vec<(usize, usize)>> = Vec::new();
         for h in heads {
             ends.push(match h.at.value.as_str() {
@@ -219,6 +221,7 @@ impl Graph {
         for (h, pairs) in heads.iter().zip(&ends) {
             match h.at.value.as_str() {
                 "sockets" => pairs.iter().for_each(|&(a, b)| {
+                    let (a, b) = (sockets[a] as usize, sockets[b] as usize);
                     let link = g.add(h.link(format!("socket{a}-socket{b}")));
                     g.join((a, b), link, None, true);
                 }),

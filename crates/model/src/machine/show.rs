@@ -22,7 +22,7 @@ pub fn show(m: &Machine) -> String {
     head(m, &mut out);
     // One width for the whole machine, so that the columns of all nodes line up.
     let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
-    (0..m.sockets).for_each(|s| socket(m, s, widest, &mut out));
+    m.socket_groups().iter().for_each(|s| sockets(m, s, widest, &mut out));
     matrices(m, &mut out);
     links(m, &mut out);
     figures(m, &mut out);
@@ -47,7 +47,13 @@ pub fn summary(m: &Machine) -> serde_json::Value {
     let llcs: Vec<_> = m
         .llcs
         .iter()
-        .map(|l| serde_json::json!({"node": m.nodes[l.node].id, "cpus": ids(m, &l.cpus), "size_bytes": l.size_bytes}))
+        .enumerate()
+        .map(|(i, l)| {
+            serde_json::json!({
+                "node": m.nodes[l.node].id, "socket": m.socket_of_llc(i), "cpus": ids(m, &l.cpus),
+                "size_bytes": l.size_bytes,
+            })
+        })
         .collect();
     let links: Vec<_> = m
         .links
@@ -98,10 +104,12 @@ fn boxed(out: &mut String, text: &str) {
     let _ = writeln!(out, "| {text:<width$} |", width = WIDTH - 4);
 }
 
-fn socket(m: &Machine, s: usize, widest: usize, out: &mut String) {
-    let title = format!("+-- socket {s} ");
+/// The box of a socket, or of sockets that share nodes.
+fn sockets(m: &Machine, group: &[usize], widest: usize, out: &mut String) {
+    let ids = cpulist::format(&group.iter().map(|&s| s as u32).collect::<Vec<u32>>());
+    let title = format!("+-- socket{} {ids} ", if group.len() == 1 { "" } else { "s" });
     let _ = writeln!(out, "{title:-<width$}+", width = WIDTH - 1);
-    for (i, n) in m.nodes.iter().enumerate().filter(|(_, n)| n.socket == s) {
+    for (i, n) in m.nodes.iter().enumerate().filter(|(_, n)| group.contains(&n.socket)) {
         node(m, i, n, widest, out);
     }
     let _ = writeln!(out, "+{:-<width$}+", "", width = WIDTH - 2);
@@ -139,7 +147,10 @@ fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut String) {
 
 fn llc(m: &Machine, l: usize) -> String {
     let llc = &m.llcs[l];
-    format!("LLC {l:<3} {}  {}", size::short(llc.size_bytes), ids(m, &llc.cpus))
+    let socket = m.socket_of_llc(l);
+    let elsewhere = m.llcs.iter().enumerate().any(|(o, x)| x.node == llc.node && m.socket_of_llc(o) != socket);
+    let place = if elsewhere { format!("  socket {socket}") } else { String::new() };
+    format!("LLC {l:<3} {}{place}  {}", size::short(llc.size_bytes), ids(m, &llc.cpus))
 }
 
 fn ids(m: &Machine, cpus: &[usize]) -> String {

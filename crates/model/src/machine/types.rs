@@ -53,7 +53,7 @@ pub struct Machine {
 pub struct Node {
     /// Id as the operating system shows it; ids may be sparse.
     pub id: u32,
-    /// Dense index of its socket.
+    /// Dense index of its socket; that of its memory where its CPUs are on several.
     pub socket: usize,
     /// Memory, bytes; 0 for a CPU-only node.
     pub memory_bytes: u64,
@@ -136,7 +136,7 @@ pub struct Cpu {
     pub llc: usize,
     /// Dense core index; CPUs of one core are SMT siblings.
     pub core: usize,
-    /// Dense socket index.
+    /// Dense socket index; another than that of its node where a node has several sockets.
     pub socket: usize,
 }
 
@@ -293,6 +293,23 @@ impl Machine {
     /// Total memory, bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.nodes.iter().map(|n| n.memory_bytes).sum()
+    }
+    /// Socket of an LLC: that of its CPUs.
+    pub fn socket_of_llc(&self, llc: usize) -> usize {
+        let llc = &self.llcs[llc];
+        llc.cpus.first().map_or(self.nodes[llc.node].socket, |&c| self.cpus[c].socket)
+    }
+    /// Sockets in groups that no node crosses, in ascending order; hardly any machine has more than one in a group.
+    pub fn socket_groups(&self) -> Vec<Vec<usize>> {
+        let mut group: Vec<usize> = (0..self.sockets).collect();
+        for cpu in &self.cpus {
+            let (a, b) = (group[cpu.socket], group[self.nodes[cpu.node].socket]);
+            if a != b {
+                group.iter_mut().filter(|g| **g == a.max(b)).for_each(|g| *g = a.min(b));
+            }
+        }
+        let members = |first: usize| (0..self.sockets).filter(|&s| group[s] == first).collect();
+        (0..self.sockets).filter(|&s| group[s] == s).map(members).collect()
     }
     /// Nodes that have CPUs.
     pub fn cpu_nodes(&self) -> impl Iterator<Item = usize> + '_ {

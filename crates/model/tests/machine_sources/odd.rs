@@ -102,7 +102,7 @@ fn hidden_cpus_do_not_make_memory_cxl() {
 }
 
 #[test]
-fn packages_that_share_a_node_are_named() {
+fn packages_that_share_a_node_are_sockets() {
     let core = |c: u32| vec![vec![vec![c]]];
     let nodes = vec![WorldNode { id: 0, package: 0, llcs: core(0), kib: 1 << 20, subtype: "" }];
     let w = World { nodes, distance: vec![vec![10]], l2_kib: 256, llc_kib: 1024 };
@@ -116,14 +116,62 @@ fn packages_that_share_a_node_are_named() {
         std::fs::write(system.join(format!("cpu/cpu{cpu}/topology/physical_package_id")), cpu.to_string()).unwrap();
     }
     let m = machine(import::sysfs(dir.path(), "m"));
-    assert_eq!((m.sockets, m.cpus.len()), (1, 4));
+    assert_eq!((m.sockets, m.nodes.len(), m.llcs.len()), (4, 1, 4));
+    assert_eq!(m.cpus.iter().map(|c| c.socket).collect::<Vec<_>>(), [0, 1, 2, 3]);
     warns(&m, "packages 0-3 are all in node 0");
     let lscpu = "CPU(s): 4\nOn-line CPU(s) list: 0-3\nThread(s) per core: 1\nSocket(s): 4\nNUMA node0 CPU(s): 0-3\n";
-    warns(&machine(import::lscpu("l.txt", lscpu, "m")), "packages 0-3 are all in node 0");
+    let m = machine(import::lscpu("l.txt", lscpu, "m"));
+    assert_eq!((m.sockets, m.llcs.len(), m.cpus[3].socket), (4, 4, 3));
+    warns(&m, "packages 0-3 are all in node 0");
     // Ids of packages and of nodes without a package do not meet.
     std::fs::remove_file(system.join("cpu/cpu0/topology/physical_package_id")).unwrap();
     std::fs::write(system.join("cpu/cpu1/topology/physical_package_id"), "-1").unwrap();
-    assert_eq!(machine(import::sysfs(dir.path(), "m")).sockets, 1);
+    let m = machine(import::sysfs(dir.path(), "m"));
+    assert_eq!(m.cpus.iter().map(|c| c.socket).collect::<Vec<_>>(), [0, 0, 0, 1]);
+}
+
+/// Two nodes of two packages each, with one cache of two cores in each package, as a guest may have them.
+#[test]
+fn two_packages_in_each_node_are_four_sockets_in_every_form() {
+    let mut w = example();
+    w.nodes.truncate(2);
+    w.distance = vec![vec![10, 21], vec![21, 10]];
+    let table = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n".to_string();
+    let rows = w.nodes.iter().flat_map(|n| {
+        n.llcs.iter().enumerate().flat_map(move |(l, llc)| {
+            let package = n.id as usize * 2 + l;
+            let row = move |core: u32, cpu: &u32| (*cpu, format!("{cpu},{core},{package},{},,0,0,0,{package}\n", n.id));
+            llc.iter().flat_map(move |core| core.iter().map(move |cpu| row(core[0], cpu)))
+        })
+    });
+    let mut rows: Vec<(u32, String)> = rows.collect();
+    rows.sort_unstable();
+    let lscpu = table + &rows.into_iter().map(|(_, r)| r).collect::<String>();
+    let synthetic = "NUMANode:2(memory=8589934592) Package:2 L3Cache:1(size=16777216) Core:2 PU:2(indexes=2*8:1*2)";
+    let dir = tempfile::tempdir().unwrap();
+    w.write_sysfs(dir.path(), false);
+    for (cpu, package) in w.nodes.iter().flat_map(|n| {
+        let of = move |l: usize| n.id as usize * 2 + l;
+        n.llcs.iter().enumerate().flat_map(move |(l, llc)| llc.concat().into_iter().map(move |c| (c, of(l))))
+    }) {
+        let file = format!("sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id");
+        std::fs::write(dir.path().join(file), package.to_string()).unwrap();
+    }
+    for m in [
+        machine(import::text("l.txt", &lscpu, "m")),
+        machine(import::text("s.txt", synthetic, "m")),
+        machine(import::sysfs(dir.path(), "m")),
+    ] {
+        let sockets: Vec<usize> = (0..m.llcs.len()).map(|l| m.socket_of_llc(l)).collect();
+        assert_eq!((m.sockets, m.nodes.len(), sockets), (4, 2, vec![0, 1, 2, 3]), "{}", m.title);
+        assert_eq!((m.nodes[0].socket, m.nodes[1].socket), (0, 2));
+        // Nodes are linked through the sockets that their memory is on, and only those.
+        assert_eq!(m.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(), ["socket0-socket2"]);
+        assert_eq!((m.routes[0][1].len(), m.hop[0][1]), (1, 1));
+        assert_eq!(m.socket_groups(), [vec![0, 1], vec![2, 3]]);
+        let text = numalab_model::machine::show(&m);
+        assert!(text.contains("+-- sockets 0-1 ") && text.contains("socket 3"), "{text}");
+    }
 }
 
 #[test]

@@ -45,9 +45,11 @@ fn one(h: &mut Html, m: &Machine) {
     }
     h.text(&size::short(m.memory_bytes())).raw("</p><div class=\"sockets\">");
     let squares = m.cpus.len() <= MAX_SQUARES;
-    for s in 0..m.sockets {
-        h.raw("<div class=\"socket\"><h4>socket ").show(s).raw("</h4><div class=\"nodes\">");
-        for (i, _) in m.nodes.iter().enumerate().filter(|(_, n)| n.socket == s) {
+    for group in m.socket_groups() {
+        let ids = cpulist::format(&group.iter().map(|&s| s as u32).collect::<Vec<u32>>());
+        h.raw("<div class=\"socket\"><h4>socket").raw(if group.len() == 1 { " " } else { "s " }).text(&ids);
+        h.raw("</h4><div class=\"nodes\">");
+        for (i, _) in m.nodes.iter().enumerate().filter(|(_, n)| group.contains(&n.socket)) {
             node(h, m, i, squares);
         }
         h.raw("</div></div>");
@@ -90,7 +92,9 @@ fn node(h: &mut Html, m: &Machine, i: usize, squares: bool) {
     h.raw("</p><div class=\"llcs\">");
     for (l, llc) in m.llcs.iter().enumerate().filter(|(_, llc)| llc.node == i) {
         let ids = cpulist::format(&llc.cpus.iter().map(|&c| m.cpus[c].id).collect::<Vec<u32>>());
-        let label = format!("LLC {l}: {}, CPUs {ids}", size::short(llc.size_bytes));
+        let socket = m.socket_of_llc(l);
+        let place = if socket == n.socket { String::new() } else { format!(" on socket {socket}") };
+        let label = format!("LLC {l}: {}{place}, CPUs {ids}", size::short(llc.size_bytes));
         h.open("div", &[("class", "llc"), ("title", &label)])
             .raw("<span>")
             .text(&size::short(llc.size_bytes))

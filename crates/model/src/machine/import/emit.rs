@@ -5,7 +5,7 @@
 //! from the distance by [`factor`].
 //! Invariant: the text is a valid machine file; it is loaded here before it is returned.
 
-use super::found::{Found, Sets};
+use super::found::{CacheSet, Found, Sets};
 use super::kind::{self, Origin};
 use super::Wish;
 use crate::machine::layout::GBPS;
@@ -69,11 +69,11 @@ impl Found {
         self.drop_implausible();
         let latency = self.latencies(&distance);
         self.note_memory();
-        self.note_packages();
+        self.note_packages(&llcs);
         let mut out = String::new();
         self.head(wish.name, &cores, &mut out);
         self.nodes(&sockets, &mut out);
-        self.caches(&llcs, &mut out);
+        self.caches(&llcs, &sockets, &mut out);
         matrices(&distance, &latency, self.distance.is_some(), !self.latency_ns.is_empty(), &mut out);
         self.links(&sockets, &latency, &mut out);
         self.rest(&mut out);
@@ -148,15 +148,19 @@ impl Found {
         }
     }
 
-    fn caches(&self, llcs: &[(Vec<u32>, Option<u64>)], out: &mut String) {
-        for (cpus, bytes) in llcs {
+    fn caches(&self, llcs: &[CacheSet], sockets: &[u32], out: &mut String) {
+        for CacheSet { cpus, bytes, package } in llcs {
             out.push_str("\n[[llc]]\n");
             line(out, &format!("cpus = {}", quoted(&cpulist::format(cpus))), true, "");
+            let home = self.nodes.iter().position(|n| cpus.first().is_some_and(|c| n.cpus.binary_search(c).is_ok()));
+            if let Some(package) = package.filter(|p| home.is_some_and(|n| sockets[n] != *p)) {
+                line(out, &format!("socket = {package}"), !self.packages_assumed, "");
+            }
             if let Some(b) = bytes.filter(|b| *b > 0) {
                 line(out, &format!("size = {}", quoted(&size::exact(b))), true, "");
             }
         }
-        let llc = llcs.iter().filter_map(|(_, b)| *b).find(|b| *b > 0);
+        let llc = llcs.iter().filter_map(|l| l.bytes).find(|b| *b > 0);
         let l2 = self.l2_bytes.filter(|b| *b > 0);
         out.push_str("\n[cache]\n");
         line(out, &format!("l2 = {}", quoted(&size::exact(l2.unwrap_or(L2_BYTES)))), l2.is_some(), "");

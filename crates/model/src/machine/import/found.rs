@@ -10,7 +10,7 @@ use super::kind::Origin;
 use crate::machine::distance::{complete, Completed, Place, OPEN};
 use crate::machine::{cpulist, MemoryKind, MAX_CPUS, MAX_NODES};
 use crate::spec::SpecError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A node as a source describes it.
 #[derive(Clone, Debug, Default)]
@@ -37,12 +37,13 @@ impl FoundNode {
     }
 }
 
-/// The CPUs that share the core and the LLC of a CPU, ascending, itself included; empty if not known.
+/// The package of a CPU, and the CPUs that share its core and its LLC, ascending, itself included; empty if not known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     pub core: Vec<u32>,
     pub llc: Vec<u32>,
     pub llc_bytes: Option<u64>,
+    pub package: Option<u32>,
 }
 
 /// CPUs of one node that the source leaves out, and their package.
@@ -52,8 +53,14 @@ pub(super) type Lost = (Vec<u32>, Option<u32>);
 pub(super) struct Sets {
     /// The cores of more than one CPU.
     pub cores: Vec<Vec<u32>>,
-    /// LLCs with their size in bytes, if known.
-    pub llcs: Vec<(Vec<u32>, Option<u64>)>,
+    pub llcs: Vec<CacheSet>,
+}
+
+/// An LLC: its CPUs, and its size in bytes and its package, if known.
+pub(super) struct CacheSet {
+    pub cpus: Vec<u32>,
+    pub bytes: Option<u64>,
+    pub package: Option<u32>,
 }
 
 /// Everything that a source states.
@@ -72,6 +79,8 @@ pub(super) struct Found {
     pub sharing: BTreeMap<u32, Sharing>,
     /// Whether the cores in `sharing` are a guess.
     pub siblings_assumed: bool,
+    /// Whether the packages in `sharing` are a guess.
+    pub packages_assumed: bool,
     pub l2_bytes: Option<u64>,
     /// Distances from 10 to 254, in the order of `nodes`; `None` where the source says nothing of a pair.
     pub distance: Option<Vec<Vec<Option<u8>>>>,
@@ -196,24 +205,34 @@ impl Found {
         distance
     }
 
-    /// Notes packages that share a node, which a machine file counts as one socket.
-    pub(super) fn note_packages(&mut self) {
-        let shared: Vec<&FoundNode> = self.nodes.iter().filter(|n| n.packages.len() > 1).collect();
-        let Some(first) = shared.first() else { return };
-        let (packages, id) = (cpulist::format(&first.packages), first.id);
-        let more =
-            if shared.len() > 1 { format!(", and more in {} other nodes", shared.len() - 1) } else { String::new() };
-        self.notes.push(format!(
-            "packages {packages} are all in node {id}{more}: each node counts as one socket, because Linux too knows \
-             nothing of packages inside a node"
-        ));
+    /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. If the LLC of some CPU is not
+    /// known, no LLC is returned; but where a node has several packages, each has one.
+    pub(super) fn partition(&mut self) -> Sets {
+        let (mut llcs, split) = self.told_caches();
+        let known: usize = llcs.iter().map(|l| l.cpus.len()).sum();
+        let all: usize = self.nodes.iter().map(|n| n.cpus.len()).sum();
+        let several = self.nodes.iter().any(|n| n.packages.len() > 1);
+        if known < all && several {
+            llcs = self.package_sets();
+            self.notes.push("one last-level cache for each package of a node".into());
+        }
+        let bounds: Vec<&Vec<u32>> = llcs.iter().map(|l| &l.cpus).collect();
+        let cores = self.nodes.iter().flat_map(|n| self.cores_of(&n.cpus, &bounds)).collect();
+        if known < all && !several {
+            if known > 0 {
+                self.notes.push("some CPUs have no last-level cache in the source: one for each node".into());
+            }
+            llcs.clear();
+        } else if !split.is_empty() && known == all {
+            let ids = cpulist::format(&split.into_iter().collect::<Vec<_>>());
+            self.notes.push(format!("last-level caches across nodes, cut at the border of nodes {ids}"));
+        }
+        Sets { cores, llcs }
     }
 
-    /// Cores and LLCs as sets that nest: a core inside an LLC, an LLC inside a node. If the LLC of some CPU is not
-    /// known, no LLC is returned at all.
-    pub(super) fn partition(&mut self) -> Sets {
-        let (mut cores, mut llcs) = (Vec::new(), Vec::new());
-        let mut split = Vec::new();
+    /// The LLCs that the source tells, cut at the borders of nodes, and the nodes where one was cut.
+    fn told_caches(&self) -> (Vec<CacheSet>, BTreeSet<u32>) {
+        let (mut llcs, mut split) = (Vec::new(), BTreeSet::new());
         for node in &self.nodes {
             let mut free: Vec<u32> = node.cpus.clone();
             while let Some(&cpu) = free.first() {
@@ -221,33 +240,51 @@ impl Found {
                     free.remove(0);
                     continue;
                 };
-                let set: Vec<u32> = free.iter().copied().filter(|c| s.llc.binary_search(c).is_ok()).collect();
+                let cpus: Vec<u32> = free.iter().copied().filter(|c| s.llc.binary_search(c).is_ok()).collect();
                 let outside = s.llc.iter().filter(|c| node.cpus.binary_search(c).is_err()).count();
                 // An LLC across nodes is cut at the border, and its capacity is divided in proportion.
                 let part = s.llc_bytes.map(|b| b / s.llc.len() as u64 * (s.llc.len() - outside) as u64);
                 if outside > 0 {
-                    split.push(node.id);
+                    split.insert(node.id);
                 }
-                free.retain(|c| !set.contains(c));
-                llcs.push((set, if outside > 0 { part } else { s.llc_bytes }));
+                free.retain(|c| !cpus.contains(c));
+                let bytes = if outside > 0 { part } else { s.llc_bytes };
+                llcs.push(CacheSet { cpus, bytes, package: s.package });
             }
-            let bounds: Vec<&Vec<u32>> = llcs.iter().map(|(s, _): &(Vec<u32>, _)| s).collect();
-            cores.extend(self.cores_of(&node.cpus, &bounds));
         }
-        let known: usize = llcs.iter().map(|(s, _)| s.len()).sum();
-        let all: usize = self.nodes.iter().map(|n| n.cpus.len()).sum();
-        if known < all {
-            if known > 0 {
-                self.notes.push("some CPUs have no last-level cache in the source: one for each node".into());
+        (llcs, split)
+    }
+
+    /// The CPUs of each package of each node.
+    fn package_sets(&self) -> Vec<CacheSet> {
+        let mut sets = Vec::new();
+        for node in &self.nodes {
+            let mut packages: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
+            for &cpu in &node.cpus {
+                packages.entry(self.sharing.get(&cpu).and_then(|s| s.package)).or_default().push(cpu);
             }
-            llcs.clear();
-        } else if !split.is_empty() {
-            let ids = cpulist::format(
-                &split.iter().copied().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>(),
-            );
-            self.notes.push(format!("last-level caches across nodes, cut at the border of nodes {ids}"));
+            sets.extend(packages.into_iter().map(|(package, cpus)| CacheSet { cpus, bytes: None, package }));
         }
-        Sets { cores, llcs }
+        sets
+    }
+
+    /// Notes packages that share a node, and packages that no LLC of their own tells from the others.
+    pub(super) fn note_packages(&mut self, llcs: &[CacheSet]) {
+        let shared: Vec<&FoundNode> = self.nodes.iter().filter(|n| n.packages.len() > 1).collect();
+        let Some(first) = shared.first() else { return };
+        let (packages, id) = (cpulist::format(&first.packages), first.id);
+        let more =
+            if shared.len() > 1 { format!(", and more in {} other nodes", shared.len() - 1) } else { String::new() };
+        let kept: BTreeSet<u32> = llcs.iter().filter_map(|l| l.package).collect();
+        let lost: Vec<u32> = shared.iter().flat_map(|n| &n.packages).copied().filter(|p| !kept.contains(p)).collect();
+        self.notes.push(format!(
+            "packages {packages} are all in node {id}{more}: sockets of their own, which share the memory and its \
+             latency; Linux too knows nothing of packages inside a node"
+        ));
+        if !lost.is_empty() {
+            let ids = cpulist::format(&lost);
+            self.notes.push(format!("package {ids} shares its last-level cache with another, whose socket it is on"));
+        }
     }
 
     /// Cores of more than one CPU among `cpus`, cut at the borders of LLCs.

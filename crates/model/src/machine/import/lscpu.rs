@@ -118,6 +118,7 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
     let threads = number("Thread(s) per core")?;
     sockets(&mut found, number("Socket(s)")?);
     siblings::assume(&mut found, threads);
+    divide(&mut found);
     let l2 = text("L2 cache").and_then(|t| caches(&t));
     found.l2_bytes = l2.map(|(bytes, instances)| bytes / instances.unwrap_or(1) as u64);
     let last = ["L4 cache", "L3 cache", "L2 cache"].iter().find_map(|k| text(k).and_then(|t| caches(&t)));
@@ -145,6 +146,38 @@ fn caches(text: &str) -> Option<(u64, Option<usize>)> {
     (bytes >= 1.0 && bytes <= size::MAX_BYTES as f64).then_some((bytes.round() as u64, instances))
 }
 
+/// Cores of a node in order of their first CPU.
+fn cores(found: &Found, node: usize) -> Vec<Vec<u32>> {
+    let mut cores: Vec<Vec<u32>> = Vec::new();
+    for cpu in &found.nodes[node].cpus {
+        let core = found.sharing.get(cpu).map(|s| s.core.clone()).filter(|c| !c.is_empty());
+        let core = core.unwrap_or_else(|| vec![*cpu]);
+        if core.first() == Some(cpu) {
+            cores.push(core);
+        }
+    }
+    cores
+}
+
+/// Gives each CPU of a node with several packages its own: runs of cores.
+fn divide(found: &mut Found) {
+    for n in 0..found.nodes.len() {
+        let packages = found.nodes[n].packages.clone();
+        if packages.len() < 2 {
+            continue;
+        }
+        let cores = cores(found, n);
+        let each = cores.len().div_ceil(packages.len()).max(1);
+        for (i, cpu) in cores.iter().enumerate().flat_map(|(i, c)| c.iter().map(move |cpu| (i, *cpu))) {
+            found.sharing.entry(cpu).or_default().package = packages.get(i / each).copied();
+        }
+        found.packages_assumed = true;
+    }
+    if found.packages_assumed {
+        found.notes.push("which cores are in which package (the source does not tell): runs of cores".into());
+    }
+}
+
 /// Gives each node its socket: nodes and sockets are in the same order.
 fn sockets(found: &mut Found, sockets: Option<usize>) {
     let with: Vec<usize> = (0..found.nodes.len()).filter(|&n| !found.nodes[n].cpus.is_empty()).collect();
@@ -165,11 +198,13 @@ fn sockets(found: &mut Found, sockets: Option<usize>) {
     }
 }
 
-/// Divides the cores of each node into last-level caches of `bytes` each: `instances` in all, or one for each node.
+/// Divides the cores of each node into last-level caches of `bytes` each: `instances` in all, or one for each package of
+/// each node.
 fn runs(found: &mut Found, bytes: u64, instances: usize) {
     let with = found.nodes.iter().filter(|n| !n.cpus.is_empty()).count().max(1);
+    let packages = found.nodes.iter().map(|n| n.packages.len()).max().unwrap_or(1).max(1);
     let each = match instances / with {
-        0 => 1,
+        0 => packages,
         n if n * with == instances => n,
         _ => {
             found.notes.push(format!("{instances} last-level caches do not divide among {with} nodes: one for each"));
@@ -179,16 +214,8 @@ fn runs(found: &mut Found, bytes: u64, instances: usize) {
     if each > 1 {
         found.notes.push("which cores share a last-level cache (the source does not tell): runs of cores".into());
     }
-    for n in found.nodes.clone() {
-        // Cores of the node in order of their first CPU.
-        let mut cores: Vec<Vec<u32>> = Vec::new();
-        for cpu in &n.cpus {
-            let core = found.sharing.get(cpu).map(|s| s.core.clone()).filter(|c| !c.is_empty());
-            let core = core.unwrap_or_else(|| vec![*cpu]);
-            if core.first() == Some(cpu) {
-                cores.push(core);
-            }
-        }
+    for n in 0..found.nodes.len() {
+        let cores = cores(found, n);
         let size = cores.len().div_ceil(each).max(1);
         for run in cores.chunks(size) {
             let mut llc: Vec<u32> = run.concat();
@@ -218,6 +245,7 @@ pub(super) fn table(file: &str, text: &str) -> Result<Found, SpecError> {
     let mut columns = Vec::new();
     let mut nodes: BTreeMap<u32, (Vec<u32>, BTreeSet<u32>)> = BTreeMap::new();
     let (mut cores, mut caches): (BTreeMap<u32, Vec<u32>>, BTreeMap<u32, Vec<u32>>) = Default::default();
+    let mut package_of: BTreeMap<u32, u32> = BTreeMap::new();
     for (n, line) in text.lines().enumerate() {
         if let Some(head) = head(line) {
             columns = head;
@@ -244,7 +272,9 @@ pub(super) fn table(file: &str, text: &str) -> Result<Found, SpecError> {
         let Some(cpu) = id(word("cpu"))? else { continue };
         let node = nodes.entry(id(word("node"))?.unwrap_or(0)).or_default();
         node.0.push(cpu);
-        node.1.extend(id(word("socket"))?);
+        let package = id(word("socket"))?;
+        node.1.extend(package);
+        package_of.extend(package.map(|p| (cpu, p)));
         id(word("core"))?.into_iter().for_each(|c| cores.entry(c).or_default().push(cpu));
         // The last column of caches is the outermost: of `L1d:L1i:L2:L3` in one column, or of several columns.
         let joined = columns.iter().position(|c| c.contains(':')).and_then(|i| words.get(i).copied());
@@ -266,7 +296,12 @@ pub(super) fn table(file: &str, text: &str) -> Result<Found, SpecError> {
     for (id, (cpus, packages)) in nodes {
         let of = |map: &BTreeMap<u32, Vec<u32>>, c: &u32| map.get(c).cloned().unwrap_or_default();
         for c in &cpus {
-            let sharing = Sharing { core: of(&core_of, c), llc: of(&cache_of, c), llc_bytes: None };
+            let sharing = Sharing {
+                core: of(&core_of, c),
+                llc: of(&cache_of, c),
+                llc_bytes: None,
+                package: package_of.get(c).copied(),
+            };
             found.sharing.insert(*c, sharing);
         }
         found.nodes.push(FoundNode { id, cpus, packages: packages.into_iter().collect(), ..FoundNode::default() });

@@ -195,7 +195,10 @@ impl Objects {
             let around = self.around(at);
             let cpus = |o: Option<usize>| o.map(|o| below[o].clone()).unwrap_or_default();
             let llc_bytes = around.llc.and_then(|l| self.all[l].bytes).filter(|b| *b > 0);
-            found.sharing.insert(pu.id, Sharing { core: cpus(around.core), llc: cpus(around.llc), llc_bytes });
+            found.sharing.insert(
+                pu.id,
+                Sharing { core: cpus(around.core), llc: cpus(around.llc), llc_bytes, package: around.package },
+            );
         }
         found.l2_bytes = self.of(Kind::Cache(2)).find_map(|(_, o)| o.bytes).filter(|b| *b > 0);
     }

@@ -39,7 +39,8 @@ pub(super) fn read(tree: &Tree, file: String) -> Result<Found, SpecError> {
     read_dax(tree, &mut found);
     for n in found.nodes.clone() {
         for cpu in n.cpus {
-            let sharing = read_sharing(tree, cpu, &mut found.l2_bytes);
+            let sharing =
+                Sharing { package: packages.get(&cpu).copied(), ..read_sharing(tree, cpu, &mut found.l2_bytes) };
             found.sharing.insert(cpu, sharing);
         }
     }
@@ -264,7 +265,7 @@ fn read_sharing(tree: &Tree, cpu: u32, l2_bytes: &mut Option<u64>) -> Sharing {
     }
     let Some((_, path)) = last else { return Sharing { core, ..Sharing::default() } };
     let llc = tree.cpus(&path, &CACHE_CPUS).unwrap_or_default();
-    Sharing { core, llc, llc_bytes: cache_size(tree, &path) }
+    Sharing { core, llc, llc_bytes: cache_size(tree, &path), package: None }
 }
 
 /// Size of a cache, such as `32768K`, in bytes.
