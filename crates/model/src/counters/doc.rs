@@ -102,6 +102,8 @@ pub enum Since {
     Always,
     /// None: no released kernel has it, but mmtests has a row for it.
     Never,
+    /// None: the first release candidate added it, the second took it back.
+    Reverted(&'static str, &'static str),
     /// None: numalab counts it, and no kernel does.
     Model,
 }
@@ -113,6 +115,7 @@ impl fmt::Display for Since {
             Since::About(release) => write!(f, "about {release}"),
             Since::Always => f.write_str("before 3.0"),
             Since::Never => f.write_str("never released"),
+            Since::Reverted(added, removed) => write!(f, "{added} only, reverted in {removed}"),
             Since::Model => f.write_str("numalab, in no kernel"),
         }
     }

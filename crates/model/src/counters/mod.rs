@@ -74,6 +74,16 @@ mod tests {
     }
 
     #[test]
+    fn counters_of_releases_after_6_12_say_when_they_exist() {
+        let since = |name: &str| find(name).map(|c| (c.since.to_string(), c.until));
+        assert_eq!(since("pgpromote_candidate_nrl"), Some(("6.18".into(), None)));
+        for name in ["numa_task_migrated", "numa_task_swapped"] {
+            assert_eq!(since(name), Some(("6.16-rc1 only, reverted in 6.16-rc6".into(), None)), "{name}");
+            assert!(!ALWAYS_RECORDED.contains(&name));
+        }
+    }
+
+    #[test]
     fn counters_of_the_references_are_known() {
         let named = "numa_pte_updates numa_huge_pte_updates numa_hint_faults numa_hint_faults_local numa_pages_migrated \
             pgmigrate_success pgmigrate_fail thp_migration_success thp_migration_fail thp_migration_split pgreuse \

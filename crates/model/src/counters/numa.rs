@@ -48,6 +48,24 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "attempts that were refused or failed; pages moved by compaction, mbind or tiering demotion.",
     ),
     CounterDoc::new(
+        "numa_task_migrated",
+        Unit::Events,
+        NumaBalancing,
+        Since::Reverted("6.16-rc1", "6.16-rc6"),
+        "Tasks that NUMA balancing moved to a CPU of their preferred node (ad6b26b6a0a7, db6cc3f4ac2e).",
+        "anything on a released kernel: a null pointer when a swap partner exits took it back.",
+    )
+    .neutral(),
+    CounterDoc::new(
+        "numa_task_swapped",
+        Unit::Events,
+        NumaBalancing,
+        Since::Reverted("6.16-rc1", "6.16-rc6"),
+        "Tasks that NUMA balancing exchanged with another task (ad6b26b6a0a7, db6cc3f4ac2e).",
+        "anything on a released kernel, as numa_task_migrated.",
+    )
+    .neutral(),
+    CounterDoc::new(
         "numa_scans",
         Unit::Events,
         NumaBalancing,
