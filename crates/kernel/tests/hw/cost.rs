@@ -65,7 +65,7 @@ fn vector_8_native_migration_against_the_split_path() {
     near(cost.migrate_2m_ns(0, 0, 1.0), 187_000.0, 0.002);
     near(cost.migrate_2m_ns(0, 1, 1.0), 362_000.0, 0.002);
     // The older class takes 40 000 + 700 us.
-    near(CostModel::new(&machines::westmere()).migrate_2m_ns(0, 1, 1.0), 740_000.0, 0.002);
+    near(CostModel::new(&machines::x5_8()).migrate_2m_ns(0, 1, 1.0), 740_000.0, 0.002);
     near(cost.migrate_4k_ns(0, 1, 1.0), 5_200.0, 1e-9);
     assert!(m.costs.migrate_4k_batched_ns < m.costs.migrate_4k_ns);
 }

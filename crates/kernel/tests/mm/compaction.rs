@@ -76,7 +76,7 @@ fn compaction_costs_what_it_looks_at_and_moves() {
     assert_eq!(work.compact_scanned, m.events.compact_migrate_scanned + m.events.compact_free_scanned);
     assert_eq!(work.compact_moved, m.events.pgmigrate_success);
     assert!(work.compact_moved > 200 && work.compact_scanned >= 1024);
-    let costs = crate::machines::modern_costs();
+    let costs = crate::machines::milan().costs;
     let ns = work.compact_scanned as f64 * 20.0 + work.compact_moved as f64 * 3500.0;
     assert_eq!(work.compaction_ns(&costs), ns);
 }
