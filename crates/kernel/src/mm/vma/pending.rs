@@ -32,6 +32,12 @@ impl PendingPages {
     }
 }
 
+/// Whether these are all pages of a chunk.
+#[inline]
+fn is_whole(lo: usize, hi: usize) -> bool {
+    lo == 0 && hi == CHUNK_PAGES as usize
+}
+
 impl Vma {
     /// First page index in `from..to` of the chunk whose access faults.
     #[inline]
@@ -127,15 +133,17 @@ impl Vma {
         out
     }
     /// Pending pages of a chunk, including pages beyond the ends of the mapping.
+    #[inline]
     pub fn pending_of_chunk(&self, chunk: usize) -> PendingPages {
         self.pending_in_chunk(chunk, 0, CHUNK_PAGES as usize)
     }
+    #[inline]
     fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> PendingPages {
         let c = &self.chunks[chunk];
         let unmapped_or_marked = match c.kind {
             ChunkKind::Empty => (hi - lo) as u64,
             ChunkKind::Huge => u64::from(c.pmd_marked) * (hi - lo) as u64,
-            ChunkKind::Small if lo == 0 && hi == 512 => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
+            ChunkKind::Small if is_whole(lo, hi) => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
                 let open = b.present.zip(&b.marked, |p, m| !p | m);
@@ -150,18 +158,22 @@ impl Vma {
         PendingPages { any: unmapped_or_marked - zeros, zeros, read_only: self.read_only_in_chunk(chunk, lo, hi) }
     }
     /// Mapped, unmarked, write-protected pages of a chunk.
+    #[inline]
     fn read_only_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> u64 {
         let c = &self.chunks[chunk];
         match c.kind {
             _ if c.read_only == 0 => 0,
             ChunkKind::Empty => 0,
             ChunkKind::Huge => u64::from(!c.pmd_marked) * (hi - lo) as u64,
-            ChunkKind::Small => {
-                let b = &self.blocks[c.index as usize];
-                let unmarked = b.read_only.zip(&b.marked, |r, m| r & !m);
-                u64::from(unmarked.zip(&Bits512::range(lo, hi), |u, r| u & r).count())
-            }
+            ChunkKind::Small if c.marked == 0 && is_whole(lo, hi) => u64::from(c.read_only),
+            ChunkKind::Small => self.read_only_in_block(c.index, lo, hi),
         }
+    }
+    fn read_only_in_block(&self, block: u32, lo: usize, hi: usize) -> u64 {
+        let b = &self.blocks[block as usize];
+        let unmarked = b.read_only.zip(&b.marked, |r, m| r & !m);
+        let inside = if is_whole(lo, hi) { unmarked } else { unmarked.zip(&Bits512::range(lo, hi), |u, r| u & r) };
+        u64::from(inside.count())
     }
     fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> Bits512 {
         let mut range = Bits512::range(lo, hi);
