@@ -16,13 +16,15 @@ pub(super) struct GroupMaker<'a> {
     pub groups: Vec<Group>,
     /// Shared groups, by level and first CPU.
     shared: Vec<Option<GroupId>>,
+    /// The last group made from a child, by level and first CPU. The domains of other CPUs have groups of the same CPUs.
+    alike: Vec<Option<GroupId>>,
 }
 
 impl<'a> GroupMaker<'a> {
     /// A maker for the towers of a layout. It has made no group yet.
     pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<RawDomain>]) -> Self {
         let shared = vec![None; levels.len() * layout.cpus];
-        Self { layout, levels, towers, groups: Vec::new(), shared }
+        Self { layout, levels, towers, groups: Vec::new(), alike: shared.clone(), shared }
     }
     /// Groups of the domain of `cpu` at `level`, in ring order.
     pub fn build_groups(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
@@ -111,6 +113,17 @@ impl<'a> GroupMaker<'a> {
         at
     }
     fn build_group_from_child(&mut self, at: usize, span: CpuSet, flags: Flags) -> Result<GroupId, SchedError> {
+        let id = self.groups.len() as GroupId;
+        let slot = at * self.layout.cpus + span.first().unwrap_or(0) as usize;
+        let alike = self.alike[slot].replace(id).map(|id| &self.groups[id as usize]);
+        let group = match alike {
+            Some(group) if group.span == span => Group { flags, ..group.clone() },
+            _ => self.group_from_child(at, span, flags)?,
+        };
+        self.groups.push(group);
+        Ok(id)
+    }
+    fn group_from_child(&self, at: usize, span: CpuSet, flags: Flags) -> Result<Group, SchedError> {
         let same = |i: &u32| {
             let tower = &self.towers[*i as usize];
             at < tower.len() && at > 0 && tower[at - 1].span == span
@@ -120,10 +133,8 @@ impl<'a> GroupMaker<'a> {
             let what = format!("no CPU of a group at {} sees exactly that group", self.levels[at].level);
             return Err(SchedError::Machine { what, expected: "cores and caches inside one node".into() });
         };
-        let id = self.groups.len() as GroupId;
         let record = (at * self.layout.cpus + balance_cpu as usize) as u32;
         let (weight, cores) = (span.len(), self.cores(&span));
-        self.groups.push(Group { span, weight, flags, cores, balance_mask, balance_cpu, record });
-        Ok(id)
+        Ok(Group { span, weight, flags, cores, balance_mask, balance_cpu, record })
     }
 }
