@@ -56,7 +56,7 @@ const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
 const GROUP: u64 = u64::BITS as u64;
 
 /// Groups of lists. One more list holds all sweeps faster than [`FAST_NS_PER_BYTE`], wherever they are.
-const GROUPS: u64 = 512;
+const GROUPS: u64 = 1024;
 
 /// The list of the fast ones.
 const FAST: u64 = GROUPS * GROUP;
@@ -75,10 +75,12 @@ impl ByOffset {
             by_task.resize(tasks, NONE);
         }
     }
-    /// The group of lists for stretches `number * GROUP` and on of a mapping. Mappings are spread over the groups.
+    /// The group of lists for stretches `number * GROUP` and on of a mapping. Threads often keep the same distance from each other,
+    /// so groups are spread like the hashes of a table.
     #[inline]
     fn group_of(of: (u32, u32), number: u64) -> u64 {
-        (number + u64::from(of.0) * 197 + u64::from(of.1) * 97) % GROUPS
+        let key = number ^ u64::from(of.0) << 48 ^ u64::from(of.1) << 32;
+        key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GROUPS.ilog2())
     }
     /// The list of a stretch of a mapping.
     #[inline]
@@ -115,19 +117,22 @@ impl ByOffset {
     /// Calls `f` with the tasks on the lists of stretches `from` to `to` of a mapping, and with all fast ones, until it returns
     /// false. It may be called with others.
     #[inline]
-    fn each(&self, of: (u32, u32), (mut from, mut to): (u64, u64), mut f: impl FnMut(u32) -> bool) {
-        if to / GROUP - from / GROUP >= GROUPS {
-            // Groups repeat, so that is all of them.
-            (from, to) = ((to / GROUP + 1 - GROUPS) * GROUP, to / GROUP * GROUP + GROUP - 1);
-        }
+    fn each(&self, of: (u32, u32), (from, to): (u64, u64), mut f: impl FnMut(u32) -> bool) {
         let (first, last) = (from / GROUP, to / GROUP);
-        for number in first..=last + 1 {
-            let group = if number > last { FAST / GROUP } else { Self::group_of(of, number) };
+        // A wide range has all groups.
+        let all = last - first >= GROUPS;
+        let groups = if all { 0..=GROUPS - 1 } else { first..=last };
+        for number in groups.chain([u64::MAX]) {
+            let group = match number {
+                u64::MAX => FAST / GROUP,
+                _ if all => number,
+                _ => Self::group_of(of, number),
+            };
             let mut lists = self.occupied[group as usize];
-            if number == first {
+            if !all && number == first {
                 lists &= u64::MAX << (from % GROUP);
             }
-            if number == last {
+            if !all && number == last {
                 lists &= u64::MAX >> (GROUP - 1 - to % GROUP);
             }
             while lists != 0 {
@@ -265,6 +270,29 @@ impl SweepPositions {
 mod tests {
     use super::*;
     use numalab_base::rng::Rng;
+
+    /// However wide the range of places, everybody in it is met once.
+    #[test]
+    fn ranges_of_any_width_meet_everybody_once() {
+        let mut lists = ByOffset::new();
+        lists.grow(64);
+        let stretch = |task: u64| task * task * 37;
+        (0..64).for_each(|task| lists.insert(task as u32, ByOffset::list_of((1, 2), stretch(task))));
+        for (from, to) in [(0, 0), (5, 130), (37, 37), (0, 70_000), (100, 200_000)] {
+            let mut met = Vec::new();
+            lists.each((1, 2), (from, to), |task| {
+                met.push(u64::from(task));
+                true
+            });
+            let mut wanted: Vec<u64> = (0..64).filter(|&task| (from..=to).contains(&stretch(task))).collect();
+            met.sort_unstable();
+            let all = met.len();
+            met.dedup();
+            assert_eq!(met.len(), all, "nobody twice");
+            wanted.retain(|task| !met.contains(task));
+            assert!(wanted.is_empty(), "{from}..={to} lacks {wanted:?}");
+        }
+    }
 
     /// A thread that faults on one page after the other is told of every thread that comes in time, delayed ones included.
     #[test]
