@@ -1,0 +1,383 @@
+//! Look, decide, act; and undo at the end.
+
+use super::hands::Hands;
+use super::log::{Line, Log};
+use super::machine::Shape;
+use super::metrics::Metrics;
+use super::movers::{Cursors, Wish};
+use super::state::{lives, Entry, State};
+use super::survey::Survey;
+use crate::procfs::scope::Scope;
+use crate::procfs::{numa_balancing, process, Roots};
+use crate::record::cpu_time;
+use numalab_kernel::userspace_balance::{Action, Balancer, Decision, Hold, Look, Settings, Verdict};
+use numalab_model::machine::cpulist;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What the daemon may do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Which processes it balances.
+    pub scope: Scope,
+    /// Time between two looks.
+    pub every: Duration,
+    /// Largest rate at which pages move, bytes per second.
+    pub rate_bytes_per_s: f64,
+    /// Largest share of one CPU that it takes, from 0 to 1.
+    pub cpu_share: f64,
+    /// Say what would be done, and do nothing.
+    pub dry_run: bool,
+    /// File for the affinities that are changed.
+    pub state: PathBuf,
+}
+
+/// Why there is nothing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The machine cannot be balanced: it has one node, or its nodes cannot be read.
+    Machine(String),
+    /// The state cannot be used.
+    State(String),
+    /// The kernel balances already.
+    KernelBalances(String),
+}
+
+/// Pages of a mapping from which on the log says that they are left alone.
+const WORTH_A_LINE: u64 = 256;
+/// Looks for which a mapping is left alone after the kernel has refused most of its pages.
+const REFUSED_LOOKS: u32 = 60;
+
+/// Balances a scope: one look after the other until it is stopped.
+pub struct Daemon {
+    roots: Roots,
+    set: Options,
+    shape: Shape,
+    hands: Box<dyn Hands>,
+    log: Log,
+    state: State,
+    survey: Survey,
+    balancer: Balancer,
+    cursors: Cursors,
+    metrics: Arc<Mutex<Metrics>>,
+    /// What was said to be left alone.
+    said: BTreeSet<(u64, Option<u64>, Hold)>,
+    /// Mappings of which the kernel has refused most pages, and for how many looks they are left alone.
+    refused: BTreeMap<(u64, u64), u32>,
+    /// Mode of the kernel's balancing that was said to stand in the way.
+    paused: u32,
+    looked: Option<Instant>,
+}
+
+impl Daemon {
+    /// Reads the machine, opens the state, and undoes what an earlier daemon left behind.
+    ///
+    /// # Errors
+    /// There is nothing to balance here, or no place for the state.
+    pub fn start(roots: Roots, set: Options, hands: Box<dyn Hands>, mut log: Log) -> Result<Self, Halt> {
+        let shape = Shape::read(&roots).map_err(Halt::Machine)?;
+        let state = State::open(&set.state).map_err(Halt::State)?;
+        let survey = Survey::new(roots.clone(), set.scope.clone());
+        let balancer = Balancer::new(shape.topo.clone(), shape.llc_cpus.clone(), Settings::default());
+        if !state.entries().is_empty() {
+            log.line(&Line::note(format!("{} threads were left pinned by an earlier daemon", state.entries().len())));
+        }
+        let mut daemon = Self {
+            roots,
+            set,
+            shape,
+            hands,
+            log,
+            state,
+            survey,
+            balancer,
+            cursors: Cursors::default(),
+            metrics: Arc::default(),
+            said: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            paused: 0,
+            looked: None,
+        };
+        daemon.undo("an earlier daemon ended without doing so");
+        if daemon.shape.topo.cpu_nodes().len() < 2 {
+            return Err(Halt::Machine("this machine has one node with CPUs: there is nothing to balance".into()));
+        }
+        match numa_balancing::mode(&daemon.roots.proc) {
+            Some(mode) if mode > 0 && !daemon.set.dry_run => Err(Halt::KernelBalances(format!(
+                "kernel.numa_balancing is {mode}: the kernel balances already, and two would undo each other's work; \
+                 expected 0 (`sysctl kernel.numa_balancing=0`), or --dry-run"
+            ))),
+            _ => Ok(daemon),
+        }
+    }
+
+    /// The counters.
+    pub fn metrics(&self) -> Arc<Mutex<Metrics>> {
+        Arc::clone(&self.metrics)
+    }
+
+    /// Looks until `stop` is set, `longest` has passed or the scope cannot be read, and undoes all affinities then.
+    ///
+    /// # Errors
+    /// The scope's control group cannot be read.
+    pub fn run(&mut self, stop: &AtomicBool, longest: Duration) -> Result<(), String> {
+        let begun = Instant::now();
+        let ended = loop {
+            let look = Instant::now();
+            if let Err(e) = self.look() {
+                break Err(e);
+            }
+            // A look that was dear is followed by a longer pause.
+            let cost = look.elapsed();
+            let pause = self.set.every.max(cost.div_f64(self.set.cpu_share.max(1e-3))).saturating_sub(cost);
+            let until = Instant::now() + pause.min(longest.saturating_sub(begun.elapsed()));
+            while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)));
+            }
+            if stop.load(Ordering::Relaxed) || begun.elapsed() >= longest {
+                break Ok(());
+            }
+        };
+        self.undo("the daemon ends");
+        ended
+    }
+
+    /// One look, and what follows from it.
+    ///
+    /// # Errors
+    /// The scope's control group cannot be read.
+    pub fn look(&mut self) -> Result<Verdict, String> {
+        let now = Instant::now();
+        let interval = self.looked.map_or(self.set.every, |l| now.saturating_duration_since(l));
+        self.look_after(interval.max(Duration::from_millis(1)))
+    }
+
+    /// One look, `interval` after the last one.
+    pub(super) fn look_after(&mut self, interval: Duration) -> Result<Verdict, String> {
+        self.looked = Some(Instant::now());
+        let roots = self.roots.clone();
+        self.state.forget(&roots, |_| false).map_err(|e| self.state_error(&e))?;
+        let mode = numa_balancing::mode(&self.roots.proc).unwrap_or(0);
+        let mut look = self.survey.look(&self.shape, &self.state, interval)?;
+        for entry in std::mem::take(&mut self.survey.inherited) {
+            self.state.add(entry).map_err(|e| self.state_error(&e))?;
+        }
+        self.hold_refused(&mut look);
+        look.budget_pages = (self.set.rate_bytes_per_s * interval.as_secs_f64() / 4096.0) as u64;
+        let verdict = self.balancer.decide(&look);
+        self.say_left(&verdict);
+        if mode > 0 && !self.set.dry_run {
+            self.pause(mode);
+        } else {
+            self.paused = 0;
+            // The look itself is paid for by the pause that follows it: a dear one must not leave nothing for moves.
+            let begun_cpu = cpu_time();
+            let limit = self.set.every.mul_f64(self.set.cpu_share.max(1e-3));
+            for decision in &verdict.decisions {
+                self.carry_out(decision, &mut || cpu_time().saturating_sub(begun_cpu) < limit)?;
+            }
+        }
+        let known = &self.survey.known;
+        self.cursors.forget(|pid| known.contains_key(&pid));
+        self.count(&verdict, mode, cpu_time());
+        Ok(verdict)
+    }
+
+    /// Marks mappings of which the kernel has refused most pages as shared, and lets the time pass for which that holds.
+    fn hold_refused(&mut self, look: &mut Look) {
+        self.refused.retain(|_, looks| {
+            *looks -= 1;
+            *looks > 0
+        });
+        for m in look.mappings.iter_mut().filter(|m| self.refused.contains_key(&(m.group, m.start))) {
+            m.hold.get_or_insert(Hold::SharedCow);
+        }
+    }
+
+    fn state_error(&self, e: &std::io::Error) -> String {
+        format!("{}: {e}; expected to be allowed to write it, as no thread is moved without", self.set.state.display())
+    }
+
+    /// Says once that the kernel has begun to balance.
+    fn pause(&mut self, mode: u32) {
+        if self.paused != mode {
+            self.paused = mode;
+            self.log.line(&Line::note(format!(
+                "kernel.numa_balancing has become {mode}: the kernel balances, and nothing is done until it is 0"
+            )));
+            self.undo("the kernel balances");
+        }
+    }
+
+    fn name(&self, group: u64) -> String {
+        self.survey.known.get(&(group as u32)).map(|k| k.name.clone()).unwrap_or_default()
+    }
+
+    fn carry_out(&mut self, decision: &Decision, goes_on: &mut dyn FnMut() -> bool) -> Result<(), String> {
+        let reason = decision.reason.to_string();
+        match decision.action {
+            Action::MoveTask { task, group, from, to } => self.move_task((group as u32, task as u32), from, to, reason),
+            Action::MovePages { group, start, from, to, pages } => {
+                self.move_pages(group as u32, start, (from, to), pages, reason, goes_on);
+                Ok(())
+            }
+        }
+    }
+
+    fn move_task(&mut self, (pid, tid): (u32, u32), from: usize, to: usize, reason: String) -> Result<(), String> {
+        let line = |dry_run| Line::MoveTask {
+            pid,
+            name: self.name(u64::from(pid)),
+            tid,
+            from: self.shape.ids[from],
+            to: self.shape.ids[to],
+            reason: reason.clone(),
+            dry_run,
+        };
+        if self.set.dry_run {
+            let line = line(true);
+            self.log.line(&line);
+            return Ok(());
+        }
+        let (Some(stat), Some(status)) =
+            (process::task_stat(&self.roots, pid, tid), process::task_status(&self.roots, pid, tid))
+        else {
+            return Ok(());
+        };
+        let before = self.state.of(tid).map_or(status.cpus_allowed, |e| e.before.clone());
+        let mut set = self.shape.cpus[to].clone();
+        set.retain(|c| before.contains(c));
+        if set.is_empty() {
+            return Ok(());
+        }
+        let done = line(false);
+        let entry = Entry { pid, tid, start: stat.start, before, set: set.clone() };
+        self.state.add(entry).map_err(|e| self.state_error(&e))?;
+        match self.hands.set_affinity(tid, &set) {
+            Ok(()) => {
+                self.log.line(&done);
+                if let Ok(mut m) = self.metrics.lock() {
+                    *m.tasks_moved.entry((self.shape.ids[from], self.shape.ids[to])).or_default() += 1;
+                }
+            }
+            Err(e) => self.log.line(&Line::note(format!("thread {tid} of process {pid} was not moved: {e}"))),
+        }
+        Ok(())
+    }
+
+    fn move_pages(
+        &mut self,
+        pid: u32,
+        start: u64,
+        (from, to): (usize, usize),
+        pages: u64,
+        reason: String,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) {
+        let Some(known) = self.survey.known.get(&pid) else { return };
+        let (name, began) = (known.name.clone(), known.start);
+        let Some(&end) = known.ranges.get(&start) else { return };
+        let (from, to) = (self.shape.ids[from], self.shape.ids[to]);
+        let mapping = format!("{start:x}");
+        let line = |moved, refused, dry_run| Line::MovePages {
+            pid,
+            name: name.clone(),
+            mapping: mapping.clone(),
+            from,
+            to,
+            asked: pages,
+            moved,
+            refused,
+            reason: reason.clone(),
+            dry_run,
+        };
+        if self.set.dry_run {
+            return self.log.line(&line(0, 0, true));
+        }
+        let roots = self.roots.clone();
+        // An id can pass to another process between two batches.
+        let mut same = || process::stat(&roots, pid).is_some_and(|s| s.start == began) && goes_on();
+        let wish = Wish { pid, range: (start, end), from, to, pages };
+        match self.cursors.carry_out(self.hands.as_mut(), &wish, &mut same) {
+            Ok(done) => {
+                if let Ok(mut m) = self.metrics.lock() {
+                    *m.pages_moved.entry((from, to)).or_default() += done.moved;
+                    m.pages_refused += done.refused;
+                }
+                if done.refused > done.moved {
+                    self.refused.insert((u64::from(pid), start), REFUSED_LOOKS);
+                }
+                if done.moved + done.refused > 0 {
+                    self.log.line(&line(done.moved, done.refused, false));
+                }
+            }
+            // ESRCH: it has ended.
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(e) => self.log.line(&Line::note(format!("pages of {name}[{pid}] were not moved: {e}"))),
+        }
+    }
+
+    /// Says what is left alone, each once.
+    fn say_left(&mut self, verdict: &Verdict) {
+        for left in &verdict.left {
+            let small = left.start.is_some() && left.count < WORTH_A_LINE;
+            if small || !self.said.insert((left.group, left.start, left.hold)) {
+                continue;
+            }
+            let line = Line::Left {
+                pid: left.group as u32,
+                name: self.name(left.group),
+                mapping: left.start.map(|s| format!("{s:x}")),
+                count: left.count,
+                reason: left.hold.word().replace('_', " "),
+            };
+            self.log.line(&line);
+        }
+        let known = &self.survey.known;
+        self.said.retain(|(group, ..)| known.contains_key(&(*group as u32)));
+    }
+
+    fn count(&mut self, verdict: &Verdict, mode: u32, cpu: Duration) {
+        let Ok(mut m) = self.metrics.lock() else { return };
+        m.looks += 1;
+        m.left.clear();
+        for left in &verdict.left {
+            *m.left.entry(left.hold.word().into()).or_default() += left.count;
+        }
+        m.affinities = self.state.entries().len() as u64;
+        m.local_share = verdict.local_permille as f64 / 1000.0;
+        m.cpu_s = cpu.as_secs_f64();
+        m.kernel_balancing = mode;
+    }
+
+    /// Gives back every affinity that was changed, and those that children have inherited. One that somebody else has
+    /// changed since stays.
+    pub fn undo(&mut self, reason: &str) {
+        let entries = self.state.take();
+        let mut pids = BTreeSet::new();
+        for e in entries.iter().filter(|e| lives(&self.roots, e)) {
+            if pids.insert(e.pid) {
+                pids.extend(process::with_descendants(&self.roots, e.pid));
+            }
+        }
+        for pid in pids {
+            for tid in process::tasks(&self.roots, pid) {
+                let Some(status) = process::task_status(&self.roots, pid, tid) else { continue };
+                let own = entries.iter().find(|e| e.tid == tid && lives(&self.roots, e));
+                let known = own.or_else(|| entries.iter().find(|e| e.set == status.cpus_allowed));
+                let Some(e) = known.filter(|e| e.set == status.cpus_allowed) else { continue };
+                // An error means that the thread has ended.
+                if self.hands.set_affinity(tid, &e.before).is_ok() {
+                    let cpus = cpulist::format(&e.before);
+                    self.log.line(&Line::Undo { tid, cpus, reason: reason.into() });
+                }
+            }
+        }
+        if let Err(e) = self.state.save_empty() {
+            self.log.line(&Line::note(format!("{}: {e}", self.set.state.display())));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Moving pages of a mapping in batches, within a budget.
+
+use super::hands::Hands;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Pages whose nodes are asked for at a time.
+const ASK: usize = 2048;
+/// Largest number of pages in one move.
+const BATCH: usize = 4096;
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 4096;
+
+/// Where the search for pages goes on, by process and mapping.
+#[derive(Debug, Default)]
+pub(super) struct Cursors(BTreeMap<(u32, u64), u64>);
+
+/// What a move asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    /// Process.
+    pub pid: u32,
+    /// First address of the mapping, and the first after it.
+    pub range: (u64, u64),
+    /// Ids of the nodes.
+    pub from: u32,
+    /// See `from`.
+    pub to: u32,
+    /// Number of pages.
+    pub pages: u64,
+}
+
+/// What came of a move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// Pages that moved.
+    pub moved: u64,
+    /// Pages that the kernel refused, such as those that another process maps.
+    pub refused: u64,
+}
+
+impl Cursors {
+    /// Moves pages. The search begins where the last one of the mapping ended, and goes once around. `goes_on` is asked
+    /// before each batch.
+    ///
+    /// # Errors
+    /// The process has ended, or its pages may not be moved. What has moved by then stays.
+    pub fn carry_out(
+        &mut self,
+        hands: &mut dyn Hands,
+        wish: &Wish,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> io::Result<Moved> {
+        let (start, end) = wish.range;
+        let mut at = self.0.get(&(wish.pid, start)).copied().filter(|a| (start..end).contains(a)).unwrap_or(start);
+        let mut left = (end - start) / PAGE_BYTES;
+        let mut out = Moved::default();
+        let (mut nodes, mut found) = (Vec::new(), Vec::new());
+        while left > 0 && out.moved + out.refused + (found.len() as u64) < wish.pages && goes_on() {
+            let count = left.min(ASK as u64).min((end - at) / PAGE_BYTES);
+            let pages: Vec<u64> = (0..count).map(|i| at + i * PAGE_BYTES).collect();
+            hands.page_nodes(wish.pid, &pages, &mut nodes)?;
+            let here = pages.iter().zip(&nodes).filter(|(_, &n)| i64::from(n) == i64::from(wish.from));
+            found.extend(here.map(|(p, _)| *p));
+            at += count * PAGE_BYTES;
+            left -= count;
+            if at >= end {
+                at = start;
+            }
+            if found.len() >= BATCH {
+                move_batch(hands, wish, &mut found, &mut out)?;
+            }
+        }
+        move_batch(hands, wish, &mut found, &mut out)?;
+        self.0.insert((wish.pid, start), at);
+        Ok(out)
+    }
+
+    /// Forgets processes for which `lives` does not hold.
+    pub fn forget(&mut self, lives: impl Fn(u32) -> bool) {
+        self.0.retain(|(pid, _), _| lives(*pid));
+    }
+}
+
+fn move_batch(hands: &mut dyn Hands, wish: &Wish, found: &mut Vec<u64>, out: &mut Moved) -> io::Result<()> {
+    let room = wish.pages.saturating_sub(out.moved + out.refused) as usize;
+    found.truncate(room);
+    let mut status = Vec::new();
+    for batch in found.chunks(BATCH) {
+        hands.move_pages(wish.pid, batch, wish.to, &mut status)?;
+        let moved = status.iter().filter(|&&s| i64::from(s) == i64::from(wish.to)).count() as u64;
+        out.moved += moved;
+        // A page that has gone meanwhile is neither moved nor refused.
+        out.refused += status.iter().filter(|&&s| s < 0 && s != -libc::ENOENT).count() as u64;
+    }
+    found.clear();
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! The daemon on a tree of files, with hands that remember what was asked.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::procfs::scope::Scope;
+use crate::procfs::Roots;
+use crate::watch::tests_support::Tree;
+use numalab_kernel::userspace_balance::{Action, Hold};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// First address of the only mapping of a process.
+const START: u64 = 0x7f00_0000_0000;
+/// Pages of the mapping.
+const PAGES: u64 = 3000;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What was done.
+#[derive(Debug, Default)]
+struct Done {
+    /// Node of each page by address.
+    nodes: BTreeMap<u64, i32>,
+    affinities: Vec<(u32, Vec<u32>)>,
+    /// Pages that another process maps too.
+    shared: bool,
+    moves: u64,
+}
+
+#[derive(Clone)]
+struct Mock {
+    done: Arc<Mutex<Done>>,
+    roots: Roots,
+}
+
+impl Hands for Mock {
+    fn page_nodes(&mut self, _pid: u32, pages: &[u64], nodes: &mut Vec<i32>) -> io::Result<()> {
+        let done = self.done.lock().unwrap();
+        *nodes = pages.iter().map(|p| done.nodes.get(p).copied().unwrap_or(-libc::ENOENT)).collect();
+        Ok(())
+    }
+    fn move_pages(&mut self, _pid: u32, pages: &[u64], node: u32, status: &mut Vec<i32>) -> io::Result<()> {
+        let mut done = self.done.lock().unwrap();
+        done.moves += pages.len() as u64;
+        status.clear();
+        for page in pages {
+            let refused = done.shared;
+            if !refused {
+                done.nodes.insert(*page, node as i32);
+            }
+            status.push(if refused { -libc::EACCES } else { node as i32 });
+        }
+        Ok(())
+    }
+    fn set_affinity(&mut self, tid: u32, cpus: &[u32]) -> io::Result<()> {
+        let list = numalab_model::machine::cpulist::format(cpus);
+        for pid in crate::procfs::numbers_in(&self.roots.proc) {
+            let file = self.roots.task(pid, tid).join("status");
+            if file.exists() {
+                std::fs::write(file, status(&list)).unwrap();
+            }
+        }
+        self.done.lock().unwrap().affinities.push((tid, cpus.to_vec()));
+        Ok(())
+    }
+}
+
+fn status(cpus: &str) -> String {
+    format!("Cpus_allowed_list:\t{cpus}\nMems_allowed_list:\t0-1\n")
+}
+
+/// Two processes on two nodes of two CPUs: one whose thread runs on node 1 and whose memory is on node 0, and one that
+/// fills node 0.
+struct World {
+    tree: Tree,
+    mock: Mock,
+    ticks: u64,
+    lines: Arc<Mutex<Vec<u8>>>,
+    policy: &'static str,
+    mapmax: &'static str,
+    cpus: &'static str,
+}
+
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let tree = Tree::new();
+        tree.proc("sys/kernel/numa_balancing", "0\n");
+        for node in 0..2 {
+            let cpus = if node == 0 { "0-1\n" } else { "2-3\n" };
+            tree.sys(&format!("devices/system/node/node{node}/cpulist"), cpus);
+        }
+        let mock = Mock { done: Arc::default(), roots: tree.roots.clone() };
+        mock.done.lock().unwrap().nodes = (0..PAGES).map(|i| (START + i * 4096, 0)).collect();
+        let mut world =
+            Self { tree, mock, ticks: 0, lines: Arc::default(), policy: "default", mapmax: "", cpus: "0-3" };
+        for tid in [7, 8, 9] {
+            world.tree.proc(&format!("{tid}/task/{tid}/status"), &status("0-3"));
+        }
+        world.step();
+        world
+    }
+
+    /// A second passes: every thread runs all of it.
+    fn step(&mut self) {
+        self.ticks += 100;
+        let nodes = self.mock.done.lock().unwrap().nodes.values().fold([0u64; 2], |mut sum, n| {
+            sum[*n as usize] += 1;
+            sum
+        });
+        // A thread runs on the last CPU that it may use, or on CPU 3.
+        let cpu = |tid: u32| {
+            let path = self.tree.roots.task(tid, tid).join("status");
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let may = crate::procfs::status::Status::parse(&text).cpus_allowed;
+            may.last().copied().unwrap_or(3)
+        };
+        let places = [(7, cpu(7).max(2)), (8, 0), (9, 1)];
+        for (pid, on) in places {
+            self.tree.process(pid, "p", &[(pid, self.ticks, on)], "N0=1");
+            let maps = format!("{START:x}-{:x} rw-p 00000000 00:00 0 \n", START + PAGES * 4096);
+            self.tree.proc(&format!("{pid}/maps"), if pid == 7 { &maps } else { "" });
+            self.tree.proc(&format!("{pid}/status"), &status("0-3"));
+        }
+        let line = format!(
+            "{START:x} {} anon=9 {} N0={} N1={} kernelpagesize_kB=4\n",
+            self.policy, self.mapmax, nodes[0], nodes[1]
+        );
+        self.tree.proc("7/numa_maps", &line);
+        if self.cpus != "0-3" {
+            self.tree.proc("7/task/7/status", &status(self.cpus));
+        }
+    }
+
+    fn options(&self, dir: &Path) -> Options {
+        Options {
+            scope: Scope::All,
+            every: SECOND,
+            rate_bytes_per_s: 1e12,
+            cpu_share: 1000.0,
+            dry_run: false,
+            state: dir.join("state.json"),
+        }
+    }
+
+    fn daemon(&self, options: Options) -> Result<Daemon, Halt> {
+        let log = Log::new(Box::new(Shared(Arc::clone(&self.lines))), false);
+        Daemon::start(self.tree.roots.clone(), options, Box::new(self.mock.clone()), log)
+    }
+
+    fn looks(&mut self, daemon: &mut Daemon, looks: usize) {
+        for _ in 0..looks {
+            daemon.look_after(SECOND).unwrap();
+            self.step();
+        }
+    }
+
+    fn on_node_1(&self) -> u64 {
+        self.mock.done.lock().unwrap().nodes.values().filter(|n| **n == 1).count() as u64
+    }
+
+    fn log(&self) -> String {
+        String::from_utf8(self.lines.lock().unwrap().clone()).unwrap()
+    }
+}
+
+#[test]
+fn memory_follows_its_thread_and_the_log_says_why() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    let mut d = w.daemon(w.options(dir.path())).unwrap();
+    w.looks(&mut d, 4);
+    assert_eq!(w.on_node_1(), PAGES);
+    let log = w.log();
+    assert!(
+        log.contains("moved 3000 pages of p[7] at 7f0000000000 from node 0 to 1: no thread of the process runs"),
+        "{log}"
+    );
+    let metrics = d.metrics().lock().unwrap().clone();
+    assert_eq!((metrics.pages_moved[&(0, 1)], metrics.looks), (PAGES, 4));
+    assert_eq!(metrics.local_share, 1.0, "{metrics:?}");
+}
+
+#[test]
+fn the_rate_limit_holds() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    let limited = Options { rate_bytes_per_s: 500.0 * 4096.0, ..w.options(dir.path()) };
+    let mut d = w.daemon(limited).unwrap();
+    w.looks(&mut d, 2);
+    let before = w.on_node_1();
+    w.looks(&mut d, 3);
+    assert!(before <= 1000 && w.on_node_1() - before == 1500, "{before} and {}", w.on_node_1());
+}
+
+#[test]
+fn a_dry_run_touches_nothing() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    w.tree.proc("sys/kernel/numa_balancing", "1\n");
+    let mut d = w.daemon(Options { dry_run: true, ..w.options(dir.path()) }).unwrap();
+    w.looks(&mut d, 4);
+    assert_eq!((w.on_node_1(), w.mock.done.lock().unwrap().moves), (0, 0));
+    assert!(w.log().contains("would move 3000 pages of p[7]"), "{}", w.log());
+}
+
+#[test]
+fn what_is_pinned_or_has_a_policy_or_is_shared_is_left_alone() {
+    type Change = fn(&mut World);
+    let cases: [(Change, Hold); 3] = [
+        (|w| w.cpus = "3", Hold::Pinned),
+        (|w| w.policy = "bind:0", Hold::OwnPolicy),
+        (|w| w.mapmax = "mapmax=9", Hold::SharedCow),
+    ];
+    for (change, hold) in cases {
+        let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+        change(&mut w);
+        w.step();
+        let mut d = w.daemon(w.options(dir.path())).unwrap();
+        let mut moved = Vec::new();
+        for _ in 0..5 {
+            let verdict = d.look_after(SECOND).unwrap();
+            moved.extend(verdict.decisions.into_iter().filter(|d| matches!(d.action, Action::MovePages { .. })));
+            w.step();
+        }
+        assert_eq!((w.mock.done.lock().unwrap().moves, moved.len()), (0, 0), "{hold:?}");
+        // Threads may go to memory that must stay. Of a pinned process nothing moves.
+        if hold == Hold::Pinned {
+            assert_eq!(w.mock.done.lock().unwrap().affinities, [], "{hold:?}");
+            assert!(w.log().contains("left p[7] alone, 1 of its threads are pinned"), "{}", w.log());
+        }
+    }
+}
+
+#[test]
+fn the_kernel_is_not_fought() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    w.tree.proc("sys/kernel/numa_balancing", "1\n");
+    let Err(Halt::KernelBalances(why)) = w.daemon(w.options(dir.path())) else { panic!("it started") };
+    assert!(why.contains("kernel.numa_balancing is 1") && why.contains("--dry-run"), "{why}");
+    w.tree.proc("sys/kernel/numa_balancing", "0\n");
+    let mut d = w.daemon(w.options(dir.path())).unwrap();
+    w.tree.proc("sys/kernel/numa_balancing", "1\n");
+    w.looks(&mut d, 4);
+    assert_eq!(w.mock.done.lock().unwrap().moves, 0);
+    assert_eq!(w.log().matches("has become 1").count(), 1, "{}", w.log());
+}
+
+#[test]
+fn pages_that_the_kernel_refuses_are_counted() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    w.mock.done.lock().unwrap().shared = true;
+    let mut d = w.daemon(w.options(dir.path())).unwrap();
+    w.looks(&mut d, 3);
+    assert!(w.log().contains("moved 0 pages") && w.log().contains("(3000 refused)"), "{}", w.log());
+    w.looks(&mut d, 3);
+    assert_eq!(w.mock.done.lock().unwrap().moves, PAGES, "they are not tried again soon");
+}
+
+/// Threads that an earlier daemon left pinned, one of which somebody else has pinned again since, and a child that has
+/// inherited.
+#[test]
+fn a_restart_undoes_what_a_crash_left_behind() {
+    let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+    w.tree.proc("7/task/7/status", &status("2-3"));
+    w.tree.proc("8/task/8/status", &status("1"));
+    // Process 9 is a child of process 7.
+    let child = std::fs::read_to_string(w.tree.roots.process(9).join("stat")).unwrap().replace(" S 1 ", " S 7 ");
+    w.tree.proc("9/stat", &child);
+    w.tree.proc("9/task/9/status", &status("2-3"));
+    let entry =
+        |tid: u32| format!(r#"{{"pid":{tid},"tid":{tid},"start":{},"before":[0,1,2,3],"set":[2,3]}}"#, 1000 + tid);
+    let state = format!(r#"{{"format":"numalab balance state 1","entries":[{},{}]}}"#, entry(7), entry(8));
+    std::fs::write(dir.path().join("state.json"), state).unwrap();
+    let d = w.daemon(w.options(dir.path())).unwrap();
+    let mut undone = w.mock.done.lock().unwrap().affinities.clone();
+    undone.sort();
+    assert_eq!(undone, [(7, vec![0, 1, 2, 3]), (9, vec![0, 1, 2, 3])], "{}", w.log());
+    assert!(!dir.path().join("state.json").exists());
+    assert!(w.log().contains("thread 7 may run on CPUs 0-3 again"), "{}", w.log());
+    drop(d);
+}
+
+#[test]
+fn a_machine_of_one_node_has_nothing_to_balance() {
+    let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+    w.tree.sys("devices/system/node/online", "0\n");
+    assert!(matches!(w.daemon(w.options(dir.path())), Err(Halt::Machine(why)) if why.contains("one node")));
+}
+
+/// A thread whose memory may not move goes to it, and the affinity is given back at the end.
+#[test]
+fn affinities_are_given_back_at_the_end() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    // Only the process with memory is busy: node 0 has room.
+    w.policy = "bind:0";
+    w.step();
+    for pid in [8, 9] {
+        std::fs::remove_dir_all(w.tree.roots.process(pid)).unwrap();
+    }
+    let mut d = w.daemon(w.options(dir.path())).unwrap();
+    for _ in 0..4 {
+        d.look_after(SECOND).unwrap();
+        w.ticks += 100;
+        let line = crate::procfs::stat::tests::line(7, "p", 'R', w.ticks, 3);
+        w.tree.proc("7/stat", &line);
+        w.tree.proc("7/task/7/stat", &line);
+    }
+    assert_eq!(w.mock.done.lock().unwrap().affinities[0], (7, vec![0, 1]), "{}", w.log());
+    assert!(dir.path().join("state.json").exists());
+    d.undo("the test ends");
+    assert_eq!(w.mock.done.lock().unwrap().affinities.last().unwrap(), &(7, vec![0, 1, 2, 3]));
+    assert!(!dir.path().join("state.json").exists());
+}
