@@ -40,6 +40,7 @@ while [ ${#pages[@]} -gt 0 ]; do
   pages+=("${more[@]}")
 done
 cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/numalab/"
+install -D -m 644 dist/numalab-balance.service "$tree/lib/systemd/system/numalab-balance.service"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" | gzip -n9 >"$dist/$name.tar.gz"
 
 # A static program runs with every libc, so the wheel fits them all.

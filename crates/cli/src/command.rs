@@ -64,6 +64,12 @@ enum Verb {
     Reproduce(verb::reproduce::Args),
     /// Compare the simulator with real kernels, counter by counter
     Validate(verb::validate::Args),
+    /// Show where the threads and the memory of this machine's programs are, and what balancing does
+    Watch(verb::watch::Args),
+    /// Record a program's memory and threads over time, as a run that `compare` and `report` read
+    Record(verb::record::Args),
+    /// Move memory and threads of programs together, as the kernel's balancing would, without the kernel
+    Balance(verb::balance::Args),
     /// Print a script with which a shell completes commands and options
     Completions(verb::completions::Args),
     /// Print the manual page of a command
@@ -188,6 +194,9 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Reproduce(args) => verb::reproduce::run(&context, &args),
         Verb::Validate(args) => verb::validate::run(&context, &args),
+        Verb::Watch(args) => verb::watch::run(&args),
+        Verb::Record(args) => verb::record::run(&context, &args),
+        Verb::Balance(args) => verb::balance::run(&args),
         Verb::Completions(args) => verb::completions::run(&args, Command::command()),
         Verb::Man(args) => verb::man::run(&args, Command::command()),
     }

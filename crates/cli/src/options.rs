@@ -1,9 +1,12 @@
 //! Options that several verbs share.
 
 use crate::failure::Failure;
+use numalab_host::procfs::scope::Scope;
+use numalab_host::procfs::{process, Roots};
 use numalab_model::experiment::SEED_MAX;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Number of runs at a time: `asked`, or one per CPU of this host.
 pub fn jobs(asked: Option<NonZeroUsize>) -> usize {
@@ -52,4 +55,73 @@ pub fn seed(text: &str) -> Result<u64, String> {
 /// The file cannot be read.
 pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(numalab_model::machine::read_text(path)?)
+}
+
+/// Reads a time such as `500ms`, `10s`, `5m` or `2h`; from 1 ms to 30 days.
+///
+/// # Errors
+/// What was expected.
+pub fn time_option(text: &str) -> Result<Duration, String> {
+    const EXPECTED: &str = "a time from 1ms to 720h, such as 500ms, 10s, 5m or 2h";
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| EXPECTED.to_string())?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(EXPECTED.into()),
+    };
+    if (0.001..=720.0 * 3600.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(EXPECTED.into())
+    }
+}
+
+/// The processes that `--pid` or `--cgroup` names; `None` without either.
+///
+/// # Errors
+/// There is no such process, or no such control group.
+pub fn scope(roots: &Roots, pid: Option<u32>, cgroup: Option<&str>) -> Result<Option<Scope>, Failure> {
+    let scope = match (pid, cgroup) {
+        (Some(pid), _) if process::stat(roots, pid).is_none() => {
+            let what = format!("--pid {pid}: no such process; expected the id of one that runs (`pgrep NAME`)");
+            return Err(Failure::usage(what));
+        }
+        (Some(pid), _) => Scope::Tree(pid),
+        (None, Some(name)) => Scope::Cgroup(name.into()),
+        (None, None) => return Ok(None),
+    };
+    if let Scope::Cgroup(_) = &scope {
+        scope.processes(roots).map_err(|e| Failure::usage(format!("--cgroup: {e}")))?;
+    }
+    Ok(Some(scope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let ms = |text| time_option(text).map(|t| t.as_millis());
+        assert_eq!(
+            (ms("500ms"), ms("1.5s"), ms("2m"), ms("1h"), ms("3")),
+            (Ok(500), Ok(1500), Ok(120_000), Ok(3_600_000), Ok(3000))
+        );
+        for bad in ["", "s", "0s", "-1s", "1x", "721h", "1e9s", "NaN", "1..2s"] {
+            assert!(time_option(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_scope_must_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().into(), sys: dir.path().into() };
+        assert_eq!(scope(&roots, None, None).unwrap(), None);
+        assert!(scope(&roots, Some(7), None).unwrap_err().message.starts_with("--pid 7: no such process"));
+        assert!(scope(&roots, None, Some("x")).unwrap_err().message.contains("expected a control group below"));
+    }
 }

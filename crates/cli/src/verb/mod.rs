@@ -1,6 +1,7 @@
 //! The verbs of the command, one file or folder each: arguments and what they do.
 
 pub mod answer;
+pub mod balance;
 pub mod compare;
 pub mod completions;
 pub mod counters;
@@ -11,6 +12,7 @@ pub mod kernel;
 pub mod list;
 pub mod machine;
 pub mod man;
+pub mod record;
 pub mod repeat;
 pub mod report;
 pub mod reproduce;
@@ -18,3 +20,4 @@ pub mod run;
 pub mod show;
 pub mod trace;
 pub mod validate;
+pub mod watch;

@@ -1,0 +1,361 @@
+//! `numalab record`: a program of this machine as a run with a record.
+
+use crate::context::{named, Context};
+use crate::failure::{note, Done, Exit, Failure};
+use crate::options::{self, scope, time_option};
+use crate::real_kernels;
+use numalab_host::procfs::scope::Scope;
+use numalab_host::procfs::{numa_balancing, process, Roots};
+use numalab_host::record::{Recorder, Recording};
+use numalab_host::sys;
+use numalab_host::watch::Limits;
+use numalab_model::experiment::{Axes, Cell, Experiment};
+use numalab_model::kernel::Kernel;
+use numalab_model::machine::{import, Machine};
+use numalab_model::plan::{Backend, PlanId, PlanInput, SourceFile};
+use numalab_model::record::{EffectiveTunable, Status, Store};
+use numalab_model::workload::Workload;
+use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Arguments of `record`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Command to run and record, after `--`
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["pid", "cgroup"], required_unless_present_any = ["pid", "cgroup"])]
+    command: Vec<OsString>,
+    /// Process to record, with its descendants, until it ends
+    #[arg(long, value_name = "PID", conflicts_with = "cgroup")]
+    pid: Option<u32>,
+    /// Control group to record, until it is empty
+    #[arg(long, value_name = "GROUP")]
+    cgroup: Option<String>,
+    /// Longest time to record, such as 30s. A command that still runs goes on unrecorded, and is waited for
+    #[arg(long = "for", value_name = "TIME", value_parser = time_option)]
+    longest: Option<Duration>,
+    /// Time between two samples
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time_option)]
+    every: Duration,
+    /// Name of the recorded program in reports [default: that of the command]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Name of the setting under which it ran: the column of a comparison [default: balancing-on or balancing-off]
+    #[arg(long = "as", value_name = "NAME")]
+    column: Option<String>,
+    /// Directory of the records. Further recordings are added to it [default: out/record]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print where the record is and its figures as JSON (docs/reference/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Name of the list of recordings.
+const EXPERIMENT: &str = "record";
+
+/// Records a command, a process or a control group.
+///
+/// # Errors
+/// No such command, process or control group; a directory that cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let roots = Roots::default();
+    let dir = options::directory(args.out.as_deref(), EXPERIMENT);
+    let target = scope(&roots, args.pid, args.cgroup.as_deref())?;
+    let what = what(&roots, args)?;
+    let plan = Planned::new(context, &roots, args, &what, &dir)?;
+    let stop = Stop::new()?;
+    let ended = match target {
+        Some(scope) => record_scope(&roots, scope, args, &stop)?,
+        None => record_command(&roots, args, &stop)?,
+    };
+    let (recording, exit) = ended;
+    let cost = recording.own_cpu.as_secs_f64();
+    let elapsed = recording.outcome.scalars.first().map_or(0.0, |s| s.value);
+    let share = if elapsed > 0.0 { cost / elapsed * 100.0 } else { 0.0 };
+    for lack in &recording.outcome.warnings {
+        note(&format!("numalab: missing: {lack}"));
+    }
+    let path = plan.store(&dir, &recording)?;
+    let text = format!(
+        "recorded {what} for {elapsed:.1} s in {} samples; recording took {cost:.3} s of CPU time ({share:.2} % of one CPU)\n\
+         record: {}\ncompare: numalab compare {}\nreport: numalab report {}\n",
+        recording.samples,
+        path.display(),
+        dir.display(),
+        dir.display()
+    );
+    let done = if args.json {
+        let figures: serde_json::Map<String, serde_json::Value> =
+            recording.outcome.scalars.iter().map(|s| (s.name.clone(), json!(s.value))).collect();
+        Done::json(&json!({
+            "directory": dir.display().to_string(),
+            "record": path.display().to_string(),
+            "samples": recording.samples,
+            "overhead_percent": share,
+            "figures": figures,
+            "missing": recording.outcome.warnings,
+        }))?
+    } else {
+        Done::text(text)
+    };
+    Ok(Done { exit, ..done })
+}
+
+/// Whether a signal has asked for the end.
+struct Stop {
+    /// Ctrl-C, which a command on the same terminal gets too.
+    interrupted: Arc<AtomicBool>,
+    /// SIGTERM, which it does not get.
+    terminated: Arc<AtomicBool>,
+}
+
+impl Stop {
+    fn new() -> Result<Self, Failure> {
+        let stop = Self { interrupted: Arc::default(), terminated: Arc::default() };
+        for (signal, flag) in [(SIGINT, &stop.interrupted), (SIGTERM, &stop.terminated)] {
+            signal_hook::flag::register(signal, Arc::clone(flag))
+                .map_err(|e| Failure::environment(format!("signals: {e}")))?;
+        }
+        Ok(stop)
+    }
+    fn terminated(&self) -> bool {
+        self.terminated.load(Ordering::Relaxed)
+    }
+    fn asked(&self) -> bool {
+        self.terminated() || self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// What is recorded, in a word.
+fn what(roots: &Roots, args: &Args) -> Result<String, Failure> {
+    let of_path = |p: &OsString| Path::new(p).file_name().unwrap_or(p).to_string_lossy().into_owned();
+    let name = match (&args.name, args.command.first(), args.pid, &args.cgroup) {
+        (Some(name), ..) => name.clone(),
+        (None, Some(command), ..) => of_path(command),
+        (None, None, Some(pid), _) => process::stat(roots, pid).map(|s| s.name).unwrap_or_default(),
+        (None, None, None, cgroup) => of_path(&cgroup.clone().unwrap_or_default().into()),
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let plain: String = name.chars().map(|c| if fits(c) { c } else { '_' }).take(60).collect();
+    match plain.is_empty() {
+        true => Err(Failure::usage("--name: is empty; expected letters, digits and ._+-")),
+        false => Ok(plain),
+    }
+}
+
+/// Records until the scope is empty, the time is over, or a signal asks for the end.
+fn record_scope(roots: &Roots, scope: Scope, args: &Args, stop: &Stop) -> Result<(Recording, Exit), Failure> {
+    let begun = Instant::now();
+    let mut recorder = Recorder::start(roots.clone(), scope, Limits::default(), true).map_err(Failure::environment)?;
+    let limit = args.longest.unwrap_or(Duration::MAX);
+    while !stop.asked() && begun.elapsed() < limit {
+        std::thread::sleep(args.every.min(limit.saturating_sub(begun.elapsed())));
+        // A control group that has gone is empty.
+        if recorder.sample().unwrap_or(0) == 0 {
+            break;
+        }
+    }
+    Ok((recorder.finish(begun.elapsed(), None, Status::Completed), Exit::OK))
+}
+
+/// Runs a command and records it.
+fn record_command(roots: &Roots, args: &Args, stop: &Stop) -> Result<(Recording, Exit), Failure> {
+    let [program, arguments @ ..] = args.command.as_slice() else {
+        return Err(Failure::usage("record: no command; expected one after `--`, or --pid or --cgroup"));
+    };
+    // Processes whose parents have ended stay descendants of this one.
+    numalab_worker::sys::adopt_orphans();
+    let scope = Scope::Tree(std::process::id());
+    let mut recorder = Recorder::start(roots.clone(), scope, Limits::default(), true).map_err(Failure::environment)?;
+    let begun = Instant::now();
+    let mut child = Command::new(program).args(arguments).spawn().map_err(|e| {
+        let name = Path::new(program).display();
+        Failure::usage(format!("{name}: {e}; expected a program (`command -v` says whether there is one)"))
+    })?;
+    let limit = args.longest.unwrap_or(Duration::MAX);
+    let mut next = begun;
+    let mut passed_on = false;
+    let status = loop {
+        if begun.elapsed() < limit && Instant::now() >= next {
+            recorder.sample().map_err(Failure::environment)?;
+            next = Instant::now() + args.every;
+        }
+        if let Some(status) = child.try_wait().map_err(|e| Failure::environment(format!("wait: {e}")))? {
+            break status;
+        }
+        if stop.terminated() && !passed_on {
+            sys::terminate(child.id());
+            passed_on = true;
+        }
+        std::thread::sleep(Duration::from_millis(10).min(args.every));
+    };
+    let elapsed = begun.elapsed().min(limit);
+    let (how, exit) = ending(status);
+    let recording = recorder.finish(elapsed, Some(sys::children_times()), how);
+    Ok((recording, exit))
+}
+
+/// How a command ended, as the status of its run, and the exit code of this one.
+fn ending(status: ExitStatus) -> (Status, Exit) {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => (Status::Completed, Exit::OK),
+        (Some(code), _) => (Status::Failed(format!("the command ended with exit code {code}")), Exit::FINDING),
+        (None, signal) => {
+            let signal = signal.unwrap_or(0);
+            (Status::Failed(format!("the command was ended by signal {signal}")), Exit::FINDING)
+        }
+    }
+}
+
+/// The plan of a recording.
+struct Planned {
+    input: PlanInput,
+    /// Recordings that the directory has already, and this one, of the same machine, program and setting.
+    earlier: Vec<Cell>,
+    iteration: u32,
+    /// Mode of the kernel's balancing.
+    mode: Option<u32>,
+}
+
+/// The setting of the kernel's balancing as a record has it.
+fn balancing(mode: u32) -> EffectiveTunable {
+    EffectiveTunable {
+        name: "system.numa_balancing".into(),
+        value: mode.to_string(),
+        unit: String::new(),
+        kernel_name: "kernel.numa_balancing".into(),
+    }
+}
+
+impl Planned {
+    /// Machine, kernel and program as they are now. The setting is the column of a comparison.
+    fn new(context: &Context, roots: &Roots, args: &Args, what: &str, dir: &Path) -> Result<Self, Failure> {
+        let text = import::sysfs(Path::new("/"), "host")?;
+        let machine = Arc::new(Machine::from_toml("host.toml", &text)?);
+        let kernel = Arc::new(kernel(context, roots, args.column.as_deref())?);
+        let workload = Arc::new(workload(what));
+        let earlier = earlier(dir, &machine, &kernel, &workload)?;
+        let iteration = earlier.iter().map(|c| c.iteration + 1).max().unwrap_or(0);
+        let seed = u64::from(iteration) + 1;
+        let version = format!("{} {}", env!("CARGO_PKG_VERSION"), kernel.image.as_deref().unwrap_or_default());
+        let backend = Backend { name: "host", version: &version };
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_millis());
+        let command: Vec<String> = args.command.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let conditions = vec![
+            ("recorded".to_string(), if command.is_empty() { what.to_string() } else { command.join(" ") }),
+            ("at_unix_ms".to_string(), at.to_string()),
+        ];
+        let source = SourceFile { place: "machines/host.toml".into(), text: text.into() };
+        let input = PlanInput::new(backend, machine, kernel, workload, seed)?.under(conditions)?;
+        let mode = numa_balancing::mode(&roots.proc);
+        Ok(Self { input: input.with_sources([source].into()), earlier, iteration, mode })
+    }
+
+    /// Writes the record and lists it after the earlier ones.
+    fn store(self, dir: &Path, recording: &Recording) -> Result<PathBuf, Failure> {
+        let mut outcome = recording.outcome.clone();
+        outcome.tunables = self.mode.map(balancing).into_iter().collect();
+        let name = |value: &str| named(EXPERIMENT, value);
+        let plan = &self.input.plan;
+        let experiment = Experiment {
+            name: EXPERIMENT.into(),
+            title: "Programs recorded on this machine".into(),
+            about: String::new(),
+            machines: vec![name(&plan.machine.name)],
+            kernels: vec![name(&plan.kernel.name)],
+            workloads: vec![name(&plan.workload.name)],
+            baseline: None,
+            iterations: self.iteration + 1,
+            seed: 1,
+            sets: vec![],
+            params: vec![],
+            axes: Axes::default(),
+        };
+        let mut cells = self.earlier;
+        cells.push(Cell { iteration: self.iteration, input: self.input });
+        let store = Store::create(dir, &experiment, &cells)?;
+        let Some(own) = cells.last() else { return Err(Failure::environment("record: no plan")) };
+        let record = store.put(&own.input, &outcome)?;
+        store.settle()?;
+        Ok(record.path)
+    }
+}
+
+/// The running kernel under the name of the setting.
+fn kernel(context: &Context, roots: &Roots, column: Option<&str>) -> Result<Kernel, Failure> {
+    let release = std::fs::read_to_string(roots.proc.join("sys/kernel/osrelease"));
+    let release = release.map_err(|e| Failure::environment(format!("/proc/sys/kernel/osrelease: {e}")))?;
+    let release = release.trim();
+    let mode = numa_balancing::mode(&roots.proc);
+    let own = named("record", if mode.unwrap_or(0) > 0 { real_kernels::HOST } else { "off" });
+    let mut kernels = real_kernels::kernels_here(context, &[own], &[], release)?;
+    let mut kernel = kernels.pop().ok_or_else(|| Failure::environment("record: no kernel"))?;
+    let of_mode = match mode {
+        None => "no-balancing",
+        Some(0) => "balancing-off",
+        Some(1) => "balancing-on",
+        Some(_) => "tiering",
+    };
+    kernel.name = column.unwrap_or(of_mode).to_string();
+    if kernel.name.is_empty() || kernel.name.contains(|c: char| c.is_control() || c == ',') {
+        return Err(Failure::usage(format!("--as {:?}; expected a name without commas", kernel.name)));
+    }
+    kernel.alias_of = None;
+    kernel.image = Some(format!("running {release}"));
+    Ok(kernel)
+}
+
+/// A workload that stands for a recorded program: it has no description.
+fn workload(name: &str) -> Workload {
+    Workload {
+        name: name.into(),
+        title: format!("{name}, as recorded"),
+        processes: vec![],
+        barrier_widths: vec![],
+        channels: 0,
+        futexes: vec![],
+        scores: vec![],
+        limit_ns: 0,
+        params: vec![],
+        warnings: vec![],
+    }
+}
+
+/// Recordings in a directory of the same machine, program and setting, as cells of a list.
+fn earlier(
+    dir: &Path,
+    machine: &Arc<Machine>,
+    kernel: &Arc<Kernel>,
+    workload: &Arc<Workload>,
+) -> Result<Vec<Cell>, Failure> {
+    if !dir.join("experiment.json").exists() {
+        return Ok(Vec::new());
+    }
+    let store = Store::open(dir)?;
+    if store.file().name != EXPERIMENT {
+        let what = format!("{}: it holds the experiment `{}`", dir.display(), store.file().name);
+        return Err(Failure::usage(format!("{what}; expected a new directory, or one of recordings (--out)")));
+    }
+    let mut out = Vec::new();
+    let same = |m: &&numalab_model::record::Member| {
+        (m.machine.as_str(), m.workload.as_str(), m.kernel.as_str())
+            == (machine.name.as_str(), workload.name.as_str(), kernel.name.as_str())
+    };
+    for member in store.file().runs.iter().filter(same) {
+        let Some(record) = store.record(member)? else { continue };
+        let plan = record.manifest.plan;
+        let id: PlanId = plan.id()?;
+        let (machine, kernel, workload) = (Arc::clone(machine), Arc::clone(kernel), Arc::clone(workload));
+        let seed = plan.seed;
+        let input = PlanInput { plan, id, machine, kernel, workload, seed, sources: Arc::new([]) };
+        out.push(Cell { iteration: member.iteration, input });
+    }
+    Ok(out)
+}
