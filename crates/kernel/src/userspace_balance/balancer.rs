@@ -9,6 +9,9 @@ use super::settings::Settings;
 use crate::numa::topology::NumaTopology;
 use std::collections::BTreeMap;
 
+/// Looks for which pages wait for threads that are about to move.
+const PENDING_LOOKS: u32 = 3;
+
 /// What is remembered of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Memory {
@@ -16,6 +19,8 @@ struct Memory {
     wanted: Vec<u32>,
     /// Looks until its threads may move again.
     settle: u32,
+    /// Looks for which its threads have been about to move.
+    pending: u32,
 }
 
 /// Decides about threads and pages, look after look.
@@ -58,7 +63,8 @@ impl Balancer {
         let mut mappings: BTreeMap<u64, Vec<&MappingLook>> = BTreeMap::new();
         look.mappings.iter().for_each(|m| mappings.entry(m.group).or_default().push(m));
         for (group, homes) in groups.iter().zip(&homes) {
-            let unsettled = self.memory.get(&group.id).is_some_and(|m| m.wanted != *homes);
+            // Pages wait for threads that are about to move, but not for ever: the plan may change with every look.
+            let unsettled = self.memory.get(&group.id).is_some_and(|m| (1..=PENDING_LOOKS).contains(&m.pending));
             if pinned(group) || unsettled {
                 continue;
             }
@@ -89,6 +95,7 @@ impl Balancer {
         let memory = self.memory.entry(group.id).or_default();
         memory.settle = memory.settle.saturating_sub(1);
         let agreed = wanted != now && memory.wanted == wanted;
+        memory.pending = if wanted == now || agreed { 0 } else { memory.pending + 1 };
         memory.wanted = wanted.to_vec();
         if agreed {
             memory.settle = self.set.settle_looks;

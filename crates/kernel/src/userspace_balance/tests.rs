@@ -180,6 +180,25 @@ fn nodes_stay_as_balanced_as_the_kernel_keeps_them() {
     assert_eq!(limits(16, 40), [20, 20], "more threads than CPUs: half each");
 }
 
+/// A thread of no process comes and goes, and the room for others with it, so that no two plans in a row are the same.
+#[test]
+fn pages_follow_although_the_plan_changes_with_every_look() {
+    let (mut w, mut b) = (World::new(4), balancer(4, 2));
+    for node in 0..4 {
+        w.task(1, node);
+    }
+    w.mapping(1, &[4000, 0, 0, 0]);
+    let mut moved = 0;
+    for look in 0..12 {
+        w.look.nodes[look % 2].busy_elsewhere = 2;
+        w.look.nodes[1 - look % 2].busy_elsewhere = 0;
+        let verdict = b.decide(&w.look);
+        moved += verdict.decisions.iter().filter(|d| matches!(d.action, Action::MovePages { .. })).count();
+        w.carry_out(&verdict);
+    }
+    assert!(moved > 0, "{:?}", w.look.mappings);
+}
+
 #[test]
 fn a_short_burst_moves_nothing() {
     let (mut w, mut b) = (World::new(2), balancer(2, 1));
