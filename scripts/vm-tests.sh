@@ -59,9 +59,11 @@ if ! ./target/release/numalab kernel build "$kernel"; then
 fi
 if [ "$full" = full ]; then
   $cargo test --release -p numalab-lab --test fidelity -- --ignored --nocapture --test-threads 1
+  $cargo test --release -p numalab-host --test guest -- --ignored full
   # Guests that have records are not run again. Simulated runs are repeated if the simulator has changed.
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
     --markdown docs/reference/fidelity.md --notes docs/log/fidelity-notes.toml
 else
   $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
+  $cargo test --release -p numalab-host --test guest -- --ignored
 fi

@@ -1,0 +1,273 @@
+//! The guest's side: process 1, its scenarios, and the daemon.
+
+use crate::target::WRONG;
+use numalab_host::balance::{Daemon, Kernel, Log, Options};
+use numalab_host::procfs::numa_maps::{pages_on, Reading};
+use numalab_host::procfs::scope::Scope;
+use numalab_host::procfs::{node, process, Roots};
+use numalab_host::sys;
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::process::{Child, Command};
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A scenario: what came out, or why it failed.
+type Scenario = fn() -> Result<String, String>;
+
+/// Runs all scenarios and powers the guest off.
+pub fn main() -> ! {
+    for (kind, place) in
+        [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run"), ("tmpfs", "/tmp")]
+    {
+        mount(kind, place);
+    }
+    let _ = std::fs::write("/proc/sys/kernel/numa_balancing", "0\n");
+    println!("GUEST {}", std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim());
+    let scenarios: [(&str, Scenario); 5] = [
+        ("wrong-node", wrong_node),
+        ("pinned", pinned),
+        ("shared-cow", shared_cow),
+        ("sigkill", sigkill),
+        ("exit-exec-fork", exit_exec_fork),
+    ];
+    for (name, scenario) in scenarios {
+        let begun = Instant::now();
+        let result = std::panic::catch_unwind(scenario).unwrap_or_else(|_| Err("panicked".into()));
+        let s = begun.elapsed().as_secs_f64();
+        match result {
+            Ok(detail) => println!("RESULT {name} ok in {s:.0} s: {detail}"),
+            Err(why) => println!("RESULT {name} FAILED in {s:.0} s: {why}"),
+        }
+        let _ = std::fs::remove_file("/run/state.json");
+    }
+    println!("ALL DONE");
+    // SAFETY: the calls end the guest; nothing of this process is needed after.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_AUTOBOOT);
+    }
+    std::process::exit(0)
+}
+
+fn mount(kind: &str, place: &str) {
+    let (kind, place) = (CString::new(kind).unwrap(), CString::new(place).unwrap());
+    // SAFETY: all strings are valid for the call, which changes only the name space of this guest.
+    unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
+}
+
+/// The daemon: `daemon RATE_MB_S`, until SIGTERM. Balances everything, with a look every 300 ms.
+pub fn daemon(args: &[String]) -> ! {
+    let stop = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(libc::SIGTERM, Arc::clone(&stop)).unwrap();
+    let options = Options {
+        scope: Scope::All,
+        every: Duration::from_millis(300),
+        rate_bytes_per_s: args[0].parse::<f64>().unwrap() * 1e6,
+        cpu_share: 0.5,
+        dry_run: false,
+        state: "/run/state.json".into(),
+    };
+    let log = Log::new(Box::new(std::io::stdout()), false);
+    let Ok(mut daemon) = Daemon::start(Roots::default(), options, Box::new(Kernel), log) else {
+        println!("the daemon did not start");
+        std::process::exit(3);
+    };
+    let ended = daemon.run(&stop, Duration::MAX);
+    std::process::exit(i32::from(ended.is_err()))
+}
+
+/// A process of this test; dropping it kills it.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Started {
+    fn new(words: &[&str]) -> Self {
+        Self(Command::new("/proc/self/exe").args(words).spawn().unwrap())
+    }
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+    /// Asks for the end, and says whether it ended well.
+    fn end(mut self) -> Result<(), String> {
+        sys::terminate(self.pid());
+        let status = self.0.wait().map_err(|e| e.to_string())?;
+        match status.code() {
+            Some(0) => Ok(()),
+            Some(WRONG) => Err("its memory was changed".into()),
+            _ => Err(format!("a process ended with {status}")),
+        }
+    }
+}
+
+/// Pages of a process's anonymous memory on each node.
+fn pages(pid: u32) -> Vec<u64> {
+    let ids: Vec<u32> = node::all(&Roots::default()).iter().map(|n| n.id).collect();
+    let path = Roots::default().process(pid).join("numa_maps");
+    let reading = Reading::open(&path).and_then(|mut r| r.advance(Duration::MAX));
+    let mappings = reading.ok().flatten().unwrap_or_default();
+    let large: Vec<_> = mappings.into_iter().filter(|m| m.anon > 256).collect();
+    pages_on(&large, &ids)
+}
+
+/// Nodes on which the busy threads of a process are: those with most CPU time in a short while.
+fn nodes_of(pid: u32) -> BTreeSet<u32> {
+    let roots = Roots::default();
+    let nodes = node::all(&roots);
+    let ticks = |tid: u32| process::task_stat(&roots, pid, tid).map_or((0, 0), |s| (s.ticks, s.cpu));
+    let before: Vec<(u32, u64)> = process::tasks(&roots, pid).into_iter().map(|t| (t, ticks(t).0)).collect();
+    std::thread::sleep(Duration::from_millis(700));
+    let busy = before.into_iter().filter(|(t, old)| ticks(*t).0 > old + 10).map(|(t, _)| ticks(t).1);
+    busy.filter_map(|cpu| nodes.iter().find(|n| n.cpus.contains(&cpu)).map(|n| n.id)).collect()
+}
+
+/// Share of a process's memory on the nodes of its busy threads, in thousandths.
+fn local_permille(pid: u32) -> u64 {
+    local_on(pid, &nodes_of(pid))
+}
+
+/// Share of a process's memory on these nodes, in thousandths.
+fn local_on(pid: u32, nodes: &BTreeSet<u32>) -> u64 {
+    let pages = pages(pid);
+    let all: u64 = pages.iter().sum();
+    let local: u64 = nodes.iter().map(|&n| pages[n as usize]).sum();
+    local * 1000 / all.max(1)
+}
+
+/// Waits until a condition holds, at most three minutes of the guest.
+fn comes_true(mut it: impl FnMut() -> bool) -> bool {
+    let limit = Instant::now() + Duration::from_secs(180);
+    while Instant::now() < limit {
+        if it() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    false
+}
+
+/// Waits until a target has touched all its memory, and its threads run where they begin.
+fn touched(target: &Started, mib: u64) -> Result<(), String> {
+    let ready = format!("/tmp/ready-{}", target.pid());
+    let touched = || pages(target.pid()).iter().sum::<u64>() >= mib * 256 * 9 / 10;
+    match comes_true(|| std::path::Path::new(&ready).exists() && touched()) {
+        true => Ok(()),
+        false => Err("the target did not touch its memory".into()),
+    }
+}
+
+fn must(what: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if what {
+        Ok(())
+    } else {
+        Err(why())
+    }
+}
+
+/// Memory first touched on a wrong node ends at least 95 % local.
+fn wrong_node() -> Result<String, String> {
+    let target = Started::new(&["target", "24", "0", "2", "1"]);
+    touched(&target, 24)?;
+    let before = pages(target.pid());
+    let local = local_permille(target.pid());
+    must(local < 100, || format!("{before:?} is local from the start: {:?}", nodes_of(target.pid())))?;
+    let daemon = Started::new(&["daemon", "400"]);
+    let well = comes_true(|| local_permille(target.pid()) >= 950);
+    let after = pages(target.pid());
+    must(well, || format!("{before:?} became {after:?} on {:?}", nodes_of(target.pid())))?;
+    daemon.end()?;
+    target.end()?;
+    Ok(format!("{before:?} became {after:?}"))
+}
+
+/// Number of threads that may not run on all CPUs.
+fn pinned_threads(pid: u32) -> usize {
+    let cpus: usize = node::all(&Roots::default()).iter().map(|n| n.cpus.len()).sum();
+    let tids = process::tasks(&Roots::default(), pid);
+    tids.into_iter().filter(|&t| sys::affinity(t).is_ok_and(|a| a.len() < cpus)).count()
+}
+
+/// A process that is pinned to another node than its memory is not touched.
+fn pinned() -> Result<String, String> {
+    let target = Started::new(&["target", "16", "0", "1", "1", "keep"]);
+    touched(&target, 16)?;
+    let before = pages(target.pid());
+    let pinned = pinned_threads(target.pid());
+    let daemon = Started::new(&["daemon", "400"]);
+    std::thread::sleep(Duration::from_secs(8));
+    let after = pages(target.pid());
+    must(before[0] > 4000 && after[0] >= before[0], || format!("{before:?} became {after:?}"))?;
+    must(pinned_threads(target.pid()) == pinned && pinned > 0, || "its affinity changed".into())?;
+    daemon.end()?;
+    target.end()?;
+    Ok(format!("{after:?} stayed"))
+}
+
+/// Pages that a parent and a child share copy-on-write are not moved to and fro.
+fn shared_cow() -> Result<String, String> {
+    let target = Started::new(&["target", "16", "0", "1", "1", "fork"]);
+    touched(&target, 16)?;
+    let before = pages(target.pid());
+    let moved = || {
+        let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+        text.lines().find_map(|l| l.strip_prefix("pgmigrate_success ")?.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    let moved_before = moved();
+    let daemon = Started::new(&["daemon", "400"]);
+    std::thread::sleep(Duration::from_secs(8));
+    let (after, moved) = (pages(target.pid()), moved() - moved_before);
+    must(after == before, || format!("{before:?} became {after:?}"))?;
+    // The few private pages of both processes may move once.
+    must(moved < 1000, || format!("{moved} pages moved of {before:?}"))?;
+    daemon.end()?;
+    target.end()?;
+    Ok(format!("{after:?} stayed, {moved} other pages moved"))
+}
+
+/// A daemon that is killed leaves threads pinned; the next one undoes it.
+fn sigkill() -> Result<String, String> {
+    let target = Started::new(&["target", "16", "0", "2", "1", "bind"]);
+    touched(&target, 16)?;
+    let mut daemon = Started::new(&["daemon", "400"]);
+    must(comes_true(|| pinned_threads(target.pid()) > 0), || {
+        format!("no thread was moved: {:?} on {:?}", pages(target.pid()), nodes_of(target.pid()))
+    })?;
+    daemon.0.kill().map_err(|e| e.to_string())?;
+    daemon.0.wait().map_err(|e| e.to_string())?;
+    let left = pinned_threads(target.pid());
+    must(left > 0, || "the kill undid it".into())?;
+    let next = Started::new(&["daemon", "400"]);
+    must(comes_true(|| pinned_threads(target.pid()) == 0), || "the restart undid nothing".into())?;
+    next.end()?;
+    must(pinned_threads(target.pid()) == 0, || "threads stay pinned".into())?;
+    target.end()?;
+    Ok(format!("{left} threads were pinned, and none is"))
+}
+
+/// Targets that fork, execute another program and end while their pages move are unharmed, and so is the daemon.
+fn exit_exec_fork() -> Result<String, String> {
+    let mut daemon = Started::new(&["daemon", "20"]);
+    let mut targets: Vec<Started> =
+        (0..3).map(|n: u32| Started::new(&["target", "12", &n.to_string(), "3", "2", "burst"])).collect();
+    let limit = Instant::now() + Duration::from_secs(180);
+    for target in &mut targets {
+        loop {
+            if let Some(status) = target.0.try_wait().map_err(|e| e.to_string())? {
+                must(status.success(), || format!("a target ended with {status}"))?;
+                break;
+            }
+            must(Instant::now() < limit, || "a target did not end".into())?;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+    must(daemon.0.try_wait().map_err(|e| e.to_string())?.is_none(), || "the daemon has ended".into())?;
+    daemon.end()?;
+    Ok("all ended well".into())
+}
