@@ -38,6 +38,11 @@ pub struct Command {
 enum Verb {
     /// Run an experiment, or machines × kernels × workloads, and keep a record of every run
     Run(Box<verb::run::Args>),
+    /// Advise on a program: leave balancing on, turn it off, interleave or bind its memory; measured, or predicted
+    Advise(Box<verb::advise::Args>),
+    /// Put settings back when `advise` ends
+    #[command(name = verb::advise::guard::VERB, hide = true)]
+    GuardSettings,
     /// Repeat a simulated run from the files that its record keeps, and compare the outcomes
     Repeat(verb::repeat::Args),
     /// Compare the records of an experiment, in the layout of mmtests or lkp, or as Markdown, CSV or JSON
@@ -181,6 +186,8 @@ pub fn run(request: Request) -> Result<Done, Failure> {
     let context = Context::new(command.catalog.as_deref())?;
     match command.verb {
         Verb::Run(args) => verb::run::run(&context, &args),
+        Verb::Advise(args) => verb::advise::run(&context, &args),
+        Verb::GuardSettings => Ok(verb::advise::guard::run()),
         Verb::Repeat(args) => verb::repeat::run(&args),
         Verb::Compare(args) => verb::compare::run(&context, &args),
         Verb::Report(args) => verb::report::run(&context, &args),
@@ -205,7 +212,8 @@ pub fn run(request: Request) -> Result<Done, Failure> {
 /// The message about a wrong command line, in one line and in the form of all other messages.
 fn message(args: &[OsString], e: &clap::Error) -> String {
     let (command, verbs) = named(args);
-    let verbs = verbs.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ");
+    let shown = verbs.get_subcommands().filter(|c| !c.is_hide_set());
+    let verbs = shown.map(|c| c.get_name().to_string()).collect::<Vec<_>>().join(", ");
     let of = |kind: ContextKind| e.get(kind).map(words).unwrap_or_default();
     let invalid = of(ContextKind::InvalidArg);
     let (what, expected) = match e.kind() {
@@ -342,7 +350,7 @@ mod tests {
     #[test]
     fn wrong_command_lines_give_one_message() {
         for (line, part) in [
-            ("", "no command; expected one of run, repeat, compare"),
+            ("", "no command; expected one of run, advise, repeat, compare"),
             (
                 "comapre",
                 "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",

@@ -49,6 +49,27 @@ pub fn seed(text: &str) -> Result<u64, String> {
     text.parse::<u64>().ok().filter(|s| *s <= SEED_MAX).ok_or_else(|| format!("a whole number from 0 to {SEED_MAX}"))
 }
 
+/// Reads a time such as `90s`, `1.5m` or `2h`, in s.
+///
+/// # Errors
+/// What was expected, if the text is no such time, or not above 0 and at most a week.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    const WEEK_S: f64 = 7.0 * 24.0 * 3600.0;
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let one = |(unit, s): (&str, f64)| text.strip_suffix(unit)?.parse::<f64>().ok().map(|n| n * s);
+    let found = units.into_iter().find_map(one).filter(|s| *s > 0.0 && *s <= WEEK_S);
+    found.ok_or_else(|| "a time such as 90s, 10m or 2h, of at most a week".into())
+}
+
+/// Reads a percentage above 0 and at most 100.
+///
+/// # Errors
+/// What was expected, if the text is no such number.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse::<f64>().ok().filter(|n| *n > 0.0 && *n <= 100.0);
+    number.ok_or_else(|| "a number above 0 and at most 100".into())
+}
+
 /// Reads a text file given on the command line.
 ///
 /// # Errors

@@ -8,6 +8,7 @@
 //! Invariants: reading changes nothing on the machine. A file that cannot be read is named as missing, never taken for zero.
 
 pub mod balance;
+pub mod advise;
 pub mod procfs;
 pub mod record;
 pub mod sys;

@@ -1,5 +1,6 @@
 //! The verbs of the command, one file or folder each: arguments and what they do.
 
+pub mod advise;
 pub mod answer;
 pub mod balance;
 pub mod compare;

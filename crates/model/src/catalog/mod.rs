@@ -27,6 +27,9 @@ use std::sync::Arc;
 /// (folder, name, text) of every embedded file.
 const EMBEDDED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
+/// Place and text of the table of programs that `numalab advise --like` knows.
+pub const LIKES: (&str, &str) = ("catalog/likes.toml", include_str!("../../catalog/likes.toml"));
+
 /// Folder of the cost classes, inside that of the machines.
 const CLASSES: &str = "classes";
 
