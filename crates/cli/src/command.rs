@@ -43,6 +43,8 @@ enum Verb {
     /// Put settings back when `advise` ends
     #[command(name = verb::advise::guard::VERB, hide = true)]
     GuardSettings,
+    /// Fit a workload to a record, and show the record beside a simulated run of it
+    Fit(verb::fit::Args),
     /// Repeat a simulated run from the files that its record keeps, and compare the outcomes
     Repeat(verb::repeat::Args),
     /// Compare the records of an experiment, in the layout of mmtests or lkp, or as Markdown, CSV or JSON
@@ -188,6 +190,7 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Run(args) => verb::run::run(&context, &args),
         Verb::Advise(args) => verb::advise::run(&context, &args),
         Verb::GuardSettings => Ok(verb::advise::guard::run()),
+        Verb::Fit(args) => verb::fit::run(&context, &args),
         Verb::Repeat(args) => verb::repeat::run(&args),
         Verb::Compare(args) => verb::compare::run(&context, &args),
         Verb::Report(args) => verb::report::run(&context, &args),
@@ -350,7 +353,7 @@ mod tests {
     #[test]
     fn wrong_command_lines_give_one_message() {
         for (line, part) in [
-            ("", "no command; expected one of run, advise, repeat, compare"),
+            ("", "no command; expected one of run, advise, fit, repeat, compare"),
             (
                 "comapre",
                 "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",

@@ -7,8 +7,9 @@
 //! Units: bytes, ns and shares from 0 to 1, unless a name says otherwise.
 //! Invariants: reading changes nothing on the machine. A file that cannot be read is named as missing, never taken for zero.
 
-pub mod balance;
 pub mod advise;
+pub mod balance;
+pub mod fit;
 pub mod procfs;
 pub mod record;
 pub mod sys;

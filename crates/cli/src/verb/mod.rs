@@ -9,6 +9,7 @@ pub mod counters;
 pub mod doctor;
 pub mod dry_run;
 pub mod explain;
+pub mod fit;
 pub mod kernel;
 pub mod list;
 pub mod machine;

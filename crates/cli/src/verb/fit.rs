@@ -1,0 +1,147 @@
+//! `numalab fit`: a workload from a record, and the record beside a simulated run of it.
+
+use crate::backend::{BackendKind, GuestArgs, Sim};
+use crate::context::{named, Context};
+use crate::failure::{note, Done, Failure};
+use crate::output_file;
+use crate::records::{self, Pick};
+use crate::verb::run::{self, RunOptions};
+use numalab_model::experiment::{Axes, Experiment};
+use numalab_model::machine::size;
+use numalab_model::record::{Outcome, Record, Store};
+use numalab_report::collect::{collect, WorkloadRuns};
+use numalab_report::data::{Comparison, Kernel};
+use numalab_report::derive;
+use numalab_report::html::{self, Input};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `fit`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    run: Pick,
+    /// File of the workload [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Simulate the workload, and write a page that shows the record beside it (needs --out)
+    #[arg(long, value_name = "FILE", requires = "out")]
+    page: Option<PathBuf>,
+    /// Machine of the simulated run [default: the record's]
+    #[arg(long, value_name = "M", requires = "page")]
+    on: Option<String>,
+    /// Kernel of the simulated run [default: the record's]
+    #[arg(long, value_name = "K", requires = "page")]
+    with: Option<String>,
+}
+
+/// Name of the record's column on the page.
+const RECORDED: &str = "recorded";
+
+/// Fits a workload.
+///
+/// # Errors
+/// No such record, or it lacks what is needed; with a page also what `numalab run` refuses.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let record = records::find(&args.run)?;
+    let plan = &record.manifest.plan;
+    let name = record.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let source = format!("record {name} of {} on {}, {}", plan.workload.name, plan.machine.name, plan.kernel.name);
+    let refused = |e| Failure::usage(format!("{}: {e}", record.path.display()));
+    let fit = numalab_host::fit::fit(&plan.workload.name, &record.outcome).map_err(refused)?;
+    let toml = fit.to_toml(&source);
+    let Some(out) = &args.out else { return Ok(Done::text(toml)) };
+    output_file::write(out, &toml)?;
+    let mut text = format!("workload: {}\n", out.display());
+    for p in &fit.processes {
+        let memory = size::short(p.bytes);
+        text.push_str(&format!("  {} × {}: {memory} and {} threads each\n", p.count, p.name, p.threads));
+    }
+    let busy: Vec<String> =
+        fit.phases.iter().map(|p| format!("{:.0} s at {:.0} %", p.seconds, p.busy * 100.0)).collect();
+    text.push_str(&format!("  busy: {}\n", busy.join(", ")));
+    fit.assumed.iter().for_each(|a| text.push_str(&format!("  assumed: {a}\n")));
+    if let Some(page) = &args.page {
+        text.push_str(&beside(context, args, &record, out, page)?);
+    }
+    Ok(Done::text(text))
+}
+
+/// Simulates the workload in `file`, and writes the page. Returns what to print about it.
+fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &Path) -> Result<String, Failure> {
+    let plan = &record.manifest.plan;
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let dir = Path::new("out").join(format!("{stem}_simulated"));
+    let machine = args.on.as_deref().unwrap_or(&plan.machine.name);
+    let kernel = args.with.as_deref().unwrap_or(&plan.kernel.name);
+    let experiment = Experiment {
+        name: format!("{stem}_simulated"),
+        title: records::AD_HOC.into(),
+        about: String::new(),
+        machines: vec![named("--on", machine)],
+        kernels: vec![named("--with", kernel)],
+        workloads: vec![named("fit", &file.display().to_string())],
+        baseline: None,
+        iterations: 1,
+        seed: plan.seed,
+        sets: Vec::new(),
+        params: Vec::new(),
+        axes: Axes::default(),
+    };
+    experiment.check()?;
+    let guest = GuestArgs::default();
+    let with =
+        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(&dir) };
+    let (store, finished) = run::carry_out(context, &experiment, with)?;
+    let Some(simulated) = finished.first().map(|f| &f.record.outcome) else { return Ok(String::new()) };
+    output_file::write(page, &render(context, record, (&store, simulated)))?;
+    note(&format!("numalab: the simulated run is in {}", store.dir().display()));
+    let mut text = format!("page: {}\n", page.display());
+    for (name, recorded, simulated) in both(&record.outcome, simulated) {
+        text.push_str(&format!("  {name}: recorded {recorded:.2}, simulated {simulated:.2}\n"));
+    }
+    Ok(text)
+}
+
+/// Figures of both runs that do not depend on how long they were, with their names.
+fn both(recorded: &Outcome, simulated: &Outcome) -> Vec<(&'static str, f64, f64)> {
+    let scalar = |o: &Outcome, name: &str| o.scalars.iter().find(|s| s.name == name).map(|s| s.value);
+    let counter = |o: &Outcome, name: &str| o.counters.iter().find(|c| c.0 == name).map(|c| c.1 as f64);
+    let busy = |o: &Outcome| Some((scalar(o, "user_s")? + scalar(o, "system_s")?) / scalar(o, "elapsed_s")?);
+    let system = |o: &Outcome| {
+        let system = scalar(o, "system_s")?;
+        Some(system / (scalar(o, "user_s")? + system) * 100.0)
+    };
+    let local = |o: &Outcome| {
+        let faults = counter(o, "numa_hint_faults").filter(|n| *n > 0.0)?;
+        Some(counter(o, "numa_hint_faults_local")? / faults * 100.0)
+    };
+    let moved = |o: &Outcome| Some(counter(o, "numa_pages_migrated")? / 256.0);
+    let rows: [(&'static str, &dyn Fn(&Outcome) -> Option<f64>); 4] = [
+        ("busy CPUs", &busy),
+        ("system time, % of CPU time", &system),
+        ("hint faults local, %", &local),
+        ("memory moved, MiB", &moved),
+    ];
+    rows.into_iter().filter_map(|(name, of)| Some((name, of(recorded)?, of(simulated)?))).collect()
+}
+
+/// The page: the record as the first column, the simulated run as the second.
+fn render(context: &Context, record: &Record, (store, simulated): (&Store, &Outcome)) -> String {
+    let column = |name: &str, mark: &str| Kernel { name: name.into(), mark: mark.into(), is_bound: false };
+    let backend = record.manifest.plan.backend.as_str();
+    let columns = vec![column(RECORDED, if backend == "host" { "" } else { backend }), column("simulated", "sim")];
+    let name = record.manifest.plan.workload.name.clone();
+    let runs = vec![WorkloadRuns { name: name.clone(), runs: vec![vec![&record.outcome], vec![simulated]] }];
+    let mut comparison: Comparison = collect(columns, 0, &runs);
+    derive::apply(&mut comparison, &context.columns);
+    let seed = record.manifest.plan.seed;
+    let run = |kernel, outcome| html::Run { workload: 0, kernel, seed, outcome };
+    html::render(&Input {
+        runs: vec![run(0, &record.outcome), run(1, simulated)],
+        facts: vec![
+            ("Record".into(), record.path.display().to_string()),
+            ("Simulated run".into(), store.dir().display().to_string()),
+        ],
+        ..Input::new(&format!("{name}: recorded beside simulated"), &comparison)
+    })
+}

@@ -1,0 +1,42 @@
+//! `numalab fit`: the workload loads and runs, and the page shows the record beside the simulated run.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+use common::Lab;
+
+const RECORD: &str =
+    "run --machine 2x1x2x1 --kernel 6.12 --workload first-touch --param memory=64MiB --param duration=6s \
+                      --out recorded";
+
+#[test]
+fn the_fitted_workload_runs_and_is_like_the_record() {
+    let lab = Lab::new();
+    lab.ok(RECORD);
+    let printed = lab.ok("fit recorded").out;
+    let ended = lab.ok("fit recorded --out mine.toml --page fit.html");
+    assert_eq!(std::fs::read_to_string(lab.path("mine.toml")).unwrap(), printed, "the same with and without --out");
+    for part in ["1 × main", "and 4 threads each", "page: fit.html", "busy CPUs: recorded 3.99, simulated 3.9"] {
+        assert!(ended.out.contains(part), "{part}: {ended:?}");
+    }
+    let page = std::fs::read_to_string(lab.path("fit.html")).unwrap();
+    assert!(page.contains("recorded") && page.contains("simulated"));
+    // Half of the memory moves, in the record as in the simulated run.
+    let line = ended.out.lines().find(|l| l.contains("memory moved")).unwrap();
+    let figures: Vec<f64> = line.split([' ', ',']).filter_map(|w| w.parse().ok()).collect();
+    assert!(figures[0] > 25.0 && (figures[1] / figures[0] - 1.0).abs() < 0.1, "{line}");
+}
+
+#[test]
+fn a_record_without_series_is_refused() {
+    let lab = Lab::new();
+    lab.ok(RECORD);
+    let records = std::fs::read_dir(lab.path("recorded")).unwrap().map(|e| e.unwrap().path());
+    let record = records.into_iter().find(|p| p.join("series").is_dir()).unwrap();
+    let manifest = record.join("manifest.json");
+    let mut text: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&manifest).unwrap()).unwrap();
+    text["series"] = serde_json::json!([]);
+    std::fs::write(&manifest, text.to_string()).unwrap();
+    let ended = lab.run("fit recorded");
+    assert!(ended.code != 0 && ended.out.is_empty(), "{ended:?}");
+    lab.refused("fit absent", &["absent"]);
+}
