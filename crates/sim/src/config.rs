@@ -3,8 +3,9 @@
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::{Design, NumaConfig};
-use numalab_kernel::registry::{design, flush_rules, mm_config, numa_settings, sched_config};
+use numalab_kernel::registry::{design, flush_rules, mm_config, numa_settings, sched_config, userspace_balance};
 use numalab_kernel::sched::SchedConfig;
+use numalab_kernel::userspace_balance::UserspaceTunables;
 use numalab_model::kernel::Kernel;
 
 /// Settings of a run, resolved.
@@ -20,6 +21,8 @@ pub struct SimConfig {
     pub mm: MmConfig,
     /// The designs of 2012.
     pub design: Design,
+    /// The daemon that balances from user space.
+    pub userspace_balance: UserspaceTunables,
     /// What carries out the workload.
     pub harness: Harness,
     /// Processes, the last ones of the workload, that do not keep the run alive.
@@ -60,6 +63,7 @@ impl SimConfig {
             flush: flush_rules(kernel),
             mm: mm_config(kernel),
             design: design(kernel)?,
+            userspace_balance: userspace_balance(kernel),
             harness: Harness::default(),
             background: 0,
         })

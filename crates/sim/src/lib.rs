@@ -28,6 +28,7 @@ mod numa_2012;
 mod process;
 mod record;
 mod state;
+mod userspace_balance;
 
 pub use config::{Harness, SimConfig};
 pub use numalab_model::record::events::Sink;

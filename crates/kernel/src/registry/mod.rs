@@ -31,6 +31,7 @@ use crate::sched::cache_aware::CacheAwareTunables;
 use crate::sched::config::SchedConfig;
 use crate::sched::imbalance::ImbTunables;
 use crate::sched::rules::Locality;
+use crate::userspace_balance::UserspaceTunables;
 use numalab_base::tunable::{Decl, Group, ReadWhen, SetError, Value};
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{self, Kernel, TunableInfo, Vocabulary};
@@ -71,6 +72,7 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<SwapTunables>(),
     of::<ThpTunables>(),
     of::<KhugepagedTunables>(),
+    of::<UserspaceTunables>(),
 ];
 
 /// The declarations in the form the resolver checks names against.
@@ -135,6 +137,11 @@ pub fn catalog_kernel(name: &str) -> Result<Kernel, SpecError> {
     let spot = Spot { value: name.to_string(), file: "catalog kernel".into(), line: 0, column: 0 };
     let found = kernel::resolve(std::slice::from_ref(&spot), &Catalog::embedded(), &vocabulary(), &[])?;
     found.into_iter().next().ok_or_else(|| spot.error("no kernel", "one"))
+}
+
+/// The daemon that balances from user space beside a resolved kernel.
+pub fn userspace_balance(kernel: &Kernel) -> UserspaceTunables {
+    group(kernel)
 }
 
 /// All settings of NUMA balancing of a resolved kernel.

@@ -32,11 +32,13 @@ mod homes;
 mod look;
 mod pages;
 mod settings;
+mod tunables;
 
 pub use balancer::Balancer;
 pub use decision::{Action, Decision, Left, Reason, Verdict};
 pub use look::{Hold, Look, MappingLook, NodeLook, TaskLook};
 pub use settings::Settings;
+pub use tunables::UserspaceTunables;
 
 #[cfg(test)]
 mod tests;

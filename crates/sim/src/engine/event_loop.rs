@@ -22,6 +22,7 @@ use crate::state::event_queue::{Event, EventQueue};
 use crate::state::log::Observers;
 use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, NOBODY};
+use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
 use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
@@ -102,6 +103,7 @@ impl<'a> Engine<'a> {
     pub fn run(&mut self) {
         self.start_roots();
         start_daemons(&mut self.sim);
+        start_userspace_balance(&mut self.sim);
         self.carry_out_effects();
         self.queue.push(EPOCH_NS, Event::Epoch);
         let mut standstill = Standstill::default();
@@ -122,6 +124,11 @@ impl<'a> Engine<'a> {
                 Event::Daemon(which) => {
                     daemon(&mut self.sim, which);
                     self.carry_out_effects();
+                }
+                Event::UserspaceBalance => {
+                    balance_from_userspace(&mut self.sim);
+                    self.carry_out_effects();
+                    self.after_sched();
                 }
                 Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
                 Event::Push { from, to } => {

@@ -47,6 +47,8 @@ pub enum Event {
         /// Number of the plan; an older number is stale.
         plan: u32,
     },
+    /// The daemon that balances from user space wakes up.
+    UserspaceBalance,
 }
 
 /// An event as words. Written and read word by word: an `Event` is copied in pieces that straddle those it was written in, and the
@@ -63,6 +65,7 @@ impl Event {
             Self::Wake { task, waker, sleep } => [3, task, waker, sleep],
             Self::Push { from, to } => [4, from, to, 0],
             Self::Cpu { cpu, plan } => [5, cpu, plan, 0],
+            Self::UserspaceBalance => [6, 0, 0, 0],
         }
     }
     fn of(words: Words) -> Self {
@@ -73,6 +76,7 @@ impl Event {
             [2, cpu, ..] => Self::IdleTick { cpu },
             [3, task, waker, sleep] => Self::Wake { task, waker, sleep },
             [4, from, to, _] => Self::Push { from, to },
+            [6, ..] => Self::UserspaceBalance,
             [_, cpu, plan, _] => Self::Cpu { cpu, plan },
         }
     }

@@ -32,6 +32,7 @@ pub(crate) mod swap_queue;
 pub(crate) mod sweep_positions;
 pub(crate) mod task;
 pub(crate) mod task_migration;
+pub(crate) mod userspace_balance;
 pub(crate) mod vm_counters;
 pub(crate) mod why;
 pub(crate) mod working_sets;

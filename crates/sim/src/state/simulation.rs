@@ -22,6 +22,7 @@ use crate::state::swap_queue::SwapQueue;
 use crate::state::sweep_positions::SweepPositions;
 use crate::state::task::Task;
 use crate::state::task_migration::TaskMigrations;
+use crate::state::userspace_balance::UserspaceBalance;
 use crate::state::vm_counters::VmCounters;
 use crate::state::working_sets::WorkingSets;
 use numalab_base::rng::Rng;
@@ -106,6 +107,8 @@ pub struct Kernel {
     pub numa: NumaBalancing,
     /// NUMA balancing as AutoNUMA and schednuma proposed it.
     pub numa_2012: Numa2012,
+    /// The daemon that balances from user space, if there is one.
+    pub userspace_balance: Option<Box<UserspaceBalance>>,
     /// Counters that no other part keeps.
     pub vm: VmCounters,
     /// Buffers of the scanner.
@@ -234,6 +237,7 @@ impl Kernel {
         numa.moves_tasks &= !sched.caches_come_first();
         Ok(Self {
             sched,
+            userspace_balance: UserspaceBalance::new(cfg.userspace_balance, machine, topology.clone()),
             numa: NumaBalancing::new(numa, topology),
             numa_2012: Numa2012::new(&cfg.design, machine.node_count(), workload.processes.len()),
             vm: VmCounters::default(),
