@@ -10,6 +10,7 @@
 
 pub mod counters;
 pub mod cpu_set;
+pub mod hook;
 pub mod math;
 pub mod node_mask;
 pub mod rng;

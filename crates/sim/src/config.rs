@@ -1,9 +1,13 @@
 //! What a run needs to know of its kernel, in typed form.
 
+use numalab_base::hook::Hook;
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::numa::{Design, NumaConfig};
+use numalab_kernel::numa::page_filter::PagePolicy;
+use numalab_kernel::numa::vma_filter::VmaPolicy;
+use numalab_kernel::numa::{Design, NumaConfig, PlacementPolicy};
 use numalab_kernel::registry::{design, flush_rules, mm_config, numa_settings, sched_config, userspace_balance};
+use numalab_kernel::sched::imbalance::ImbalancePolicy;
 use numalab_kernel::sched::SchedConfig;
 use numalab_kernel::userspace_balance::UserspaceTunables;
 use numalab_model::kernel::Kernel;
@@ -27,6 +31,19 @@ pub struct SimConfig {
     pub harness: Harness,
     /// Processes, the last ones of the workload, that do not keep the run alive.
     pub background: usize,
+}
+
+/// Decisions of the caller, each in place of a role of the kernel.
+#[derive(Clone, Copy, Default)]
+pub struct Policies {
+    /// Which VMAs a thread may scan.
+    pub vma_filter: Option<&'static dyn VmaPolicy>,
+    /// Which pages stay unmarked.
+    pub page_filter: Option<&'static dyn PagePolicy>,
+    /// Imbalance that fork, balancing and task placement tolerate.
+    pub imbalance: Option<&'static dyn ImbalancePolicy>,
+    /// Which node a task prefers.
+    pub placement: Option<&'static dyn PlacementPolicy>,
 }
 
 /// What kind of program carries out the workload: where its stacks are, and how its threads wake each other.
@@ -67,6 +84,22 @@ impl SimConfig {
             harness: Harness::default(),
             background: 0,
         })
+    }
+    /// The settings with decisions of the caller.
+    #[must_use]
+    pub fn with_policies(mut self, p: Policies) -> Self {
+        if let Some(policy) = p.vma_filter {
+            self.numa.vma_filter = self.numa.vma_filter.with_policy(policy);
+        }
+        if let Some(policy) = p.page_filter {
+            self.numa.page_filter = self.numa.page_filter.with_policy(policy);
+        }
+        if let Some(policy) = p.imbalance {
+            self.sched.policy = Some(Hook(policy));
+            self.numa.imbalance = self.numa.imbalance.with_policy(self.sched.policy);
+        }
+        self.numa.placement = p.placement.map(Hook);
+        self
     }
     /// The settings with another kind of program that carries out the workload.
     pub fn with_harness(self, harness: Harness) -> Self {

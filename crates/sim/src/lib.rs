@@ -30,7 +30,7 @@ mod record;
 mod state;
 mod userspace_balance;
 
-pub use config::{Harness, SimConfig};
+pub use config::{Harness, Policies, SimConfig};
 pub use numalab_model::record::events::Sink;
 pub use state::log::Observers;
 

@@ -14,6 +14,7 @@ use super::rules::{
 use super::time::Hz;
 use super::vma_filter::{VmaFilter, VmaFilterTunables, VmaRules};
 use crate::sched::imbalance::{Allowance, ImbTunables, Rule};
+use numalab_base::hook::Hook;
 use numalab_base::tunable::{Decl, Group, Needs, SetError, Value};
 
 numalab_base::tunables! {
@@ -304,6 +305,7 @@ impl NumaSettings {
             migrate_rule: roles.page_migrate.kernel(),
             moves_tasks: roles.task_migrate == TaskMigrateRole::Preferred,
             imbalance: Allowance::new(roles.imbalance, &self.imb),
+            placement: None,
         })
     }
 }
@@ -354,6 +356,15 @@ pub struct NumaConfig {
     pub moves_tasks: bool,
     /// Imbalance that task placement tolerates.
     pub imbalance: Allowance,
+    /// Chooses preferred nodes in place of the kernel.
+    pub placement: Option<Hook<dyn PlacementPolicy>>,
+}
+
+/// Task placement of the caller.
+pub trait PlacementPolicy: Sync {
+    /// The preferred node of a task at the end of a pass (`task_numa_placement`). `faults` are its averages by the node of
+    /// the memory, `node` is where it runs, and `role` is the kernel's choice. A node without CPUs is not taken.
+    fn preferred_node(&self, task: u32, faults: &[u64], node: usize, role: Option<usize>) -> Option<usize>;
 }
 
 impl NumaConfig {

@@ -77,7 +77,7 @@ pub mod vma_filter;
 pub mod weights;
 
 pub use balancing::NumaBalancing;
-pub use config::{NumaConfig, NumaSettings};
+pub use config::{NumaConfig, NumaSettings, PlacementPolicy};
 pub use counters::{NumaCounters, NumaReasons};
 pub use design::Design;
 

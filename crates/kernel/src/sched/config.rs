@@ -5,11 +5,12 @@
 
 use super::cache_aware::CacheAwareTunables;
 use super::error::SchedError;
-use super::imbalance::{Allowance, ImbTunables, Rule};
+use super::imbalance::{Allowance, ImbTunables, ImbalancePolicy, Rule};
 use super::rules::{
     Balancer, DomainConstants, Form, IdleScan, Locality, LocalityVerdict, Newidle, NohzKick, QueueOrder, RecentCpu,
     TunableScaling, WakeAffine,
 };
+use numalab_base::hook::Hook;
 use numalab_base::tunable::Needs;
 use numalab_model::machine::Machine;
 
@@ -29,6 +30,8 @@ numalab_base::tunables! {
             locality: Locality = Locality::Preferred;
             /// Non-idle balancing may not take a task off its selected node: `autonuma.sched_load_balance_strict`.
             locality_strict: bool = false;
+            /// Imbalance rule of the caller, in place of the role.
+            policy: Option<Hook<dyn ImbalancePolicy>> = None;
         }
 
         /// Run queue and balancer: CFS with the rules of 6.1, or EEVDF with the rules of 6.12.
@@ -218,7 +221,7 @@ impl Params {
         Ok(Self {
             form: config.form,
             balancer: config.balancer,
-            rule: Allowance::new(config.imbalance, &config.imb),
+            rule: Allowance::new(config.imbalance, &config.imb).with_policy(config.policy),
             idle_scan: config.idle_scan,
             recent_used_cpu: config.recent_used_cpu,
             wake_wide: config.wake_wide,

@@ -157,6 +157,13 @@ impl Catalog {
         catalog
     }
 
+    /// Adds a text as the entry `name`, in place of one of that name. Messages name it as `label`.
+    pub fn insert(&mut self, kind: Kind, name: &str, label: &str, text: &str) {
+        self.files.retain(|f| f.kind != kind || f.name != name);
+        self.files.push(File { kind, name: name.into(), label: label.into(), text: Cow::Owned(text.into()) });
+        self.sort();
+    }
+
     /// This catalog as the sources of a record: a path to a kernel means the file of this catalog with that name, and
     /// nothing is read from disk.
     pub fn sealed(self) -> Self {
@@ -318,6 +325,17 @@ mod tests {
         let at = |n: &str| kernels.iter().position(|k| *k == n).unwrap_or_else(|| panic!("{n} is missing"));
         assert!(at("3.8") < at("3.13") && at("3.13") < at("4.15") && at("6.3") < at("6.12") && at("6.12") < at("off"));
         assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3") && at("off") < at("oracle"));
+    }
+
+    #[test]
+    fn a_text_of_a_program_replaces_the_entry_of_its_name() {
+        let mut c = Catalog::embedded();
+        let before = c.names(Kind::Workload).count();
+        c.insert(Kind::Workload, "numa02", "<python>", "name = \"numa02\"");
+        let file = c.get(Kind::Workload, "numa02").unwrap();
+        assert_eq!((file.label.as_str(), c.names(Kind::Workload).count()), ("<python>", before));
+        c.insert(Kind::Workload, "mine", "<python>", "name = \"mine\"");
+        assert_eq!(c.names(Kind::Workload).count(), before + 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::numa::state::{fault_index, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE,
 use crate::numa::time::Jiffies;
 use crate::numa::weights::Whose;
 use crate::sched::cache_aware::size::footprint_after;
+use numalab_base::hook::Hook;
 
 /// Largest decayed load sum (`LOAD_AVG_MAX`), which serves as the "period" of a first placement.
 const LOAD_AVG_MAX: u64 = 47_742;
@@ -53,6 +54,13 @@ impl NumaBalancing {
             if !paced {
                 max = own_max;
             }
+        }
+        if let Some(Hook(policy)) = self.cfg.placement {
+            let nodes = self.topo.nodes();
+            let faults: Vec<u64> = (0..nodes).map(|nid| self.tasks[task as usize].task_faults(nodes, nid)).collect();
+            let node = self.topo.node_of(host.cpu_of(task));
+            let chosen = policy.preferred_node(task, &faults, node, candidate);
+            candidate = chosen.filter(|n| *n < nodes).and_then(|n| self.topo.nearest_cpu_node(n));
         }
         if max > 0 {
             self.sched_setnuma(task, candidate, host);

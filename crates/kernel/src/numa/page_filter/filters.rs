@@ -1,6 +1,6 @@
 //! The visible list of page filters.
 
-use super::rule::{PageRule, Verdict};
+use super::rule::{PagePolicy, PageRule, Verdict};
 use super::tunables::PageFilterTunables;
 use super::{
     can_map_prot_numa, cow_mapcount1, cow_refcount1, cow_shared_or_pinned, cow_skip_vma, mapcount1_any,
@@ -8,6 +8,7 @@ use super::{
 };
 use crate::numa::counters::Refusal;
 use crate::numa::page::PageFacts;
+use numalab_base::hook::Hook;
 use numalab_base::words;
 
 /// Declares the enum of filters, and calls the file of each.
@@ -77,6 +78,7 @@ pub struct PageFilter {
     pub kind: PageFilterKind,
     /// Parameters of `mapcount_threshold`.
     pub tunables: PageFilterTunables,
+    policy: Option<Hook<dyn PagePolicy>>,
 }
 
 impl PageFilter {
@@ -88,23 +90,36 @@ impl PageFilter {
             mapcount_limit_cow_only: false,
             mapcount_limit_refuses_migration: false,
         },
+        policy: None,
     };
 
     /// A filter with the parameters of its group.
     pub fn new(kind: PageFilterKind, tunables: &PageFilterTunables) -> Self {
-        Self { kind, tunables: *tunables }
+        Self { kind, tunables: *tunables, policy: None }
+    }
+
+    /// A filter of the caller. Whether a page is refused at a hint fault stays with the role.
+    #[must_use]
+    pub fn with_policy(self, policy: &'static dyn PagePolicy) -> Self {
+        Self { policy: Some(Hook(policy)), ..self }
     }
 
     /// Verdict on the page of a base-page entry.
     #[inline]
     pub fn verdict(&self, page: &PageFacts) -> Verdict {
-        self.kind.verdict(page, &self.tunables)
+        match self.policy {
+            Some(Hook(policy)) => policy.verdict(page),
+            None => self.kind.verdict(page, &self.tunables),
+        }
     }
 
     /// Verdict on the page of a huge entry.
     #[inline]
     pub fn verdict_huge(&self, page: &PageFacts) -> Verdict {
-        self.kind.verdict_huge(page)
+        match self.policy {
+            Some(Hook(policy)) => policy.verdict(page),
+            None => self.kind.verdict_huge(page),
+        }
     }
 
     /// Why a page is not migrated at a hint fault, if this filter also refuses there.
@@ -116,7 +131,7 @@ impl PageFilter {
     /// Whether every private anonymous page with mapcount 1, one reference and no pin is marked, so that whole bitmaps of
     /// such pages can be marked at once.
     pub fn marks_all_exclusive_anon(&self) -> bool {
-        self.kind.marks_all_exclusive_anon(&self.tunables)
+        self.policy.is_none() && self.kind.marks_all_exclusive_anon(&self.tunables)
     }
 }
 

@@ -20,5 +20,5 @@ pub mod rule;
 mod tunables;
 
 pub use filters::{PageFilter, PageFilterKind};
-pub use rule::Verdict;
+pub use rule::{PagePolicy, Verdict};
 pub use tunables::PageFilterTunables;

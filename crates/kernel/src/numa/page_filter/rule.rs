@@ -25,6 +25,13 @@ pub trait PageRule {
     }
 }
 
+/// A page filter of the caller, in place of the one of the role. It is asked for base pages and huge pages, never at hint
+/// faults.
+pub trait PagePolicy: Sync {
+    /// Verdict on the page of an entry.
+    fn verdict(&self, page: &PageFacts) -> Verdict;
+}
+
 /// What the scanner does with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

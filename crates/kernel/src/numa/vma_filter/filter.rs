@@ -10,6 +10,16 @@ pub trait Filter {
     fn access(vma: &VmaNuma, c: &FilterContext) -> Access;
 }
 
+/// A VMA filter of the caller, in place of the one of the role. Steps of the walk are those of the role and its parts.
+pub trait VmaPolicy: Sync {
+    /// Whether the thread may scan the VMA; see [`Filter::access`].
+    fn access(&self, vma: &VmaNuma, c: &FilterContext) -> Access;
+    /// Whether visits are counted although the role does not need it.
+    fn counts_visits(&self) -> bool {
+        false
+    }
+}
+
 /// What a filter looks at besides the state of the VMA.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterContext {

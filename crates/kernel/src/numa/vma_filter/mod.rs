@@ -21,6 +21,6 @@ pub mod v64;
 pub mod v67;
 pub mod v68;
 
-pub use filter::{Access, FilterContext, Shape};
+pub use filter::{Access, FilterContext, Shape, VmaPolicy};
 pub use filters::VmaFilter;
 pub use parts::{FreeVisits, Part, VmaFilterTunables, VmaRules};

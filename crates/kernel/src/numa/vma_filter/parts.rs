@@ -5,11 +5,12 @@
 //! Approach: [`Parts`] lists what a filter consists of. A role is a set of parts, and the tunables of the group `vma`
 //! replace single ones. [`VmaRules`] is the result; without such tunables it asks the file of the role.
 
-use super::filter::{Access, FilterContext, Shape};
+use super::filter::{Access, FilterContext, Shape, VmaPolicy};
 use super::rfc_v3::threshold;
 use super::VmaFilter;
 use crate::numa::rules::{ScanRole, BALANCING_ON};
 use crate::numa::state::VmaNuma;
+use numalab_base::hook::Hook;
 use numalab_base::tunable::Needs;
 use numalab_base::words;
 
@@ -123,6 +124,7 @@ pub struct VmaRules {
     pub role: VmaFilter,
     parts: Parts,
     as_role: bool,
+    policy: Option<Hook<dyn VmaPolicy>>,
 }
 
 fn put(part: Part, to: &mut bool) {
@@ -158,7 +160,14 @@ impl VmaRules {
             parts.windows = set.pid_windows;
             parts.shared_threads = set.shared_threads;
         }
-        Self { role, parts, as_role: parts == role.parts() }
+        Self { role, parts, as_role: parts == role.parts(), policy: None }
+    }
+    /// The same steps of the walk with a filter of the caller.
+    #[must_use]
+    pub fn with_policy(self, policy: &'static dyn VmaPolicy) -> Self {
+        let mut parts = self.parts;
+        parts.shape.counts_visits |= policy.counts_visits();
+        Self { policy: Some(Hook(policy)), parts, ..self }
     }
     /// Steps of the walk that the filter brings with it.
     #[inline]
@@ -173,6 +182,9 @@ impl VmaRules {
     /// Whether the thread may scan the VMA (`vma_is_accessed`).
     #[inline]
     pub fn access(&self, vma: &VmaNuma, c: &FilterContext) -> Access {
+        if let Some(Hook(policy)) = self.policy {
+            return policy.access(vma, c);
+        }
         if self.as_role {
             return self.role.access(vma, c);
         }
@@ -219,6 +231,20 @@ mod tests {
         let mut tunables = VmaFilterTunables::default();
         set(&mut tunables);
         VmaRules::new(role, &tunables)
+    }
+
+    #[test]
+    fn a_filter_of_the_caller_answers_in_place_of_the_role() {
+        struct Even;
+        impl VmaPolicy for Even {
+            fn access(&self, _vma: &VmaNuma, c: &FilterContext) -> Access {
+                Access::allow_if(c.tid % 2 == 0)
+            }
+        }
+        let rules = with(VmaFilter::V64, |_| ()).with_policy(&Even);
+        let ask = |tid| rules.access(&VmaNuma::default(), &FilterContext { tid, seq: 0, ..C });
+        assert_eq!((ask(4), ask(5)), (Access::Allow, Access::Deny));
+        assert_eq!(rules.shape(), VmaFilter::V64.shape());
     }
 
     #[test]

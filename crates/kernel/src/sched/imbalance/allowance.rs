@@ -4,8 +4,11 @@
 //! change the numbers of a floating rule, so that every state between two releases and every posted version can be
 //! composed. Without them the file of the role is asked.
 
-use super::sides::{ForkSides, NodeShape, PlacementLoad, PullSides, Terms, Threshold, NUMA_IMBALANCE_MIN};
+use super::sides::{
+    ForkSides, ImbalancePolicy, NodeShape, PlacementLoad, PullSides, Terms, Threshold, NUMA_IMBALANCE_MIN,
+};
 use super::Rule;
+use numalab_base::hook::Hook;
 use numalab_base::tunable::Needs;
 use numalab_base::words;
 
@@ -104,6 +107,7 @@ pub struct Allowance {
     role: Rule,
     set: ImbTunables,
     numbers: bool,
+    policy: Option<Hook<dyn ImbalancePolicy>>,
 }
 
 impl From<Rule> for Allowance {
@@ -118,7 +122,12 @@ impl Allowance {
         let d = ImbTunables::default();
         let numbers = (set.compare, set.forgive, set.forgive_to_limit, set.halve)
             != (d.compare, d.forgive, d.forgive_to_limit, d.halve);
-        Self { role, set: *set, numbers }
+        Self { role, set: *set, numbers, policy: None }
+    }
+    /// The same rule with answers of the caller before its own.
+    #[must_use]
+    pub fn with_policy(self, policy: Option<Hook<dyn ImbalancePolicy>>) -> Self {
+        Self { policy, ..self }
     }
     /// The rule of the role.
     pub fn role(&self) -> Rule {
@@ -142,6 +151,9 @@ impl Allowance {
     }
     /// Whether a forked task stays local although the other node may have more idle CPUs.
     pub fn fork_stays(&self, s: &ForkSides) -> bool {
+        if let Some(stays) = self.policy.and_then(|p| p.0.fork_stays(s)) {
+            return stays;
+        }
         let rule = self.fork_rule();
         match rule.fork_terms(s).filter(|_| self.numbers) {
             Some(t) if rule == Rule::Imb60 => self.tolerated(i64::from(s.local_idle.abs_diff(s.idlest_idle)), &t) == 0,
@@ -151,6 +163,9 @@ impl Allowance {
     }
     /// Number of tasks to move between nodes when the difference, in tasks or idle CPUs, is `raw`.
     pub fn tasks_to_move(&self, raw: i64, s: &PullSides) -> i64 {
+        if let Some(tasks) = self.policy.and_then(|p| p.0.tasks_to_move(raw, s)) {
+            return tasks;
+        }
         let rule = self.set.pull.or(self.role);
         let Some(t) = rule.pull_terms(s).filter(|_| self.numbers) else { return rule.tasks_to_move(raw, s) };
         let first = match self.set.halve {
@@ -165,6 +180,9 @@ impl Allowance {
     /// Imbalance that counts against a move of NUMA balancing to a node with spare capacity. `None` if task placement
     /// decides by load instead.
     pub fn placement(&self, l: &PlacementLoad) -> Option<u32> {
+        if let Some(imbalance) = self.policy.and_then(|p| p.0.placement(l)) {
+            return Some(imbalance);
+        }
         let rule = self.set.placement.or(self.role);
         match rule.placement_terms(l).filter(|_| self.numbers) {
             Some(t) => Some(self.tolerated(i64::from(l.imbalance), &t) as u32),
@@ -235,6 +253,20 @@ mod tests {
                 assert_eq!((a.fork_stays(&fork), a.placement(&load)), (b.fork_stays(&fork), b.placement(&load)));
             }
         }
+    }
+
+    #[test]
+    fn a_rule_of_the_caller_answers_what_it_wants_to() {
+        struct MovesAll;
+        impl ImbalancePolicy for MovesAll {
+            fn tasks_to_move(&self, raw: i64, _s: &PullSides) -> Option<i64> {
+                Some(raw)
+            }
+        }
+        let (role, own) =
+            (Allowance::from(Rule::Imb60), Allowance::from(Rule::Imb60).with_policy(Some(Hook(&MovesAll))));
+        assert_eq!((role.tasks_to_move(2, &PULL), own.tasks_to_move(2, &PULL)), (0, 2));
+        assert_eq!((own.fork_stays(&FORK), own.placement(&LOAD)), (role.fork_stays(&FORK), role.placement(&LOAD)));
     }
 
     #[test]

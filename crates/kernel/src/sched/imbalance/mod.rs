@@ -29,4 +29,7 @@ mod sides;
 
 pub use allowance::{Allowance, Answer, Compare, Halve, ImbTunables};
 pub use rule::Rule;
-pub use sides::{ForkSides, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold, NUMA_IMBALANCE_MIN};
+pub use sides::{
+    ForkSides, ImbalancePolicy, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold,
+    NUMA_IMBALANCE_MIN,
+};

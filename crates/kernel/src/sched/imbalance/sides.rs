@@ -30,6 +30,22 @@ pub trait ImbalanceRule {
     fn placement(l: &PlacementLoad) -> Option<u32>;
 }
 
+/// An imbalance rule of the caller, in place of the one of the role. `None` leaves the answer to the role.
+pub trait ImbalancePolicy: Sync {
+    /// See [`ImbalanceRule::fork_stays`].
+    fn fork_stays(&self, _s: &ForkSides) -> Option<bool> {
+        None
+    }
+    /// See [`ImbalanceRule::tasks_to_move`].
+    fn tasks_to_move(&self, _raw: i64, _s: &PullSides) -> Option<i64> {
+        None
+    }
+    /// See [`ImbalanceRule::placement`].
+    fn placement(&self, _l: &PlacementLoad) -> Option<u32> {
+        None
+    }
+}
+
 /// The sizes a threshold is computed from: the first domain above the shared caches, and the cache below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeShape {
