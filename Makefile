@@ -75,8 +75,8 @@ sweep:
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test docs
-	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --bin numalab reference
-	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py
+	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
+	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py
 
 # Pictures of the manual, drawn from runs: how balancing works (docs/images/balancing-*.svg).
 pictures: build

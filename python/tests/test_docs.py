@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,6 @@ import jsonschema
 import pytest
 import scores
 import shown
-import tomllib
 
 ROOT = Path(__file__).parents[2]
 MANUAL = ("tutorials", "how-to", "reference", "explanation")
@@ -27,6 +27,7 @@ GENERATED = {
     "counters.md",
     "exit-codes.md",
     "fidelity.md",
+    "python-api.md",
     "roles.md",
     "schemas.md",
     "tunables.md",
@@ -65,7 +66,7 @@ def manual() -> list[Path]:
 def commands(text: str) -> Iterator[list[str]]:
     """The words of every numalab command in code, up to the next command of the shell or a comment."""
     code = re.findall(r"```.*?```|`[^`\n]+`", text.replace("\\\n", " "), re.DOTALL)
-    for found in re.findall(r"(?<![\w/.-])(?<!from )numalab (?=[a-z])([^`\n]*)", "\n".join(code)):
+    for found in re.findall(r"(?<![\w/.-])(?<!from )(?<!import )numalab (?=[a-z])([^`\n]*)", "\n".join(code)):
         line = re.split(r" #|\\?[|>]| &&", re.sub(r"'[^']*'", "x", found))[0]
         yield line.split()
 

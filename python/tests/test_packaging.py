@@ -4,9 +4,9 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-import tomllib
 import tree_sitter
 import tree_sitter_nix
 
@@ -20,7 +20,7 @@ VERSION = PACKAGE["package"]["version"]
 def test_there_is_one_version() -> None:
     assert __version__ == VERSION
     own = {name: d["version"] for name, d in PACKAGE["dependencies"].items() if name.startswith("numalab-")}
-    assert len(own) == 8
+    assert len(own) == 10
     assert set(own.values()) == {f"={VERSION}"}
     assert f"\n## [{VERSION}]" in (ROOT / "CHANGELOG.md").read_text()
 

@@ -77,6 +77,10 @@ enum Verb {
     Record(verb::record::Args),
     /// Move memory and threads of programs together, as the kernel's balancing would, without the kernel
     Balance(verb::balance::Args),
+    /// Run a grid of plans, on this machine or on a cluster, and keep the figures as Parquet
+    Sweep(verb::sweep::Args),
+    /// Search the settings of a kernel under which a workload does best
+    Tune(verb::tune::Args),
     /// Print a script with which a shell completes commands and options
     Completions(verb::completions::Args),
     /// Print the manual page of a command
@@ -207,6 +211,8 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Watch(args) => verb::watch::run(&args),
         Verb::Record(args) => verb::record::run(&context, &args),
         Verb::Balance(args) => verb::balance::run(&args),
+        Verb::Sweep(args) => verb::sweep::run(&args),
+        Verb::Tune(args) => verb::tune::run(&args),
         Verb::Completions(args) => verb::completions::run(&args, Command::command()),
         Verb::Man(args) => verb::man::run(&args, Command::command()),
     }

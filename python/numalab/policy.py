@@ -1,0 +1,100 @@
+"""Policies in Python: decisions of the modelled kernel, made by an object.
+
+Subclass one of the classes, define its method, and give an instance to ``numalab.run(…, policy=…)``. Everything
+else stays as the kernel that the run names has it. A method is called once per decision, which costs about a
+microsecond besides what it does itself. An exception in it ends the run and is raised by ``run``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from typing import TYPE_CHECKING, Literal
+
+from numalab import _native
+
+if TYPE_CHECKING:
+    from numalab._native import Page, Scan, Sides, Vma
+
+_QUESTIONS = ("access", "mark", "fork_stays", "tasks_to_move", "placement_imbalance", "preferred_node")
+
+
+class Policy:
+    """A policy; use one of its subclasses."""
+
+    #: Whether ``Vma.scan_counter`` counts scan visits although the kernel's own filter does not need it.
+    counts_visits: bool = False
+
+    def native(self) -> _native.Policy:
+        """Return the policy as the extension takes it."""
+        questions = [q for q in _QUESTIONS if callable(getattr(self, q, None))]
+        if not questions:
+            raise TypeError(f"{type(self).__name__} decides nothing; expected one of {', '.join(_QUESTIONS)}")
+        return _native.Policy(self, questions, self.counts_visits)
+
+    def conditions(self) -> list[tuple[str, str]]:
+        """Return what tells plans with this policy from others: its name and a digest of its source."""
+        try:
+            source = inspect.getsource(type(self))
+        except (OSError, TypeError):
+            source = repr(type(self))
+        state = "".join(f"{k}={v!r};" for k, v in sorted(vars(self).items()))
+        digest = hashlib.sha256((source + state).encode()).hexdigest()[:16]
+        return [("policy", f"{type(self).__name__}@{digest}")]
+
+
+class VmaFilter(Policy):
+    """Which mappings a thread may scan; in place of the role ``vma_filter``.
+
+    Define ``access(vma, scan)``. It is asked once per mapping and scan, and returns whether the thread scans the
+    mapping. ``"partial"`` allows it too, and counts it as the rest of an earlier scan. The steps of the walk around the
+    filter (scan delay, windows of accesses) stay those of the kernel's own filter.
+    """
+
+    def access(self, vma: Vma, scan: Scan) -> bool | Literal["partial"]:
+        """Return whether the thread ``scan.tid`` may scan ``vma``."""
+        raise NotImplementedError
+
+
+class PageFilter(Policy):
+    """Which pages a scan marks; in place of the role ``page_filter``.
+
+    Define ``mark(page)``. It is asked for every page that a scan meets, so it is by far the most frequent.
+    """
+
+    def mark(self, page: Page) -> bool:
+        """Return whether ``page`` is marked, so that its next access takes a hint fault."""
+        raise NotImplementedError
+
+
+class Imbalance(Policy):
+    """Imbalance between nodes that is tolerated; before the role ``imbalance``.
+
+    Define any of ``fork_stays(sides)``, which returns whether a forked task stays; ``tasks_to_move(raw, sides)``,
+    tasks to pull for a difference of ``raw``; and ``placement_imbalance(imbalance, sides)``, what counts against a
+    move by NUMA balancing. ``None`` leaves the answer to the kernel. ``sides`` has ``nr``, ``weight`` and ``idle``
+    (tasks, CPUs, idle CPUs) here, and ``other_nr``, ``other_weight`` and ``other_idle`` there.
+    """
+
+    if TYPE_CHECKING:
+
+        def fork_stays(self, sides: Sides) -> bool | None:
+            """Return whether a forked task stays on its node."""
+
+        def tasks_to_move(self, raw: int, sides: Sides) -> int | None:
+            """Return how many tasks to move for a difference of ``raw``."""
+
+        def placement_imbalance(self, imbalance: int, sides: Sides) -> int | None:
+            """Return the imbalance that counts against a move."""
+
+
+class Placement(Policy):
+    """Which node a task prefers; in place of the choice by most faults.
+
+    Define ``preferred_node(task, faults, node, role)``. It is asked once per pass of a task. ``faults`` are its
+    averages of memory faults by node, ``node`` is where it runs, and ``role`` is the kernel's choice or ``None``.
+    """
+
+    def preferred_node(self, task: int, faults: list[int], node: int, role: int | None) -> int | None:
+        """Return the preferred node, or ``None`` for none."""
+        raise NotImplementedError

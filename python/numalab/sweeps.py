@@ -1,0 +1,416 @@
+"""Sweeps: grids of plans on Dask, from this machine to a cluster.
+
+A batch is a range of points of the grid. A worker resolves a point, looks for the plan in the cache, runs it if it
+is not there, and keeps its figures at once. When the batch is through, it writes one part of the dataset. So
+whatever is killed, a plan that has finished is in the cache, and a part that exists is complete. Who sweeps takes a
+turn; batches of an earlier turn, whose client was killed, end with the plan that they are at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from numalab import _native
+from numalab.catalog import Catalog
+from numalab.errors import LabError, SpecError, need
+from numalab.grid import Grid, GridView, Point, catalog_of
+from numalab.progress import Show, shown
+from numalab.store import Dataset, PlanCache, gaps
+from numalab.table import table_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from distributed import Client
+    from matplotlib.figure import Figure
+
+# Batches that a worker's thread has waiting, so that it never waits for the client.
+AHEAD = 3
+# Aim for the time of a batch, s: bounds, and how many batches a thread should get at least.
+BATCH_S = (0.5, 30.0)
+BATCHES_PER_THREAD = 20
+# Pairs of workload and machine that are resolved before a sweep begins.
+LOOKED_AT = 64
+# Most plans of a batch.
+BATCH_MOST = 4096
+
+
+class SweepInterrupted(LabError):
+    """The sweep stopped before its end. What has finished is kept, and the same call goes on from there."""
+
+    def __init__(self, message: str) -> None:
+        """Keep the message; the exit code is 3."""
+        super().__init__(3, message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the message."""
+        return SweepInterrupted, (self.message,)
+
+
+@dataclass
+class Counts:
+    """How many plans of a sweep were run, taken from the cache, or refused as impossible; seconds of runs."""
+
+    ran: int = 0
+    reused: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Mapping[str, Any]) -> None:
+        """Add those of a batch."""
+        self.ran += other["ran"]
+        self.reused += other["reused"]
+        self.refused += other["refused"]
+        self.seconds += other["seconds"]
+
+
+@dataclass
+class Sweep:
+    """The results of a sweep, complete or not: a dataset on disk or in an object store."""
+
+    out: str
+    grid: Grid | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset."""
+        return Dataset(self.out)
+
+    @property
+    def done(self) -> int:
+        """How many points have results."""
+        return sum(stop - first for first, stop in self.dataset.intervals())
+
+    def table(self, columns: list[str] | None = None) -> pa.Table:
+        """Return the results as an Arrow table: a row per point, columns as in ``docs/reference/sweeps.md``."""
+        return self.dataset.table(columns)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the results as a ``pandas.DataFrame``."""
+        frame: pd.DataFrame = self.table().to_pandas()
+        return frame
+
+    def polars(self) -> pl.DataFrame:
+        """Return the results as a ``polars.DataFrame`` over the same buffers."""
+        frame: pl.DataFrame = need("polars", "frames").from_arrow(self.table())
+        return frame
+
+    def plot(self, x: str, y: str = "elapsed_s", hue: str | None = None) -> Figure:
+        """Draw a figure against an axis: the mean, and a band from least to largest; a line per ``hue``."""
+        from numalab.plots import lines
+
+        return lines(self.frame(), x, y, hue)
+
+    def __repr__(self) -> str:
+        """Return where it is and how far."""
+        total = "" if self.grid is None else f" of {len(self.grid)}"
+        return f"<Sweep {self.out}: {self.done}{total} plans>"
+
+    def _repr_html_(self) -> str:
+        """Return counts by status, for notebooks."""
+        status = self.table(["point", "status"]).column("status").value_counts().to_pylist()
+        return table_html(["status", "plans"], [[s["values"], s["counts"]] for s in status], repr(self))
+
+
+def open_sweep(out: str | os.PathLike[str]) -> Sweep:
+    """Open the results of a sweep, which may still be running. Raises ``LabError`` if there are none."""
+    if Dataset(out).manifest() is None:
+        raise LabError(2, f"{os.fspath(out)}: no sweep is here; expected the directory of one")
+    return Sweep(os.fspath(out))
+
+
+# What a worker keeps between batches: the catalog of a grid, by its digest.
+_catalogs: dict[str, tuple[Catalog, GridView]] = {}
+_lock = threading.Lock()
+
+
+def _session(payload: Mapping[str, Any], digest: str) -> tuple[Catalog, GridView]:
+    with _lock:
+        if digest not in _catalogs:
+            _catalogs.clear()
+            _catalogs[digest] = (catalog_of(payload), GridView(payload))
+        return _catalogs[digest]
+
+
+def _figures(outcome: _native.Outcome) -> dict[str, Any]:
+    """Return what is kept of a plan: how it ended, figures, counters and reasons of skips."""
+    ended = {"status": outcome.status, "reason": outcome.reason}
+    return {**ended, **outcome.scalars, **outcome.counters, **outcome.reasons}
+
+
+def row_of(catalog: Catalog, point: Point, cache: PlanCache) -> tuple[dict[str, Any], str, float]:
+    """Return the row of a point, what was done for it (ran, reused, refused), and how long it ran, s."""
+    axes: dict[str, Any] = {
+        "machine": point.machine,
+        "kernel": point.kernel,
+        "workload": point.workload,
+        "seed": point.seed,
+        **{f"set.{k}": v for k, v in point.settings.items()},
+        **{f"param.{k}": v for k, v in point.params.items()},
+    }
+    try:
+        request = catalog.request(
+            point.machine,
+            point.kernel,
+            point.workload,
+            params=point.params,
+            settings=point.settings,
+            seed=point.seed,
+            files=False,
+        )
+    except SpecError as e:
+        return {**axes, "status": "refused", "reason": e.message}, "refused", 0.0
+    plan = request.plans[0]
+    figures = cache.get(plan.id)
+    did, wall = "reused", 0.0
+    if figures is None:
+        begin = time.perf_counter()
+        figures = _figures(plan.run())
+        wall = time.perf_counter() - begin
+        cache.put(plan.id, figures)
+        did = "ran"
+    return {**axes, "plan": plan.id, **figures}, did, wall
+
+
+def run_batch(
+    payload: Mapping[str, Any], digest: str, turn: str, first: int, stop: int, out: str, cache: str
+) -> dict[str, Any]:
+    """Carry out the points from ``first`` up to ``stop``, write their part, and return counts. For workers."""
+    begin = time.perf_counter()
+    catalog, view = _session(payload, digest)
+    plans, dataset = PlanCache(cache), Dataset(out)
+    rows, counts = [], {"ran": 0, "reused": 0, "refused": 0, "seconds": 0.0}
+    looked = 0.0
+    for i in range(first, stop):
+        # A look at a local file costs nothing; one at an object store is taken once a second.
+        if dataset.local or time.monotonic() - looked > 1:
+            if dataset.turn() != turn:
+                raise SweepInterrupted(f"{out}: another client goes on with this sweep")
+            looked = time.monotonic()
+        row, did, wall = row_of(catalog, view.point(i), plans)
+        rows.append({"point": i, **row})
+        counts[did] += 1
+        counts["seconds"] += wall
+    if rows:
+        dataset.put(rows[0]["workload"], first, stop, rows)
+    return {**counts, "plans": stop - first, "wall": time.perf_counter() - begin}
+
+
+class _Batches:
+    """Ranges of points still to do, sized by what the last plans of their workload were seen to cost."""
+
+    def __init__(self, view: GridView, done: list[tuple[int, int]], threads: int) -> None:
+        self.view, self.threads = view, threads
+        self.gaps = gaps(done, view.size)
+        self.gap: tuple[int, int] | None = next(self.gaps, None)
+        self.left = view.size - sum(stop - first for first, stop in done)
+        # Seconds per plan of a workload, a moving mean.
+        self.cost: dict[int, float] = {}
+        self.probes: dict[int, int] = {}
+
+    def seen(self, first: int, plans: int, wall: float) -> None:
+        block, each = first // self.view.block, wall / max(plans, 1)
+        self.cost[block] = 0.7 * self.cost.get(block, each) + 0.3 * each
+        self.left -= plans
+
+    def left_s(self) -> float | None:
+        """Seconds until all is done."""
+        each = list(self.cost.values())
+        return self.left * sum(each) / len(each) / self.threads if each else None
+
+    def next(self) -> tuple[int, int] | None:
+        """Return the next range; ``None`` if there is none, or if the cost of the next plans is awaited."""
+        if self.gap is None:
+            return None
+        first, end = self.gap
+        block = first // self.view.block
+        each = self.cost.get(block)
+        if each is None:
+            # Single plans tell what such plans cost; a few of them are under way at a time.
+            if self.probes.get(block, 0) >= self.threads:
+                return None
+            self.probes[block] = self.probes.get(block, 0) + 1
+            size = 1
+        else:
+            low, high = BATCH_S
+            aim = min(max(self.left * each / self.threads / BATCHES_PER_THREAD, low), high)
+            size = max(1, min(int(aim / max(each, 1e-6)), BATCH_MOST))
+        stop = min(first + size, end, (block + 1) * self.view.block)
+        self.gap = (stop, end) if stop < end else next(self.gaps, None)
+        return first, stop
+
+
+def sweep(
+    grid: Grid | str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    client: Client | str | None = None,
+    workers: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    progress: bool | Show = True,
+) -> Sweep:
+    """Run every plan of a grid that has no result yet, on Dask, and return the results.
+
+    ``grid`` is a ``Grid`` or the path of a sweep file. ``out`` is a directory or a URL of fsspec, such as
+    ``s3://bucket/sweep``; all workers must reach it (default: ``out/NAME``). ``client`` is a Dask client, or the
+    address of a scheduler. Without one, this machine runs the plans with ``workers`` processes (default: one per
+    CPU). ``cache`` holds finished plans (default: ``_plans`` in ``out``); sweeps with a common cache run no plan
+    twice.
+
+    The results can be read while the sweep runs (``numalab.open_sweep``). The same call goes on with an
+    interrupted sweep. Raises ``SpecError`` if the grid is wrong or ``out`` holds another one, and
+    ``SweepInterrupted`` if the scheduler is lost or a batch keeps killing its workers.
+    """
+    grid = grid if isinstance(grid, Grid) else Grid.from_file(grid)
+    out = os.fspath(f"out/{grid.name}" if out is None else out)
+    if "://" not in out:
+        out = os.path.abspath(out)  # Workers have other working directories.
+    cache = f"{out.rstrip('/')}/_plans" if cache is None else os.fspath(cache)
+    if "://" not in cache:
+        cache = os.path.abspath(cache)
+    _check(grid)
+    made = {"grid": grid.digest, "simulator": _native.SIMULATOR, "payload": grid.payload}
+    dataset = Dataset(out)
+    found = dataset.manifest()
+    if found is None:
+        dataset.claim(made)
+    elif (found["grid"], found["simulator"]) != (made["grid"], made["simulator"]):
+        other = "another grid" if found["grid"] != made["grid"] else "another version of the simulator"
+        expected = f"another directory, with cache={cache!r} to run no plan twice"
+        text = f"{out}: it holds the sweep of {other}; expected {expected}"
+        raise SpecError(text, file=out, what=f"it holds the sweep of {other}", expected=expected)
+    result = Sweep(out, grid)
+    done = dataset.intervals()
+    if sum(stop - first for first, stop in done) < len(grid):
+        with _client(client, workers) as live, shown(progress, "plans") as show:
+            _carry_out(live, grid, done, out, cache, result.counts, show)
+    return result
+
+
+def _check(grid: Grid) -> None:
+    """Resolve the first points of workloads on machines, so that a slip is found before anything runs.
+
+    A grid may have points that are impossible, such as a workload on a machine that is too small for it. If all
+    of the first ones are, the grid is wrong.
+    """
+    catalog, view = catalog_of(grid.payload), grid.view
+    problem: SpecError | None = None
+    step = view.block // len(view.axes[1])
+    for first in range(0, min(view.size, LOOKED_AT * step), step):
+        point = view.point(first)
+        try:
+            catalog.request(
+                point.machine,
+                point.kernel,
+                point.workload,
+                params=point.params,
+                settings=point.settings,
+                seed=point.seed,
+                files=False,
+            )
+            return
+        except SpecError as e:
+            problem = problem or e
+    if problem is not None:
+        raise problem
+
+
+@contextlib.contextmanager
+def _client(client: Client | str | None, workers: int | None) -> Iterator[Client]:
+    """Yield a client: the given one, one of the scheduler at an address, or one of this machine alone."""
+    distributed = need("distributed", "sweep")
+    if client is not None and not isinstance(client, str):
+        yield client
+        return
+    if isinstance(client, str):
+        try:
+            with distributed.Client(client, timeout="20s", set_as_default=False) as own:
+                yield own
+        except OSError as e:
+            raise SweepInterrupted(
+                f"{client}: no scheduler answers there ({e}); expected `dask scheduler`"
+            ) from e
+        return
+    # Programs of their own: a script that sweeps needs no guard around its main part, and no plan waits for this
+    # interpreter. No dashboard: nobody asked for an open port.
+    cluster_class = need("distributed.deploy.subprocess", "sweep").SubprocessCluster
+    options = {
+        "n_workers": workers or os.cpu_count() or 1,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+    }
+    with (
+        cluster_class(**options, worker_kwargs={"dashboard": False}) as cluster,
+        distributed.Client(cluster, set_as_default=False) as own,
+    ):
+        yield own
+
+
+def _carry_out(
+    client: Client,
+    grid: Grid,
+    done: list[tuple[int, int]],
+    out: str,
+    cache: str,
+    counts: Counts,
+    show: Show,
+) -> None:
+    """Keep every thread of the cluster busy until all points are done."""
+    ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    turn = uuid.uuid4().hex
+    Dataset(out).take_turn(turn)
+    payload = client.scatter(grid.payload, broadcast=True, hash=True)
+    threads = max(1, sum(client.nthreads().values()))
+    batches = _Batches(grid.view, done, threads)
+    total = grid.view.size
+    under_way: dict[str, tuple[int, int, Any]] = {}
+    while True:
+        while len(under_way) < threads * AHEAD and (batch := batches.next()) is not None:
+            first, stop = batch
+            key = f"numalab-{grid.digest}-{turn}-{first}-{stop}"
+            args = (payload, grid.digest, turn, first, stop, out, cache)
+            future = client.submit(run_batch, *args, key=key, pure=False)
+            future.add_done_callback(ended.put)
+            under_way[future.key] = (first, stop, future)
+        if not under_way:
+            return
+        left = batches.left_s()
+        show(total - batches.left, total, {} if left is None else {"time left": left})
+        try:
+            future = ended.get(timeout=0.5)
+        except queue.Empty:
+            threads = max(1, sum(client.nthreads().values())) if client.status == "running" else threads
+            batches.threads = threads
+            if client.status not in ("running", "connecting"):
+                raise _lost(client, out) from None
+            continue
+        first, stop, _ = under_way.pop(future.key)
+        if future.status == "cancelled" or future.status == "lost":
+            raise _lost(client, out)
+        if future.status == "error":
+            error = future.exception()
+            if type(error).__name__ == "KilledWorker":
+                text = (
+                    f"plans {first} to {stop - 1} keep killing their workers; expected more memory for them"
+                )
+                raise SweepInterrupted(f"{out}: {text}: {error}") from error
+            raise error
+        result = future.result()
+        batches.seen(first, result["plans"], result["wall"])
+        counts.add(result)
+
+
+def _lost(client: Client, out: str) -> SweepInterrupted:
+    address = getattr(client.scheduler, "address", "the scheduler")
+    text = f"{out}: {address} is gone; finished plans are kept, and the same call goes on from there"
+    return SweepInterrupted(text)

@@ -1,0 +1,355 @@
+"""Tuning: which settings of a kernel serve a workload best, by Optuna."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numalab.catalog import Catalog, Thing
+from numalab.errors import LabError, SpecError, need
+from numalab.progress import Show, shown
+from numalab.simulate import run_plans
+from numalab.table import table_html
+
+if TYPE_CHECKING:
+    import optuna
+    from matplotlib.figure import Figure
+
+# Values of a knob: bounds of whole numbers, searched on a logarithmic scale, or a list of choices.
+Knob = tuple[int, int] | list[Any]
+
+#: Knobs that a running kernel has under /proc/sys or debugfs, with the bounds that are searched.
+KNOBS: dict[str, Knob] = {
+    "scan.scan_delay_ms": (50, 4000),
+    "scan.scan_period_min_ms": (50, 8000),
+    "scan.scan_period_max_ms": (8000, 120_000),
+    "scan.scan_size_mb": (16, 2048),
+}
+
+#: Objectives: figures of a run that are made small.
+OBJECTIVES = ("elapsed_s", "system_s")
+
+# Folder of debugfs.
+DEBUGFS = "/sys/kernel/debug"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point of the search: its settings, and its objectives as means over the seeds."""
+
+    settings: dict[str, Any]
+    values: dict[str, float]
+    # Standard error of each mean.
+    errors: dict[str, float]
+
+
+@dataclass
+class Tuning:
+    """The result of ``tune``."""
+
+    study: optuna.Study
+    objectives: tuple[str, ...]
+    machine: str
+    workload: str
+    kernel: str
+    baseline: Choice
+    tunables: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def trials(self) -> list[Choice]:
+        """Every point that was tried, in order."""
+        complete = [t for t in self.study.trials if t.values is not None]
+        return [_choice(t.params, t.values, t.user_attrs.get("errors"), self.objectives) for t in complete]
+
+    @property
+    def pareto(self) -> list[Choice]:
+        """The points that no other point beats in every objective, by the first objective."""
+        best = [
+            _choice(t.params, t.values, t.user_attrs.get("errors"), self.objectives)
+            for t in self.study.best_trials
+        ]
+        return sorted(best, key=lambda c: c.values[self.objectives[0]])
+
+    @property
+    def best(self) -> Choice:
+        """The point whose objectives, as ratios to those of the kernel's own settings, have the least product."""
+
+        def product(choice: Choice) -> float:
+            out = 1.0
+            for name in self.objectives:
+                out *= max(choice.values[name], 1e-12) / max(self.baseline.values[name], 1e-12)
+            return out
+
+        return min([self.baseline, *self.pareto], key=product)
+
+    def importances(self, objective: str | None = None) -> dict[str, float]:
+        """Return which part of an objective's variance each knob explains (fANOVA), the largest first.
+
+        Needs at least two trials. ``objective`` is the first one by default.
+        """
+        optuna = need("optuna", "tune")
+        need("sklearn", "tune")
+        at = 0 if objective is None else self.objectives.index(objective)
+        evaluator = optuna.importance.FanovaImportanceEvaluator(seed=1)
+        found = optuna.importance.get_param_importances(
+            self.study, evaluator=evaluator, target=lambda t: t.values[at]
+        )
+        return {str(name): float(share) for name, share in found.items()}
+
+    def gain(self, objective: str | None = None, choice: Choice | None = None) -> tuple[float, float]:
+        """Return by how many per cent an objective falls against the kernel's own settings, and its standard error.
+
+        The error is that of the seeds. It does not cover what the model does not know.
+        """
+        name, choice = objective or self.objectives[0], choice or self.best
+        before, after = self.baseline.values[name], choice.values[name]
+        if before == 0:
+            return 0.0, 0.0
+        spread = ((self.baseline.errors[name] * after / before) ** 2 + choice.errors[name] ** 2) ** 0.5
+        return 100 * (1 - after / before), 100 * spread / before
+
+    def snippet(self, choice: Choice | None = None) -> str:
+        """Return a script for the shell that sets a point (default: the best one) on a running kernel.
+
+        ``sh SCRIPT`` applies it, and ``sh SCRIPT undo`` sets back what the kernel had before.
+        """
+        choice = choice or self.best
+        lines = [
+            "#!/bin/sh",
+            f"# Settings for {self.workload} on {self.machine}, from {self.kernel}; tried in the simulator.",
+        ]
+        for name in self.objectives:
+            per_cent, error = self.gain(name, choice)
+            word = "less" if per_cent >= 0 else "more"
+            lines.append(
+                f"# Predicted: {name} {abs(per_cent):.1f} % {word} (standard error {error:.1f} over seeds)."
+            )
+        lines += [
+            "# A prediction of a model: docs/explanation/trust.md says how far to trust it. Measure before and after.",
+            "set -eu",
+            'old="${TMPDIR:-/var/tmp}/numalab-tune.undo"',
+            'if [ "${1:-}" = undo ]; then sh "$old"; rm "$old"; exit; fi',
+            '[ ! -e "$old" ] || { echo "applied before; expected \'undo\' first" >&2; exit 1; }',
+            'put() { echo "echo $(cat "$2") > $2" >> "$old.new"; echo "$1" > "$2"; }',
+        ]
+        model = []
+        for name, value in choice.settings.items():
+            where = self._place(name)
+            if where is None:
+                model.append(f"# {name} = {value} has no file in a running kernel; it needs another build.")
+            else:
+                lines.append(f"put {value} {where}")
+        lines += ['mv "$old.new" "$old"', *model]
+        return "\n".join(lines) + "\n"
+
+    def _place(self, name: str) -> str | None:
+        """Return the file of a tunable in a running kernel."""
+        _, kernel_name = self.tunables.get(name, ("", "model"))
+        if kernel_name.startswith("debugfs "):
+            return f"{DEBUGFS}/{kernel_name.removeprefix('debugfs ')}"
+        if kernel_name.startswith(("kernel.", "vm.")):
+            return "/proc/sys/" + kernel_name.replace(".", "/")
+        return None
+
+    def plot(self, x: str | None = None, y: str | None = None) -> Figure:
+        """Draw the trials by two objectives, with the Pareto front and the kernel's own settings."""
+        from numalab.plots import axes, key, named
+
+        x, y = x or self.objectives[0], y or self.objectives[min(1, len(self.objectives) - 1)]
+        figure, ax = axes()
+        tried, front = self.trials, self.pareto
+        ax.scatter([c.values[x] for c in tried], [c.values[y] for c in tried], s=14, alpha=0.5, label="tried")
+        ax.plot([c.values[x] for c in front], [c.values[y] for c in front], marker="o", label="Pareto front")
+        ax.scatter([self.baseline.values[x]], [self.baseline.values[y]], marker="X", s=80, label=self.kernel)
+        named(ax, x, y, f"{self.workload} on {self.machine}")
+        key(ax)
+        return figure
+
+    def _repr_html_(self) -> str:
+        """Return the Pareto front, for notebooks."""
+        body = [
+            [*c.values.values(), ", ".join(f"{k}={v}" for k, v in c.settings.items())]
+            for c in [self.baseline, *self.pareto]
+        ]
+        caption = f"{self.workload} on {self.machine}: the settings of {self.kernel}, then the Pareto front"
+        return table_html([*self.objectives, "settings"], body, caption)
+
+
+def _choice(
+    settings: Mapping[str, Any], values: Sequence[float], errors: Sequence[float] | None, names: Sequence[str]
+) -> Choice:
+    errors = errors or [0.0] * len(names)
+    return Choice(
+        dict(settings), dict(zip(names, values, strict=True)), dict(zip(names, errors, strict=True))
+    )
+
+
+def tune(
+    workload: Thing,
+    machine: Thing,
+    knobs: Mapping[str, Knob] | None = None,
+    objectives: Sequence[str] = OBJECTIVES,
+    budget: int = 60,
+    *,
+    kernel: Thing = "6.12",
+    params: Mapping[str, object] | None = None,
+    seeds: Sequence[int] = (1, 2, 3),
+    storage: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    patience: int | None = None,
+    sampler_seed: int = 1,
+    jobs: int | None = None,
+    progress: bool | Show = True,
+    catalog: Catalog | None = None,
+) -> Tuning:
+    """Search the settings of ``kernel`` under which ``workload`` on ``machine`` has the least ``objectives``.
+
+    ``knobs`` maps tunables and roles to their values: ``(least, largest)`` of whole numbers, searched on a
+    logarithmic scale, or a list of choices (default: ``numalab.tuning.KNOBS``, the files of a running kernel).
+    ``objectives`` are figures of a run that are to be small (``elapsed_s``, ``system_s``, ``blocked_s``, a
+    counter); a minus before the name of a score makes it large. ``budget`` is the number of points in all, each
+    of which is run once per seed. ``patience`` ends the search after so many points that improved nothing.
+
+    The study is kept in ``storage``, any storage of Optuna (default: SQLite in ``out``, which is ``out/tune`` by
+    default). The same call goes on with it until it has ``budget`` points. The kernel's own settings are point
+    0. The search of a given ``sampler_seed`` is the same on every machine.
+
+    Raises ``SpecError`` if a name or a value is wrong.
+    """
+    optuna = need("optuna", "tune")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    catalog = catalog or Catalog()
+    knobs, names = dict(knobs or KNOBS), tuple(objectives)
+    evaluate = _evaluator(catalog, machine, kernel, workload, params, seeds, names, jobs)
+    own, tunables, label = evaluate({})
+    for name, knob in knobs.items():
+        # A slip in a knob is found before the first trial.
+        evaluate.check({name: knob[0]})
+    start = {n: _within(knobs[n], tunables.get(n, ("", ""))[0]) for n in knobs}
+    if storage is None:
+        folder = Path("out/tune" if out is None else out)
+        folder.mkdir(parents=True, exist_ok=True)
+        storage = f"sqlite:///{folder / 'study.db'}"
+    study = optuna.create_study(
+        storage=storage,
+        study_name=f"{label[0]} {label[2]} {label[1]} {','.join(names)}",
+        directions=["minimize"] * len(names),
+        sampler=_sampler(optuna, sampler_seed),
+        load_if_exists=True,
+    )
+    if not study.trials and all(v is not None for v in start.values()):
+        study.enqueue_trial(start)
+    baseline = _choice({}, own[0], own[1], names)
+    best, since = _front(study), 0
+    with shown(progress, "points") as show:
+        while (done := sum(t.state.is_finished() for t in study.trials)) < budget:
+            show(done, budget, {})
+            # The sampler's state is not stored. Its seed follows from the number of the point, so that a search that
+            # was interrupted goes the way that it would have gone.
+            study.sampler = _sampler(optuna, sampler_seed + done)
+            trial = study.ask()
+            values, errors = _try(evaluate, trial, knobs)
+            if values is None:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                trial.set_user_attr("errors", errors)
+                study.tell(trial, values)
+            front = _front(study)
+            since = 0 if front != best else since + 1
+            best = front
+            if patience is not None and since >= patience:
+                break
+    return Tuning(study, names, label[0], label[2], label[1], baseline, tunables)
+
+
+def _sampler(optuna: Any, seed: int) -> Any:
+    return optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=10)
+
+
+def _front(study: Any) -> list[Any]:
+    return sorted({tuple(t.values) for t in study.best_trials})
+
+
+def _within(knob: Knob, value: str) -> Any:
+    """Return the kernel's own value of a knob if the search can have it, else ``None``."""
+    if isinstance(knob, list):
+        return next((k for k in knob if str(k) == value), None)
+    return int(value) if value.lstrip("-").isdigit() and knob[0] <= int(value) <= knob[1] else None
+
+
+def _try(evaluate: Any, trial: Any, knobs: Mapping[str, Knob]) -> tuple[list[float] | None, list[float]]:
+    settings = {}
+    for name, knob in knobs.items():
+        if isinstance(knob, list):
+            settings[name] = trial.suggest_categorical(name, knob)
+        else:
+            settings[name] = trial.suggest_int(name, knob[0], knob[1], log=knob[0] > 0)
+    try:
+        (values, errors), _, _ = evaluate(settings)
+    except LabError:
+        return None, []
+    return values, errors
+
+
+class _Evaluate:
+    """Runs the plans of a point, and returns means and standard errors of the objectives."""
+
+    def __init__(
+        self, plans: Callable[[Mapping[str, Any]], list[Any]], names: tuple[str, ...], jobs: int | None
+    ):
+        self.plans, self.names, self.jobs = plans, names, jobs
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Raise ``SpecError`` if settings are wrong."""
+        self.plans(settings)
+
+    def __call__(
+        self, settings: Mapping[str, Any]
+    ) -> tuple[Any, dict[str, tuple[str, str]], tuple[str, str, str]]:
+        """Return means and errors, the effective tunables, and the names of machine, kernel and workload."""
+        plans = self.plans(settings)
+        outcomes = run_plans(plans, jobs=self.jobs)
+        bad = next((o for o in outcomes if o.status != "completed"), None)
+        if bad is not None:
+            raise LabError(1, f"a run did not complete: {bad.reason or bad.status}")
+        columns = [[self._figure(o, name) for o in outcomes] for name in self.names]
+        means = [statistics.fmean(c) for c in columns]
+        errors = [statistics.stdev(c) / len(c) ** 0.5 if len(c) > 1 else 0.0 for c in columns]
+        tunables = {name: (value, kernel) for name, value, _, kernel in outcomes[0].tunables}
+        return (means, errors), tunables, (plans[0].machine, plans[0].kernel, plans[0].workload)
+
+    @staticmethod
+    def _figure(outcome: Any, name: str) -> float:
+        sign, plain = (-1.0, name[1:]) if name.startswith("-") else (1.0, name)
+        figures = {**outcome.counters, **outcome.scalars}
+        if plain not in figures:
+            known = ", ".join(outcome.scalars)
+            text = f"objective: no figure `{plain}`; expected one of {known}, or a counter"
+            raise SpecError(text, file="objective", what=f"no figure `{plain}`", expected=f"one of {known}")
+        return sign * float(figures[plain])
+
+
+def _evaluator(
+    catalog: Catalog,
+    machine: Thing,
+    kernel: Thing,
+    workload: Thing,
+    params: Mapping[str, object] | None,
+    seeds: Sequence[int],
+    names: tuple[str, ...],
+    jobs: int | None,
+) -> _Evaluate:
+    def plans(settings: Mapping[str, Any]) -> list[Any]:
+        return [
+            plan
+            for seed in seeds
+            for plan in catalog.request(
+                machine, kernel, workload, params=params, settings=settings, seed=seed, files=False
+            ).plans
+        ]
+
+    return _Evaluate(plans, names, jobs)

@@ -1,0 +1,129 @@
+"""Policies in Python decide in place of the kernel's roles."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+import numalab as nl
+from numalab.simulate import run_plans
+
+MACHINE, WORKLOAD = "2x1x4x1", "numa01_THREAD_ALLOC"
+PARAMS = {"loops": 4}
+
+
+# The example of docs/how-to/policies-in-python.md.
+class RfcV3(nl.VmaFilter):
+    """RFC V3 of May 2023: a mapping has a budget of visits, by its size."""
+
+    counts_visits = True
+
+    def access(self, vma, scan):  # type: ignore[no-untyped-def]
+        size_mb = (vma.end - vma.start) >> 20
+        return vma.accessed_by(scan.tid) or vma.scan_counter < 1 + size_mb // scan.scan_size_mb // 2
+
+
+def outcomes(kernel: str, policy: Any = None, **more: Any) -> list[Any]:
+    settings = {"scan.scan_delay_ms": 50, "scan.scan_period_min_ms": 50, "scan.scan_size_mb": 16}
+    request = nl.Catalog().request(MACHINE, kernel, WORKLOAD, params=PARAMS, settings=settings, **more)
+    return run_plans(request.plans, policy=policy)
+
+
+def test_the_filter_of_rfc_v3_in_python_is_the_one_in_rust() -> None:
+    assert len(inspect.getsource(RfcV3).splitlines()) < 30
+    python, rust = outcomes("6.4-rc2", RfcV3(), iterations=2), outcomes("6.4-rc2+rfc-v3", iterations=2)
+    plain = outcomes("6.4-rc2", iterations=2)
+    for mine, theirs, without in zip(python, rust, plain, strict=True):
+        # Equal bits: figures, counters, reasons, series.
+        assert mine.same_as(theirs)
+        assert not mine.same_as(without), "the filter matters here"
+
+
+def test_a_comparison_with_a_policy_has_runs_of_other_ids() -> None:
+    with_policy = nl.run(MACHINE, "6.4-rc2", WORKLOAD, params=PARAMS, policy=RfcV3(), progress=False)
+    without = nl.run(MACHINE, "6.4-rc2", WORKLOAD, params=PARAMS, progress=False)
+    assert with_policy.runs[0].plan.id != without.runs[0].plan.id
+    assert '"policy","RfcV3@' in with_policy.runs[0].plan.json()
+
+
+class NoPage(nl.PageFilter):
+    def mark(self, page):  # type: ignore[no-untyped-def]
+        return page.node > 100
+
+
+def test_a_page_filter_that_marks_nothing_leaves_no_faults() -> None:
+    assert outcomes("6.12")[0].counters["numa_hint_faults"] > 0
+    assert outcomes("6.12", NoPage())[0].counters["numa_hint_faults"] == 0
+
+
+class Stay(nl.Placement):
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def preferred_node(self, task, faults, node, role):  # type: ignore[no-untyped-def]
+        assert len(faults) == 2 and role in (None, 0, 1)
+        self.asked += 1
+        return role
+
+
+class Swap(Stay):
+    swapped = 0
+
+    def preferred_node(self, task, faults, node, role):  # type: ignore[no-untyped-def]
+        self.swapped += role != 1 - node
+        return 1 - node
+
+
+def test_a_placement_that_repeats_the_kernel_changes_nothing() -> None:
+    stay = Stay()
+    assert outcomes("6.12", stay)[0].same_as(outcomes("6.12")[0])
+    assert stay.asked > 0
+    swap = Swap()
+    outcomes("6.12", swap)
+    assert swap.swapped > 0
+
+
+class Together(nl.Imbalance):
+    """A forked task stays on its node."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def fork_stays(self, sides):  # type: ignore[no-untyped-def]
+        self.asked += 1
+        return True
+
+
+class Silent(Together):
+    def fork_stays(self, sides):  # type: ignore[no-untyped-def]
+        self.asked += 1
+
+
+def test_an_imbalance_policy_answers_what_it_wants_to() -> None:
+    def ran(policy: Any) -> Any:
+        plans = nl.Catalog().request("2x1x4x1", "6.12", "numa02", params={"loops": 5}).plans
+        return run_plans(plans, policy=policy)[0]
+
+    silent, together = Silent(), Together()
+    own = ran(None)
+    assert ran(silent).same_as(own) and silent.asked > 0
+    assert not ran(together).same_as(own)
+
+
+class Broken(nl.VmaFilter):
+    def access(self, vma, scan):  # type: ignore[no-untyped-def]
+        return vma.nothing
+
+
+class Wordy(nl.VmaFilter):
+    def access(self, vma, scan):  # type: ignore[no-untyped-def]
+        return "maybe"
+
+
+def test_an_exception_of_a_policy_is_raised() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        outcomes("6.12", Broken())
+    with pytest.raises(TypeError, match='access returned "maybe"; expected True, False or "partial"'):
+        outcomes("6.12", Wordy())
+    with pytest.raises(TypeError, match="decides nothing; expected one of access, mark"):
+        outcomes("6.12", nl.policy.Policy())

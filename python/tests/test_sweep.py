@@ -1,0 +1,262 @@
+"""Grids, batches and results of sweeps."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client, LocalCluster
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_spec import SWEEP
+
+import numalab as nl
+from numalab.grid import read_grid
+from numalab.store import Dataset, PlanCache, gaps
+from numalab.sweeps import _Batches, _check
+
+COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
+SIZES = [64, 256]
+
+
+def grid(**more: Any) -> nl.Grid:
+    axes: dict[str, Any] = {
+        "machines": ["2x1x2x1"],
+        "kernels": ["6.1", "6.12"],
+        "workloads": ["numa02"],
+        "params": {"loops": [2, 3]},
+        "settings": {"scan.scan_delay_ms": [1000]},
+        "seeds": 2,
+    }
+    return nl.Grid(**{**axes, **more})
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    # Threads: the simulator holds no lock of the interpreter. Processes are in test_sweep_kill.py.
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def test_points_of_a_grid_are_its_product_in_order() -> None:
+    points = list(grid())
+    assert len(points) == len(grid()) == 8
+    assert [(p.kernel, p.params["loops"], p.seed) for p in points[:5]] == [
+        ("6.1", 2, 1),
+        ("6.1", 2, 2),
+        ("6.1", 3, 1),
+        ("6.1", 3, 2),
+        ("6.12", 2, 1),
+    ]
+    assert len({str(p) for p in points}) == 8
+    with pytest.raises(IndexError):
+        grid()[8]
+
+
+def test_a_million_plans_cost_the_client_what_their_axes_cost() -> None:
+    tracemalloc.start()
+    large = grid(params={"loops": list(range(1000))}, seeds=500)
+    assert len(large) == 1_000_000
+    batches = _Batches(large.view, [], 4)
+    seen = 0
+    while (batch := batches.next()) is not None:
+        assert batch[0] == seen
+        seen = batch[1]
+        batches.seen(batch[0], batch[1] - batch[0], 0.05 * (batch[1] - batch[0]))
+    assert seen == 1_000_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_batches_follow_the_cost_of_plans_and_stay_in_a_workload() -> None:
+    two = grid(workloads=["numa02", "numa01"], params={}, seeds=1000)
+    batches = _Batches(two.view, [], 2)
+    assert [batches.next(), batches.next(), batches.next()] == [(0, 1), (1, 2), None], (
+        "two threads, two probes"
+    )
+    batches.seen(0, 1, 0.01)
+    first, stop = batches.next() or (0, 0)
+    assert stop - first == 99, "a second of plans of 10 ms: a twentieth of what each thread has to do"
+    ranges = [(first, stop)]
+    while (batch := batches.next()) is not None:
+        ranges.append(batch)
+        batches.seen(batch[0], batch[1] - batch[0], 2.0 * (batch[1] - batch[0]))
+    assert ranges[-1][1] == 4000
+    assert not any(first < 2000 < stop for first, stop in ranges)
+    assert min(stop - first for first, stop in ranges[5:-1]) < 40, "plans that cost more make smaller batches"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=8))
+def test_gaps_and_what_is_done_are_the_whole(found: list[tuple[int, int]]) -> None:
+    done = sorted((a, a + n) for a, n in found)
+    missing = {i for first, stop in gaps(done, 50) for i in range(first, stop)}
+    there = {i for first, stop in done for i in range(first, stop)}
+    assert missing == set(range(50)) - there
+
+
+def test_a_sweep_has_a_row_per_plan_and_runs_none_twice(client: Client, tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    done = nl.sweep(
+        grid(), out=tmp_path / "a", client=client, progress=lambda d, n, live: seen.append((d, n))
+    )
+    assert (done.counts.ran, done.counts.reused, done.done) == (8, 0, 8)
+    assert seen[0][1] == 8 and [d for d, _ in seen] == sorted(d for d, _ in seen)
+    frame = done.frame()
+    assert list(frame["point"]) == list(range(8))
+    assert set(frame["status"]) == {"completed"} and frame["plan"].nunique() == 8
+    # The figures are those of the same plan by itself.
+    plan = nl.Catalog().request(
+        "2x1x2x1", "6.12", "numa02", params={"loops": 3}, settings={"scan.scan_delay_ms": 1000}
+    )
+    row = frame[(frame["kernel"] == "6.12") & (frame["param.loops"] == 3) & (frame["seed"] == 1)].iloc[0]
+    outcome = plan.plans[0].run()
+    assert row["plan"] == plan.plans[0].id and row["elapsed_s"] == outcome.scalars["elapsed_s"]
+    assert row["numa_hit"] == outcome.counters["numa_hit"]
+    again = nl.sweep(grid(), out=tmp_path / "a", client=client, progress=False)
+    assert (again.counts.ran, again.counts.reused) == (0, 0)
+    # Another grid with the same cache runs what is new.
+    more = nl.sweep(
+        grid(seeds=3), out=tmp_path / "b", client=client, cache=tmp_path / "a" / "_plans", progress=False
+    )
+    assert (more.counts.ran, more.counts.reused) == (4, 8)
+    assert "completed" in more._repr_html_()
+    assert nl.open_sweep(tmp_path / "a").frame().equals(frame)
+
+
+def test_the_dataset_is_partitioned_and_readable_by_others(client: Client, tmp_path: Path) -> None:
+    import polars
+
+    two = grid(
+        workloads=["numa02", "first-touch"], params={"numa02.loops": [2], "first-touch.duration": ["50ms"]}
+    )
+    done = nl.sweep(two, out=tmp_path / "s", client=client, progress=False)
+    assert {p.parent.name for p in (tmp_path / "s").glob("*/*.parquet")} == {
+        "workload=numa02",
+        "workload=first-touch",
+    }
+    numa02 = polars.read_parquet(tmp_path / "s" / "workload=numa02" / "*.parquet")
+    assert numa02.height == 4 and "param.first-touch.duration" not in numa02.columns
+    assert done.polars().height == 8
+
+
+def test_an_object_store_will_do(client: Client, tmp_path: Path) -> None:
+    # Threads of this process share the file system in memory, which stands for an object store.
+    done = nl.sweep(grid(), out="memory://sweeps/a", client=client, progress=False)
+    assert done.done == 8 and len(done.frame()) == 8
+    other = nl.sweep(
+        grid(seeds=3),
+        out="memory://sweeps/b",
+        cache="memory://sweeps/a/_plans",
+        client=client,
+        progress=False,
+    )
+    assert other.counts.reused == 8
+
+
+def test_impossible_points_are_rows_and_a_wrong_grid_is_an_error(client: Client, tmp_path: Path) -> None:
+    picky = dataclasses.replace(SWEEP, requires=[nl.Require("cpus >= 4", "four CPUs")])
+    mixed = nl.Grid(["1x1x2x1", "2x1x2x1"], ["6.12"], [picky])
+    done = nl.sweep(mixed, out=tmp_path / "m", client=client, progress=False)
+    status = dict(zip(done.frame()["machine"], done.frame()["status"], strict=True))
+    assert status == {"1x1x2x1": "refused", "2x1x2x1": "completed"}
+    with pytest.raises(nl.SpecError, match="did you mean `loops`"):
+        nl.sweep(grid(params={"lops": [1]}), out=tmp_path / "w", client=client, progress=False)
+    assert not (tmp_path / "w").exists()
+    with pytest.raises(nl.SpecError, match="it holds the sweep of another grid; expected another directory"):
+        nl.sweep(grid(), out=tmp_path / "m", client=client, progress=False)
+    with pytest.raises(nl.SpecError, match="2 is there twice"):
+        _check(grid(params={"loops": [2, 2]}))
+    with pytest.raises(nl.LabError, match="no sweep is here"):
+        nl.open_sweep(tmp_path)
+
+
+def test_specs_and_files_go_with_the_grid(client: Client, tmp_path: Path) -> None:
+    kernel = nl.Kernel("eager", "Scans sooner", extends="6.12", tunables={"scan.scan_delay_ms": 100})
+    path = nl.Kernel("late", "Scans later", extends="6.12", tunables={"scan.scan_delay_ms": 3000}).save(
+        tmp_path
+    )
+    own = grid(kernels=[kernel, str(path)], settings={}, params={"loops": [2]}, seeds=1)
+    done = nl.sweep(own, out=tmp_path / "own", client=client, progress=False)
+    assert list(done.frame()["kernel"]) == ["eager", "late"]
+    before = own.digest
+    path.write_text(path.read_text().replace("3000", "2000"))
+    assert grid(kernels=[kernel, str(path)], settings={}, params={"loops": [2]}, seeds=1).digest != before
+
+
+FILE = """
+name = "windows"
+machines = ["2x1x2x1"]
+kernels = ["6.12"]
+workloads = ["numa02"]
+seeds = 2
+
+[params]
+numa02.loops = [2, 3]
+
+[set]
+scan.scan_size_mb = [64, 256]
+"""
+
+
+def test_a_file_is_a_grid(tmp_path: Path) -> None:
+    path = tmp_path / "windows.toml"
+    path.write_text(FILE)
+    read = read_grid(path)
+    assert (len(read), read.name) == (8, "windows")
+    assert read[0].settings == {"scan.scan_size_mb": 64} and read[0].params == {"numa02.loops": 2}
+    for old, new, said in [
+        ("seeds", "seedz", "unknown key `seedz`; expected .*; did you mean `seeds`?"),
+        ('["6.12"]', '"6.12"', "`kernels` is no list of names"),
+        ("= 2\n", "= 0\n", "`seeds` is neither a number nor a list"),
+        ("[64, 256]", "[]", "settings.scan.scan_size_mb: no values"),
+        ("name =", "name", "expected a TOML file of a sweep"),
+    ]:
+        path.write_text(FILE.replace(old, new))
+        with pytest.raises(nl.SpecError, match=said):
+            len(read_grid(path))
+
+
+def test_the_command_sweeps(tmp_path: Path) -> None:
+    (tmp_path / "windows.toml").write_text(FILE)
+    environment = {
+        **os.environ,
+        "NUMALAB_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(nl.__file__).parents[1]),
+    }
+    line = [COMMAND, "sweep", "windows.toml", "--workers", "1", "--json"]
+    ended = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    counts = json.loads(ended.stdout)
+    assert (counts["plans"], counts["ran"], counts["status"]) == (8, 8, {"completed": 8})
+    assert nl.open_sweep(tmp_path / "out" / "windows").done == 8
+    bad = subprocess.run(
+        [*line[:2], "no.toml"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (bad.returncode, bad.stdout) == (2, "") and bad.stderr.startswith("numalab: no.toml: ")
+    # Without Python, the command says what to install.
+    environment["NUMALAB_PYTHON"] = "/nowhere/python"
+    lost = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert lost.returncode == 3 and "pip install 'numalab[sweep]'" in lost.stderr
+
+
+def test_the_cache_and_the_dataset_show_nothing_by_halves(tmp_path: Path) -> None:
+    cache, dataset = PlanCache(tmp_path / "c"), Dataset(tmp_path / "d")
+    assert cache.get("ab" * 32) is None and dataset.files() == []
+    cache.put("ab" * 32, {"elapsed_s": 1.5, "status": "completed"})
+    assert cache.get("ab" * 32) == {"elapsed_s": 1.5, "status": "completed"}
+    (tmp_path / "c" / "ab" / f"{'ab' * 32}.json").write_text('{"elapsed_s": 1.')
+    assert cache.get("ab" * 32) is None, "a damaged file is run again"
+    dataset.put("w", 3, 5, [{"point": 3, "a": 1}, {"point": 4, "b": "x"}])
+    assert dataset.intervals() == [(3, 5)]
+    assert dataset.table().to_pylist()[1]["b"] == "x"

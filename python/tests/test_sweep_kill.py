@@ -1,0 +1,177 @@
+"""Whatever is killed in mid-sweep, no finished plan is lost, and none runs twice but those in flight.
+
+Scheduler, workers and client are programs of their own, on the loopback interface."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import numalab as nl
+
+PACKAGE = Path(nl.__file__).parents[1]
+HERE = Path(__file__).parent
+PATIENCE_S = 240.0
+# Plans of some 30 ms, so that a kill comes while most are still to do.
+PLANS = 60
+
+
+def grid() -> nl.Grid:
+    return nl.Grid(["2x1x2x1"], ["6.12"], ["numa02"], params={"loops": [60]}, seeds=PLANS)
+
+
+CLIENT = f"""
+import sys
+sys.path.insert(0, {str(HERE)!r})
+import numalab as nl
+from test_sweep_kill import grid
+nl.sweep(grid(), out=sys.argv[1], client=sys.argv[2], progress=False)
+"""
+
+
+class Cluster:
+    """A scheduler and its workers, and what the workers wrote down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.programs = folder, list[subprocess.Popen[bytes]]()
+        self.log = folder / "log"
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": f"{PACKAGE}:{HERE}",
+            "NUMALAB_TEST_LOG": str(self.log),
+        }
+        self.starts = 0
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        self.starts += 1
+        with (self.folder / f"program-{self.starts}.txt").open("wb") as out:
+            program = subprocess.Popen(
+                [sys.executable, *words],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        self.programs.append(program)
+        return program
+
+    def scheduler(self) -> subprocess.Popen[bytes]:
+        file = self.folder / "scheduler.json"
+        file.unlink(missing_ok=True)
+        program = self.start(
+            *("-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", "0"),
+            *("--no-dashboard", "--no-show", "--scheduler-file", str(file)),
+        )
+        self.wait(lambda: file.exists() and file.read_text().strip().endswith("}"))
+        self.address = str(json.loads(file.read_text())["address"])
+        return program
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self.start(
+            *("-m", "dask", "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
+            *("--host", "127.0.0.1", "--death-timeout", "20", "--preload", str(HERE / "count_runs.py")),
+        )
+
+    def client(self, out: Path) -> subprocess.Popen[bytes]:
+        return self.start("-c", CLIENT, str(out), self.address)
+
+    def wait(self, until) -> None:  # type: ignore[no-untyped-def]
+        end = time.monotonic() + PATIENCE_S
+        while not until():
+            assert time.monotonic() < end, "\n".join(p.read_text() for p in self.folder.glob("program-*.txt"))
+            time.sleep(0.02)
+
+    def noted(self, what: str) -> Counter[str]:
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return Counter(line.split()[1] for line in lines if line.startswith(what))
+
+    def kill(self, program: subprocess.Popen[bytes]) -> None:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+
+    def end(self) -> None:
+        for program in self.programs:
+            if program.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    self.kill(program)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path)
+    try:
+        yield cluster
+    finally:
+        cluster.end()
+
+
+def check(cluster: Cluster, out: Path, in_flight: int) -> None:
+    """All plans have a result; at most ``in_flight`` plans were begun again, and none that was kept."""
+    frame = nl.open_sweep(out).frame()
+    assert list(frame["point"]) == list(range(PLANS)) and set(frame["status"]) == {"completed"}
+    begun, kept = cluster.noted("begin"), cluster.noted("kept")
+    assert set(begun) == set(frame["plan"])
+    assert max(kept.values()) == 1, "a plan was run after it was kept"
+    assert sum(begun.values()) <= PLANS + in_flight
+
+
+def some_are_kept(cluster: Cluster) -> bool:
+    return len(cluster.noted("kept")) >= 5
+
+
+def test_a_worker_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.scheduler()
+    first, _ = cluster.worker(), cluster.worker()
+    client = cluster.client(tmp_path / "out")
+    cluster.wait(lambda: some_are_kept(cluster))
+    assert client.poll() is None, "the kill comes in mid-sweep"
+    cluster.kill(first)
+    cluster.wait(lambda: client.poll() is not None)
+    assert client.returncode == 0
+    check(cluster, tmp_path / "out", 1)
+
+
+def test_the_scheduler_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    scheduler = cluster.scheduler()
+    workers = [cluster.worker(), cluster.worker()]
+    client = cluster.client(tmp_path / "out")
+    cluster.wait(lambda: some_are_kept(cluster))
+    cluster.kill(scheduler)
+    # The client says so and ends; the workers end by themselves or are taken down.
+    cluster.wait(lambda: client.poll() is not None)
+    assert client.returncode != 0
+    said = "".join(p.read_text() for p in tmp_path.glob("program-*.txt"))
+    assert "finished plans are kept, and the same call goes on from there" in said
+    for worker in workers:
+        if worker.poll() is None:
+            cluster.kill(worker)
+    assert len(cluster.noted("kept")) < PLANS
+    cluster.scheduler()
+    cluster.worker()
+    again = cluster.client(tmp_path / "out")
+    cluster.wait(lambda: again.poll() is not None)
+    assert again.returncode == 0
+    check(cluster, tmp_path / "out", 2)
+
+
+def test_the_client_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.scheduler()
+    cluster.worker()
+    cluster.worker()
+    client = cluster.client(tmp_path / "out")
+    cluster.wait(lambda: some_are_kept(cluster))
+    cluster.kill(client)
+    assert len(cluster.noted("kept")) < PLANS
+    again = cluster.client(tmp_path / "out")
+    cluster.wait(lambda: again.poll() is not None)
+    assert again.returncode == 0
+    check(cluster, tmp_path / "out", 2)

@@ -1,0 +1,126 @@
+"""Tuning finds what a search by hand finds, goes on where it stopped, and gives a script that can be undone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import numalab as nl
+from numalab.tuning import Choice
+
+COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
+KNOBS: dict[str, Any] = {"scan.scan_delay_ms": (50, 4000), "scan.scan_size_mb": [16, 256]}
+WORKLOAD: dict[str, Any] = {"params": {"loops": 40}, "seeds": (1, 2), "progress": False}
+
+
+def tuned(out: Path, budget: int, **more: Any) -> nl.Tuning:
+    return nl.tune("numa02", "2x1x2x1", KNOBS, budget=budget, out=out, **{**WORKLOAD, **more})
+
+
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory: pytest.TempPathFactory) -> nl.Tuning:
+    return tuned(tmp_path_factory.mktemp("tune"), 12)
+
+
+def dominates(a: Choice, b: Choice) -> bool:
+    pairs = list(zip(a.values.values(), b.values.values(), strict=True))
+    return all(x <= y for x, y in pairs) and any(x < y for x, y in pairs)
+
+
+def test_the_front_is_what_nothing_beats(twelve: nl.Tuning) -> None:
+    assert len(twelve.trials) == 12
+    front = twelve.pareto
+    assert front and not any(dominates(t, f) for t in twelve.trials for f in front)
+    assert all(any(dominates(f, t) or f.values == t.values for f in front) for t in twelve.trials)
+    # The kernel's own settings are the first point.
+    assert twelve.trials[0].settings == {"scan.scan_delay_ms": 1000, "scan.scan_size_mb": 256}
+    assert twelve.trials[0].values == twelve.baseline.values
+    assert twelve.best in [*front, twelve.baseline]
+
+
+def test_the_same_seed_searches_the_same_way_and_goes_on(twelve: nl.Tuning, tmp_path: Path) -> None:
+    assert len(tuned(tmp_path, 5).trials) == 5
+    again = tuned(tmp_path, 12)
+    assert [t.settings for t in again.trials] == [t.settings for t in twelve.trials]
+
+
+def test_patience_ends_the_search(tmp_path: Path) -> None:
+    one = nl.tune(
+        "numa02", "2x1x2x1", {"scan.scan_size_mb": [256]}, budget=50, patience=3, out=tmp_path, **WORKLOAD
+    )
+    assert len(one.trials) == 4, "the first point, and three that improve nothing"
+
+
+def test_importances_are_shares(twelve: nl.Tuning) -> None:
+    shares = twelve.importances("system_s")
+    assert set(shares) == set(KNOBS) and sum(shares.values()) == pytest.approx(1)
+
+
+def test_the_script_sets_and_undoes(twelve: nl.Tuning, tmp_path: Path) -> None:
+    choice = Choice(
+        {"scan.scan_delay_ms": 70, "vma_filter": "off"},
+        dict(twelve.baseline.values),
+        {"elapsed_s": 0, "system_s": 0},
+    )
+    script = twelve.snippet(choice)
+    assert "# Predicted: elapsed_s 0.0 % less" in script
+    assert "vma_filter = off has no file in a running kernel" in script
+    # As root on a machine with debugfs; here a folder stands for it.
+    place = tmp_path / "sched/numa_balancing/scan_delay_ms"
+    place.parent.mkdir(parents=True)
+    place.write_text("1000\n")
+    path = tmp_path / "script.sh"
+    path.write_text(script.replace("/sys/kernel/debug", str(tmp_path)))
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+
+    def sh(*words: str) -> int:
+        return subprocess.run(
+            ["sh", path, *words], env=environment, capture_output=True, check=False
+        ).returncode
+
+    assert (sh(), place.read_text()) == (0, "70\n")
+    assert sh() == 1, "a second time would lose the old values"
+    assert (sh("undo"), place.read_text()) == (0, "1000\n")
+    assert sh() == 0
+
+
+def test_slips_are_refused_before_the_first_point(tmp_path: Path) -> None:
+    with pytest.raises(nl.SpecError, match="scan.scan_size_mb"):
+        nl.tune("numa02", "2x1x2x1", {"scan.scan_sise_mb": (16, 64)}, out=tmp_path, **WORKLOAD)
+    with pytest.raises(nl.SpecError, match="no figure `elapsed`; expected one of elapsed_s"):
+        nl.tune("numa02", "2x1x2x1", KNOBS, ["elapsed"], out=tmp_path, **WORKLOAD)
+
+
+def test_the_command_tunes(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "NUMALAB_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(nl.__file__).parents[1]),
+    }
+    line = [
+        COMMAND,
+        "tune",
+        "--machine",
+        "2x1x2x1",
+        "--workload",
+        "numa02",
+        "--param",
+        "loops=5",
+        "--seeds",
+        "1",
+    ]
+    line += ["--knob", "scan.scan_delay_ms=50..4000", "--budget", "4"]
+    ended = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("#!/bin/sh\n") and "# 4 points tried" in ended.stdout
+    bad = [*line[:-4], "--knob", "scan.scan_delay_ms", "--budget", "4"]
+    refused = subprocess.run(bad, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "expected NAME=LEAST..LARGEST" in refused.stderr
+
+
+def test_plots_are_drawn(twelve: nl.Tuning) -> None:
+    assert len(twelve.plot().axes[0].collections) >= 2
+    assert "Pareto front" in twelve._repr_html_()
