@@ -55,7 +55,10 @@ fn huge_pages_migrate_whole() {
     assert_eq!(counter(&o, "numa_pages_migrated"), 32 * 512);
     // Huge entries have no exception for pages that are at home: every pass of the scanner marks them again.
     let faults = counter(&o, "numa_hint_faults");
-    assert!(faults > 32 && faults % 32 == 0 && counter(&o, "numa_hint_faults_local") == faults - 32, "{faults}");
+    assert!(
+        faults > 32 && faults.is_multiple_of(32) && counter(&o, "numa_hint_faults_local") == faults - 32,
+        "{faults}"
+    );
     assert_eq!((counter(&o, "thp_split_page"), counter(&o, "pages_collapsed")), (0, 0));
 }
 

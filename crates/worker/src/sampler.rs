@@ -83,7 +83,7 @@ impl<'a> Sampler<'a> {
         }
         let sums = (0..self.job.workload.scores.len()).map(|s| self.control.score_sum(s));
         push(&mut self.scores, time, sums);
-        if self.job.maps_every > 0 && self.taken % self.job.maps_every == 0 {
+        if self.job.maps_every > 0 && self.taken.is_multiple_of(self.job.maps_every) {
             let (each, once) = self.pages();
             push(&mut self.node_pages, time, each.into_iter());
             if !self.workload_pages.columns.is_empty() {

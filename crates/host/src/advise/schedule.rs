@@ -4,7 +4,7 @@
 /// place, and of any two ways each comes first equally often. So neither drift nor what a way leaves behind favours one.
 pub fn order(round: usize, ways: usize) -> Vec<usize> {
     let rotated = (0..ways).map(|i| (i + round / 2) % ways.max(1));
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         rotated.collect()
     } else {
         rotated.rev().collect()

@@ -449,7 +449,8 @@ fn no_thread_and_hardly_one_get_the_same_rate() {
         let (mut none, mut hardly) = (Contention::new(&machine), Contention::new(&machine));
         for round in 0..12u32 {
             let flows = |least: f64| -> Vec<Flow> {
-                let busy = |i: u32| if (i + round) % 3 == 0 { f64::from(i * 7 % 40 + round) * 0.4 } else { least };
+                let busy =
+                    |i: u32| if (i + round).is_multiple_of(3) { f64::from(i * 7 % 40 + round) * 0.4 } else { least };
                 let stream = |i: u32| Flow::stream(&machine, i / n, i % n, busy(i));
                 (0..2 * n * n).map(|i| Flow { write: 0.25, ..stream(i % (n * n)) }).collect()
             };

@@ -105,7 +105,7 @@ impl Regular {
             let what = format!("{} nodes with {} CPUs", r.nodes(), r.cores() * r.threads);
             return Err(r.place.error(what, format!("at most {MAX_NODES} nodes and {MAX_CPUS} CPUs")));
         }
-        if r.cores_per_node % r.llcs_per_node != 0 {
+        if !r.cores_per_node.is_multiple_of(r.llcs_per_node) {
             let what = format!("{} cores of a node do not divide among {} LLCs", r.cores_per_node, r.llcs_per_node);
             return Err(r.place.error(what, "a divisor of `cores_per_node` as `llcs_per_node`"));
         }

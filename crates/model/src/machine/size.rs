@@ -70,7 +70,8 @@ fn nearest_unit(unit: &str) -> Option<String> {
 
 /// A size as exact text, in the largest unit that needs no fraction.
 pub fn exact(bytes: u64) -> String {
-    let (unit, one) = UNITS.iter().rev().find(|(_, one)| bytes >= *one && bytes % one == 0).unwrap_or(&UNITS[0]);
+    let (unit, one) =
+        UNITS.iter().rev().find(|(_, one)| bytes >= *one && bytes.is_multiple_of(*one)).unwrap_or(&UNITS[0]);
     format!("{} {unit}", bytes / one)
 }
 

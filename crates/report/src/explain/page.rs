@@ -54,7 +54,7 @@ fn same(a: &VmaWhy, b: &VmaWhy) -> bool {
 }
 
 fn bytes_exact(n: u64) -> String {
-    if n % 1024 == 0 {
+    if n.is_multiple_of(1024) {
         bytes(n)
     } else {
         format!("{n} B")

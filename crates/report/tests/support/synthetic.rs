@@ -372,7 +372,7 @@ impl<'a> Running<'a> {
                 let touched = self.time * 40.0 > r as f64;
                 let threshold = 1.0 / nodes as f64 + (r * 37 % shape.pages) as f64 / shape.pages as f64 * 0.7;
                 let home = (p + shape.processes * (r * nodes / shape.pages.max(1))) % nodes;
-                let ping = r % 24 == 5 && (self.time / 1.6) as usize % 2 == 0;
+                let ping = r % 24 == 5 && ((self.time / 1.6) as usize).is_multiple_of(2);
                 let node = if self.local > threshold {
                     if ping {
                         0

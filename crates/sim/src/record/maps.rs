@@ -12,7 +12,7 @@ const NOWHERE: f64 = -1.0;
 /// Takes a sample of both maps, if one is due or the run ends.
 pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
     let maps = &mut sim.record.maps;
-    let due = maps.calls % maps.every == 0 || last;
+    let due = maps.calls.is_multiple_of(maps.every) || last;
     maps.calls += 1;
     if !due {
         return;
@@ -38,7 +38,7 @@ pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
     maps.tasks.values.iter_mut().for_each(|v| v.push(NOWHERE));
     for (id, t) in sim.tasks.iter().enumerate() {
         let thread = maps.first_thread[t.process as usize] + t.thread as usize;
-        if thread % maps.fold != 0 || matches!(t.activity, Activity::Asleep | Activity::Dead) {
+        if !thread.is_multiple_of(maps.fold) || matches!(t.activity, Activity::Asleep | Activity::Dead) {
             continue;
         }
         let cpu = sim.kernel.sched.cpu_of(id as u32) as usize;

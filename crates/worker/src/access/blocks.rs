@@ -39,7 +39,7 @@ pub fn walk(
         });
         let batch = left.min(open.end - open.next).min(BATCH);
         for line in open.next..open.next + batch {
-            if line * LINE_BYTES % PAGE_BYTES == 0 {
+            if (line * LINE_BYTES).is_multiple_of(PAGE_BYTES) {
                 turn.force();
             }
             touch(range, line * LINE_BYTES, &mut turn);
@@ -76,7 +76,7 @@ mod tests {
             walk(buffer.range(), (2, 256), WriteTurn::new(1.0), &mut draw, &mut |_| {});
         }
         let written = buffer.written();
-        assert!(written.len() == 4 && written[0] % 256 == 0 && written[3] == written[0] + 192, "{written:?}");
+        assert!(written.len() == 4 && written[0].is_multiple_of(256) && written[3] == written[0] + 192, "{written:?}");
     }
 
     #[test]

@@ -68,7 +68,7 @@ mod tests {
         impl Filter for EvenThreads {
             const SHAPE: Shape = Shape { state: true, ..Shape::NONE };
             fn access(_vma: &VmaNuma, c: &FilterContext) -> Access {
-                Access::allow_if(c.tid % 2 == 0)
+                Access::allow_if(c.tid.is_multiple_of(2))
             }
         }
     }

@@ -104,7 +104,7 @@ impl Scheduler {
     }
     /// True in one case of `n` (`pick_numa_rand`).
     fn one_in(&mut self, n: u32) -> bool {
-        draw(&mut self.random_state) % u64::from(n.max(1)) == 0
+        draw(&mut self.random_state).is_multiple_of(u64::from(n.max(1)))
     }
     /// Whether the local group's average load is below that of the domain and of its busiest other group.
     fn least_loaded_side(&mut self, env: &LbEnv) -> bool {

@@ -182,7 +182,7 @@ fn divide(found: &mut Found) {
 fn sockets(found: &mut Found, sockets: Option<usize>) {
     let with: Vec<usize> = (0..found.nodes.len()).filter(|&n| !found.nodes[n].cpus.is_empty()).collect();
     let Some(sockets) = sockets.filter(|s| *s > 0 && !with.is_empty()) else { return };
-    if with.len() >= sockets && with.len() % sockets == 0 {
+    if with.len() >= sockets && with.len().is_multiple_of(sockets) {
         let each = with.len() / sockets;
         for (i, &n) in with.iter().enumerate() {
             found.nodes[n].packages = vec![(i / each) as u32];
