@@ -102,6 +102,9 @@ fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &P
     Ok(text)
 }
 
+/// How a figure follows from an outcome.
+type Figure<'a> = &'a dyn Fn(&Outcome) -> Option<f64>;
+
 /// Figures of both runs that do not depend on how long they were, with their names.
 fn both(recorded: &Outcome, simulated: &Outcome) -> Vec<(&'static str, f64, f64)> {
     let scalar = |o: &Outcome, name: &str| o.scalars.iter().find(|s| s.name == name).map(|s| s.value);
@@ -116,7 +119,7 @@ fn both(recorded: &Outcome, simulated: &Outcome) -> Vec<(&'static str, f64, f64)
         Some(counter(o, "numa_hint_faults_local")? / faults * 100.0)
     };
     let moved = |o: &Outcome| Some(counter(o, "numa_pages_migrated")? / 256.0);
-    let rows: [(&'static str, &dyn Fn(&Outcome) -> Option<f64>); 4] = [
+    let rows: [(&'static str, Figure<'_>); 4] = [
         ("busy CPUs", &busy),
         ("system time, % of CPU time", &system),
         ("hint faults local, %", &local),

@@ -238,7 +238,7 @@ mod tests {
         struct Even;
         impl VmaPolicy for Even {
             fn access(&self, _vma: &VmaNuma, c: &FilterContext) -> Access {
-                Access::allow_if(c.tid % 2 == 0)
+                Access::allow_if(c.tid.is_multiple_of(2))
             }
         }
         let rules = with(VmaFilter::V64, |_| ()).with_policy(&Even);
