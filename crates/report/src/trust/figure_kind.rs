@@ -1,5 +1,6 @@
 //! Kinds of figures whose predictions are off by about as much.
 
+use numalab_model::workload::BEST;
 use serde::Serialize;
 
 /// A kind of figure.
@@ -12,9 +13,9 @@ pub enum FigureKind {
     User,
     /// Time in the kernel.
     System,
-    /// Bytes per second of programs that are bound by memory bandwidth.
+    /// The best repetition of a loop that is bound by memory bandwidth, as STREAM prints it.
     Bandwidth,
-    /// Other work per second, or counted work.
+    /// Work per second of a whole run, or counted work.
     Throughput,
     /// Counters of the kernel, and figures made of them.
     Counter,
@@ -46,7 +47,7 @@ impl FigureKind {
             Self::Elapsed => "elapsed times",
             Self::User => "user times",
             Self::System => "system times",
-            Self::Bandwidth => "bandwidths",
+            Self::Bandwidth => "the best of several repetitions",
             Self::Throughput => "throughputs",
             Self::Counter => "counters",
             Self::Spread => "deviations between runs",
@@ -64,7 +65,7 @@ impl FigureKind {
             () if is("system") && !is("user") => Self::System,
             () if is("user") || is("system") => Self::User,
             () if is("elapsed") => Self::Elapsed,
-            () if unit.contains("B/s") => Self::Bandwidth,
+            () if unit.contains("B/s") && metric.ends_with(BEST) => Self::Bandwidth,
             () if ["pages", "faults", "events", "entries", "allocations", "huge pages"].contains(&unit) => {
                 Self::Counter
             }
@@ -86,6 +87,7 @@ mod tests {
             ("system_s + 0.2", "s", FigureKind::System),
             ("100 * (user_s + system_s) / elapsed_s", "%", FigureKind::User),
             ("copy_best", "MB/s", FigureKind::Bandwidth),
+            ("swept", "MB/s", FigureKind::Throughput),
             ("tput_96 / 2", "ops/s", FigureKind::Throughput),
             ("tput-12", "ops/s", FigureKind::Throughput),
             ("max tput", "ops/s", FigureKind::Throughput),
