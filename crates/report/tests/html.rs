@@ -32,8 +32,9 @@ fn the_page_is_complete_and_the_same_twice() {
     let order = ["answer", "picture", "cost", "sure", "time", "tables", "machine", "config", "definitions"];
     let at = order.map(|id| page.find(&format!("<section id=\"{id}\"")).unwrap());
     assert!(at.is_sorted(), "the answer first: {at:?}");
-    assert_eq!(data(&page)["picture"], serde_json::json!({"workload": "numa01_THREAD_ALLOC", "kernels": [0, 2]}));
-    assert!(page.contains("6.4-rc2+rfc-v3 beats 6.3: elapsed "));
+    assert_eq!(data(&page)["picture"], serde_json::json!({"workload": "numa01_THREAD_ALLOC", "kernels": [0, 1]}));
+    // Clear to a test over seeds, and within what the model itself is off by.
+    assert!(page.contains("That is below what this model can tell (about ±"));
     assert!(page.contains("Cannot tell: 1 run of 6.3 and 1 run of 6.4-rc2 give no spread."));
     assert!(page.contains("<sup aria-hidden=\"true\">*</sup>"));
     assert!(page.contains("class=\"changed\""));

@@ -32,14 +32,7 @@ pub(super) fn read(cpu: Option<&Series>, pages: &Series, threads: f64, assumed: 
         let seconds = (cpu.time_ns[s] - cpu.time_ns[s - 1]) as f64 / 1e9;
         Phase { seconds, busy: (used(s) - used(s - 1)) / (seconds * threads).max(1e-9) }
     });
-    let mut phases: Vec<Phase> = Vec::new();
-    for step in steps.filter(|s| s.seconds > 0.0) {
-        match phases.last_mut() {
-            Some(last) if (last.busy - step.busy).abs() < NEW_PHASE => *last = joined(*last, step),
-            _ => phases.push(step),
-        }
-    }
-    let mut phases = without_short(phases);
+    let mut phases = without_short(merged(steps.filter(|s| s.seconds > 0.0).collect()));
     phases.iter_mut().for_each(|p| p.busy = p.busy.clamp(0.01, 1.0));
     phases
 }
@@ -64,5 +57,17 @@ fn without_short(mut phases: Vec<Phase>) -> Vec<Phase> {
         phases[first] = joined(phases[first], phases[first + 1]);
         phases.remove(first + 1);
     }
-    phases
+    merged(phases)
+}
+
+/// Phases without neighbours that are alike: once a short phase between them has gone, they are one.
+fn merged(phases: Vec<Phase>) -> Vec<Phase> {
+    let mut out: Vec<Phase> = Vec::new();
+    for phase in phases {
+        match out.last_mut() {
+            Some(last) if (last.busy - phase.busy).abs() < NEW_PHASE => *last = joined(*last, phase),
+            _ => out.push(phase),
+        }
+    }
+    out
 }

@@ -33,12 +33,16 @@ pub fn choose(input: &Input<'_>, decision: &Decision) -> Option<Picture> {
     let drawn = |w: usize, k: usize| run(input, w, k).is_some();
     let workload = (0..c.workloads.len()).find(|w| (0..c.kernels.len()).any(|k| drawn(*w, k)))?;
     let decided = decision.workloads.iter().find(|d| d.workload == workload);
-    let taken = decided.and_then(|d| match &d.choice {
-        Choice::Take(take) => take.iter().copied().find(|k| *k != c.baseline && drawn(workload, *k)),
-        _ => None,
-    });
     let size = |a: f64, b: f64| a.abs().partial_cmp(&b.abs()).unwrap_or(Ordering::Equal);
     let standings = decided.iter().flat_map(|d| &d.standings).filter(|s| drawn(workload, s.kernel));
+    // Of several winners the one that gained most.
+    let taken = decided.and_then(|d| match &d.choice {
+        Choice::Take(take) => {
+            let winners = standings.clone().filter(|s| take.contains(&s.kernel));
+            winners.max_by(|a, b| size(a.gain, b.gain)).map(|s| s.kernel)
+        }
+        _ => None,
+    });
     let changed = || standings.max_by(|a, b| size(a.gain, b.gain)).map(|s| s.kernel);
     let any = || c.others().find(|k| drawn(workload, *k));
     let beside = taken.or_else(changed).or_else(any);
