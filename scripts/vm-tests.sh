@@ -65,5 +65,4 @@ if [ "$full" = full ]; then
     --markdown docs/reference/fidelity.md --notes docs/log/fidelity-notes.toml
 else
   $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
-  $cargo test --release -p numalab-host --test guest -- --ignored
 fi
