@@ -182,6 +182,11 @@ def row_of(catalog: Catalog, point: Point, cache: PlanCache) -> tuple[dict[str, 
     return {**axes, "plan": plan.id, **figures}, did, wall
 
 
+def _payload(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return what every batch of a sweep needs. A task, so that it is sent to the cluster once."""
+    return payload
+
+
 def run_batch(
     payload: Mapping[str, Any], digest: str, turn: str, first: int, stop: int, out: str, cache: str
 ) -> dict[str, Any]:
@@ -369,7 +374,10 @@ def _carry_out(
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
     turn = uuid.uuid4().hex
     Dataset(out).take_turn(turn)
-    payload = client.scatter(grid.payload, broadcast=True, hash=True)
+    # A task rather than scattered data: the scheduler computes it again when the workers that held it are gone.
+    payload = client.submit(
+        _payload, dict(grid.payload), key=f"numalab-{grid.digest}-{turn}-grid", pure=False, retries=10
+    )
     threads = max(1, sum(client.nthreads().values()))
     batches = _Batches(grid.view, done, threads)
     total = grid.view.size

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,18 @@ def test_impossible_points_are_rows_and_a_wrong_grid_is_an_error(client: Client,
         _check(grid(params={"loops": [2, 2]}))
     with pytest.raises(nl.LabError, match="no sweep is here"):
         nl.open_sweep(tmp_path)
+
+
+def test_sweeps_of_one_cluster_do_not_mix(client: Client, tmp_path: Path) -> None:
+    # Each one's grid is a task of the cluster with a key of its own, whichever begins first or ends first.
+    grids = [grid(kernels=[kernel], params={"loops": [2]}) for kernel in ("6.1", "6.6", "6.12")]
+
+    def carry_out(i: int) -> set[str]:
+        done = nl.sweep(grids[i], out=tmp_path / str(i), client=client, progress=False)
+        return set(done.frame()["kernel"])
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(carry_out, range(3))) == [{"6.1"}, {"6.6"}, {"6.12"}]
 
 
 def test_specs_and_files_go_with_the_grid(client: Client, tmp_path: Path) -> None:
