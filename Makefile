@@ -78,9 +78,11 @@ reference: build
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py
 
-# Pictures of the manual, drawn from runs: how balancing works (docs/images/balancing-*.svg).
+# Pictures of the manual, drawn from runs: how balancing works (docs/images/balancing-*.svg), and the page of first-steps
+# (docs/images/report-*.png; a test tells when they are stale).
 pictures: build
 	python3 scripts/pictures.py
+	tests/browser/pictures.sh
 
 # The documentation site, in target/site. Needs Python 3 with venv, and installs mkdocs-material for itself.
 docs:
@@ -96,7 +98,3 @@ clean:
 # The HTML report in headless Chromium. Says so where there is none.
 browser:
 	tests/browser/run.sh
-
-# The pictures of the page in docs/images, from a run of first-steps.
-pictures: build
-	tests/browser/pictures.sh

@@ -1,7 +1,8 @@
 // A headless Chromium with the pages of the example, and helpers of all tests.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -35,25 +36,48 @@ export function example(kind) {
   };
 }
 
-/** Simulates a small experiment with scans and migrations, and writes its page. Returns what `example` returns. */
-export function experiment() {
-  const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
+/** Runs the command in the repository, and returns what it prints. */
+function numalab(line) {
   const cargo = [process.env.CARGO ?? "cargo", "run", "--quiet", "--profile", profile, "--bin", "numalab", "--"];
   const [program, ...first] = process.env.NUMALAB ? [process.env.NUMALAB] : cargo;
-  const numalab = (line) =>
-    execFileSync(program, [...first, ...line.split(" ")], {
-      cwd: root,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+  return execFileSync(program, [...first, ...line.split(" ")], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+}
+
+/** Carries out `run` with arguments, and writes its page. Returns what `example` returns. */
+function page(arguments_) {
+  const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
   const out = join(dir, "out");
-  numalab(`run --machine 4x1x2x1 --kernel off,6.3 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --iterations 3 --out ${out}`);
+  numalab(`run ${arguments_} --out ${out}`);
   numalab(`report ${out}`);
   return {
     url: pathToFileURL(join(out, "report.html")).href,
     json: JSON.parse(numalab(`compare ${out} --json`)),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
+}
+
+/** Simulates a small experiment with scans and migrations, and writes its page. Returns what `example` returns. */
+export function experiment() {
+  return page("--machine 4x1x2x1 --kernel off,6.3 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --iterations 3");
+}
+
+/** Simulates the experiment of the manual's pictures, and writes its page. Returns what `example` returns. */
+export function firstSteps() {
+  return page("first-steps");
+}
+
+/** What the top of a page says, line by line: question, decision, and where memory was. */
+export function shown(page) {
+  return page.evaluate(() =>
+    [document.querySelector("h1"), document.querySelector(".headline"), ...document.querySelectorAll("#answer .findings li"), document.querySelector("#picture .lead")]
+      .map((e) => e.innerText.replace(/\s+/g, " ").trim()),
+  );
+}
+
+/** The SHA-256 sums of the pictures of pages in a folder, by name. */
+export function sums(folder) {
+  const names = readdirSync(folder).filter((n) => /^report-.*\.png$/.test(n)).sort();
+  return Object.fromEntries(names.map((n) => [n, createHash("sha256").update(readFileSync(join(folder, n))).digest("hex")]));
 }
 
 /** Starts a browser with a new profile. */

@@ -14,4 +14,4 @@ find_chromium "page tests are skipped"
 
 packages "$here"
 cd "$here"
-exec nice node --test --test-reporter=spec "$@" report.test.mjs wide.test.mjs real.test.mjs
+exec nice node --test --test-reporter=spec "$@" report.test.mjs wide.test.mjs real.test.mjs pictures.test.mjs
