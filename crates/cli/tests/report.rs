@@ -134,15 +134,28 @@ fn what_a_link_points_to_is_written_and_a_pipe_stays_a_pipe() {
 }
 
 #[test]
-fn a_machine_that_cannot_be_found_again_is_not_drawn() {
+fn a_machine_of_a_file_is_drawn_from_the_record() {
     let lab = Lab::with_sweep();
     lab.write("mine.toml", &lab.ok("machine import --host --name mine").out);
-    lab.ok("run --machine mine.toml --workload sweep.toml --kernel 6.3 --out d");
+    let drawn = || fs::read_to_string(lab.path("d/report.html")).unwrap().contains("<section id=\"machine\"");
+    let ran = lab.ok("run --machine mine.toml --workload sweep.toml --kernel 6.3 --out d");
+    assert!(!ran.err.contains("not drawn") && drawn(), "{}", ran.err);
+    fs::remove_file(lab.path("d/report.html")).unwrap();
+    assert_eq!(lab.ok("report d").err, "");
+    assert!(drawn());
+
+    // A record without its sources, as old releases wrote them.
+    let record = fs::read_dir(lab.path("d")).unwrap().map(|e| e.unwrap().path()).find(|p| p.is_dir()).unwrap();
+    fs::remove_dir_all(record.join("sources")).unwrap();
+    let manifest = record.join("manifest.json");
+    let mut json: serde_json::Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    json["files"].as_array_mut().unwrap().retain(|f| !f["name"].as_str().unwrap().starts_with("sources/"));
+    fs::write(&manifest, json.to_string()).unwrap();
     let said = lab.ok("report d");
     assert!(said.err.contains("machine mine is not drawn") && said.err.contains("--machine FILE"), "{}", said.err);
-    assert!(!fs::read_to_string(lab.path("d/report.html")).unwrap().contains("<section id=\"machine\""));
+    assert!(!drawn());
     assert_eq!(lab.ok("report d --machine mine.toml").err, "");
-    assert!(fs::read_to_string(lab.path("d/report.html")).unwrap().contains("<section id=\"machine\""));
+    assert!(drawn());
 }
 
 #[test]

@@ -7,3 +7,4 @@ mod run;
 
 pub use load::{load, Loaded, Series, AD_HOC};
 pub use pick::{at, find, Pick};
+pub use run::Run;

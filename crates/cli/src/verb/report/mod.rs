@@ -1,19 +1,17 @@
 //! `numalab report`: the records of an experiment as one self-contained page.
 
+mod machines;
 mod workload_line;
 
-use crate::context::named;
 use crate::context::Context;
 use crate::failure::{note, Done, Failure};
 use crate::output_file;
 use crate::records::{self, Loaded, Series};
-use crate::sources;
 use crate::verb::compare::Star;
 use crate::verb::list;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::RoleChoice;
-use numalab_model::machine::Machine;
-use numalab_model::plan::{fingerprint, KernelPlan, Plan};
+use numalab_model::plan::{KernelPlan, Plan};
 use numalab_model::record::{Status, Store};
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
@@ -98,7 +96,7 @@ fn page(
     files: &[String],
 ) -> Result<String, Failure> {
     let plans: Vec<&Plan> = loaded.runs.iter().map(|r| &r.manifest.plan).collect();
-    let machines = machines(context, &plans, files)?;
+    let machines = machines::machines(context, store, &loaded.runs, files)?;
     let runs = loaded.runs.iter().map(|r| html::Run {
         workload: r.workload,
         kernel: r.kernel,
@@ -168,39 +166,6 @@ fn runs(loaded: &Loaded) -> String {
         0 => format!("{recorded} of {all}, none of them completed"),
         n => format!("{recorded} of {all}, {n} of them completed"),
     }
-}
-
-/// The machines of the plans, found by name in the catalog or in the given files. A machine that has changed since the
-/// run is left out, with a note.
-fn machines(context: &Context, plans: &[&Plan], files: &[String]) -> Result<Vec<Machine>, Failure> {
-    let given =
-        files.iter().map(|f| sources::machine(context, &named("--machine", f))).collect::<Result<Vec<_>, _>>()?;
-    for machine in &given {
-        if plans.iter().all(|p| p.machine.sha256 != fingerprint(machine)) {
-            let text =
-                format!("numalab: no run here is of machine {} as --machine gives it; it is not drawn", machine.name);
-            note(&text);
-        }
-    }
-    let mut out: Vec<Machine> = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
-    for plan in plans.iter().map(|p| &p.machine) {
-        if seen.contains(&plan.sha256.as_str()) {
-            continue;
-        }
-        seen.push(&plan.sha256);
-        let from_name = || sources::machine(context, &named("machine", &plan.name)).ok();
-        let same = |m: &Machine| fingerprint(m) == plan.sha256;
-        match given.iter().find(|m| same(m)).cloned().or_else(|| from_name().filter(same)) {
-            Some(m) => out.push(m),
-            None => note(&format!(
-                "numalab: machine {} is not drawn: it is not in the catalog as it was at the run; \
-                 --machine FILE names it",
-                plan.name
-            )),
-        }
-    }
-    Ok(out)
 }
 
 /// The title of a file of the catalog; empty if it has none of this name.
