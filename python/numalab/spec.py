@@ -214,6 +214,7 @@ class Region(_Table):
     advice: str | None = None
     policy: str | None = None
     huge_policy: str | None = None
+    second_level_fault: Number | None = None
     when: str | None = None
 
 

@@ -124,6 +124,7 @@ pub(crate) mod tests {
             advice: HugeAdvice::Default,
             policy: None,
             huge_policy: None,
+            second_level_fault_ns: 0,
             write: true,
         };
         let process = Process {

@@ -210,6 +210,7 @@ pub(crate) mod tests {
             advice: HugeAdvice::NoHuge,
             policy: None,
             huge_policy: None,
+            second_level_fault_ns: 0,
             write: true,
         }
     }

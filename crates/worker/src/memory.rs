@@ -89,6 +89,12 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
     if region.huge_policy.is_some() {
         return Err(format!("region {}: no kernel has a policy for huge pages alone; use the simulator", region.name));
     }
+    if region.second_level_fault_ns > 0 {
+        let name = &region.name;
+        return Err(format!(
+            "region {name}: the worker runs no virtual machine, so nothing has second-level faults; use the simulator"
+        ));
+    }
     let fail = |what: &str, e: io::Error| format!("{what} of region {} ({bytes} bytes): {e}", region.name);
     let file = match region.kind {
         RegionKind::PrivateAnon | RegionKind::SharedAnon => None,

@@ -20,6 +20,7 @@ fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
         advice: HugeAdvice::NoHuge,
         policy: None,
         huge_policy: None,
+        second_level_fault_ns: 0,
         write: true,
     }
 }

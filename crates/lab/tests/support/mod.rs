@@ -92,6 +92,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         advice: HugeAdvice::NoHuge,
         policy: None,
         huge_policy: None,
+        second_level_fault_ns: 0,
         write: true,
     };
     let process = Process {

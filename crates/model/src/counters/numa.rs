@@ -171,6 +171,14 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "flushes of the CPU that asked for them.",
     ),
     CounterDoc::new(
+        "kvm_pf_taken",
+        Unit::Events,
+        Tlb,
+        Since::Model,
+        "Second-level faults of virtual machines: accesses that left a guest because KVM's tables had lost the entry, by a mark of a scan or a move, or never had it. KVM counts them as pf_taken. Runs have it if their workload has memory with second_level_fault.",
+        "the kernel's own fault that follows (pgfault, numa_hint_faults), and exits for other reasons.",
+    ),
+    CounterDoc::new(
         "local_misses",
         Unit::Events,
         Caches,

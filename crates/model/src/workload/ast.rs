@@ -148,6 +148,8 @@ pub(super) struct RegionSpec {
     pub advice: HugeAdvice,
     pub policy: Option<usize>,
     pub huge_policy: Option<usize>,
+    /// Time of a second-level fault, where the region is the memory of a virtual machine.
+    pub second_level_fault: Option<Formula>,
 }
 
 /// A region as seen from a process entry: (process entry, region of that entry).

@@ -126,6 +126,15 @@ pub struct Region {
     pub huge_policy: Option<Policy>,
     /// Whether the mapping can be written; false for a read-only file mapping.
     pub write: bool,
+    /// The region is memory of a virtual machine: each fault on it takes this much more, ns. The second-level tables lose
+    /// an entry with each mark and move of its page, so the next access exits to KVM before the kernel's own fault
+    /// (`kvm_mmu_notifier_invalidate_range_start`, `kvm_tdp_mmu_page_fault`). 0: an ordinary region.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub second_level_fault_ns: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Backing of a region.

@@ -131,6 +131,7 @@ fn region<'a>(
         advice: word(t, "advice", &ADVICE)?.unwrap_or(HugeAdvice::Default),
         policy: cx.opt_policy(t, "policy")?,
         huge_policy: cx.opt_policy(t, "huge_policy")?,
+        second_level_fault: cx.opt_formula(t, "second_level_fault", scope)?,
     })
 }
 

@@ -317,6 +317,7 @@ impl Builder<'_> {
             }
             let misalign_bytes = spec.misalign.as_ref().map_or(Ok(0), |m| self.misalign(m))?;
             let size_bytes = len_bytes.next_multiple_of(PAGE_BYTES);
+            let second_level_fault_ns = spec.second_level_fault.as_ref().map_or(Ok(0), |f| self.fault_time(f))?;
             for (n, name) in members.labels() {
                 let index = all.len() as u32;
                 all.insert((id, n), Mapped { index, len_bytes, kind: spec.kind });
@@ -330,6 +331,7 @@ impl Builder<'_> {
                     policy: policy.clone(),
                     huge_policy: huge_policy.clone(),
                     write: spec.kind != RegionKind::FileRead,
+                    second_level_fault_ns,
                 });
             }
         }
@@ -341,6 +343,13 @@ impl Builder<'_> {
             return Err(f.refuse(Value::bytes(bytes as f64), "a multiple of 4KiB below 2MiB"));
         }
         Ok(bytes)
+    }
+    fn fault_time(&self, f: &Formula) -> Result<u64, SpecError> {
+        const MOST_NS: f64 = 1e9;
+        match f.time_ns(&self.env)? {
+            ns if ns > MOST_NS => Err(f.refuse(Value::time_ns(ns), "at most 1s")),
+            ns => Ok(ns.round() as u64),
+        }
     }
     /// Ops of `steps` for a thread that starts under `policy`.
     fn ops(&mut self, steps: &[Step], regions: &Regions, policy: Option<&Policy>) -> Result<Vec<Op>, SpecError> {

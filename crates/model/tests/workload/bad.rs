@@ -181,6 +181,7 @@ fn sizes_must_fit_the_machine() {
     region("size = \"^9000TiB\"", &["`size` is 9000TiB", "8 PiB"]);
     region("size = \"1MiB\"\nmisalign = \"^100B\"", &["`misalign` is 100B", "a multiple of 4KiB below 2MiB"]);
     region("size = \"1MiB\"\nmisalign = \"^2MiB\"", &["`misalign` is 2MiB"]);
+    region("size = \"1MiB\"\nsecond_level_fault = \"^2s\"", &["`second_level_fault` is 2s", "at most 1s"]);
     phase(
         "access = \"^buffer\"\noffset = \"512KiB\"\nlen = \"513KiB\"\n",
         &["bytes 524288 to 1049600 of a region of 1048576"],

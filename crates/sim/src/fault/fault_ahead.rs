@@ -5,6 +5,7 @@
 //! entry belong to one process, and a random access meets a page that another one handles at the same moment hardly ever.
 //! They are handled where the slice is planned, at most one tick early, and the slice goes on.
 
+use crate::fault::handle_fault::second_level_fault;
 use crate::fault::object_fault::object_fault;
 use crate::numa::shared_page_migration::hint_fault_ahead;
 use crate::state::page_site::PageSite;
@@ -32,10 +33,14 @@ pub(crate) fn fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
                 return None;
             }
             p.table_node.get_or_insert(sim.cpus[s.cpu].node);
-            Some(object_fault(sim, s))
+            let exited = second_level_fault(sim, s);
+            let (ns, end) = object_fault(sim, s);
+            Some((exited + ns, end))
         }
         PageState::Marked { shared: Some(at), .. } if !sim.kernel.numa.cfg.switches.table_marks => {
-            Some(hint_fault_ahead(sim, s, at, clock))
+            let exited = second_level_fault(sim, s);
+            let (ns, end) = hint_fault_ahead(sim, s, at, clock + exited);
+            Some((exited + ns, end))
         }
         _ => None,
     }

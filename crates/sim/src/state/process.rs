@@ -47,6 +47,8 @@ pub struct ProcessState {
     pub vma_policy: Vec<Option<MemPolicy>>,
     /// The same for its huge pages, where the kernel has that (`mpol_huge`).
     pub vma_huge_policy: Vec<Option<MemPolicy>>,
+    /// What a fault on each mapping takes more because it is memory of a virtual machine, ns; 0 for others.
+    pub vma_second_level_fault_ns: Vec<u64>,
     /// Memory nodes of its cpuset.
     pub mems: NodeMask,
     /// Node its page tables are taken to be on: where a fork copied them, else where it first faulted.
@@ -115,6 +117,7 @@ impl ProcessState {
             vma_numa: Vec::new(),
             vma_policy: Vec::new(),
             vma_huge_policy: Vec::new(),
+            vma_second_level_fault_ns: Vec::new(),
             table_node: None,
             shares: false,
             inherited: 0,
@@ -152,6 +155,8 @@ impl ProcessState {
         let ids = &parent.region_vma[..regions];
         let copied = self.space.dup_mmap(ids, &mut parent.space, (parent_id, id), (memory, store));
         self.vma_policy = ids.iter().map(|&v| parent.vma_policy[v as usize].clone()).collect();
+        // A child has no virtual CPUs.
+        self.vma_second_level_fault_ns = vec![0; ids.len()];
         self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
         self.vma_numa.resize(regions, None);
         self.region_vma = (0..regions as u32).collect();
@@ -189,6 +194,7 @@ impl ProcessState {
             self.vma_numa.push(None);
             self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
             self.vma_huge_policy.push(region.huge_policy.as_ref().map(|p| compile(p, mems)));
+            self.vma_second_level_fault_ns.push(region.second_level_fault_ns);
             own.push(vma_id);
         }
         self.region_vma.extend(own.iter().rev());
@@ -219,6 +225,7 @@ impl ProcessState {
         self.vma_numa.push(None);
         self.vma_policy.push(None);
         self.vma_huge_policy.push(None);
+        self.vma_second_level_fault_ns.push(0);
         self.space.insert(vma) as u32
     }
     /// Mapping ids of its own regions, in the order of the workload; those that it inherited come before them.

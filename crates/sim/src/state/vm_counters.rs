@@ -9,4 +9,6 @@ pub struct VmCounters {
     pub nr_tlb_remote_flush: u64,
     /// Shoot-downs received, summed over CPUs (`nr_tlb_remote_flush_received`).
     pub nr_tlb_remote_flush_received: u64,
+    /// Second-level faults of virtual machines (`pf_taken` of KVM's statistics).
+    pub kvm_pf_taken: u64,
 }
