@@ -4,9 +4,11 @@ use crate::failure::Failure;
 use numalab_kernel::registry;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::Vocabulary;
+use numalab_model::machine::import::{self, Wish};
 use numalab_model::spec::{Doc, SpecError, Spot};
 use numalab_report::columns::{self, Column};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The catalog, the vocabulary of kernels, and the columns of reports.
 pub struct Context {
@@ -16,7 +18,12 @@ pub struct Context {
     pub vocabulary: Vocabulary,
     /// Derived columns of reports.
     pub columns: Vec<Column>,
+    /// Text of this host's machine file, once something asked for it.
+    host: OnceLock<String>,
 }
+
+/// Name of this host as a machine.
+pub const HOST: &str = "host";
 
 impl Context {
     /// The built-in catalog, with `folder` laid over it.
@@ -36,7 +43,26 @@ impl Context {
             }
             None => columns::built_in()?,
         };
-        Ok(Self { catalog, vocabulary: registry::vocabulary(), columns })
+        Ok(Self { catalog, vocabulary: registry::vocabulary(), columns, host: OnceLock::new() })
+    }
+
+    /// File name and text of a machine by name or path, or of a cost class as `classes/NAME`. [`HOST`] is read from this
+    /// host, unless the catalog has a machine of that name, as the files of a record may. `None` if there is none.
+    pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
+        let of_host = || (name == HOST).then(|| self.host.get().map(|text| (HOST.to_string(), text.clone()))).flatten();
+        self.catalog.machine_text(name).or_else(of_host)
+    }
+
+    /// Reads this host, if `name` is its name and it is not read yet.
+    ///
+    /// # Errors
+    /// This host cannot be read.
+    pub fn read_host(&self, name: &str) -> Result<(), SpecError> {
+        if name == HOST && self.host.get().is_none() && self.catalog.machine_text(name).is_none() {
+            let text = import::sysfs(Path::new("/"), Wish { name: HOST, kinds: &[] })?;
+            self.host.get_or_init(|| text);
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The names of an experiment, resolved with the catalog.
 
-use crate::context::Context;
+use crate::context::{Context, HOST};
 use crate::failure::Failure;
 use crate::real_kernels;
 use numalab_kernel::mm::thp::Locality;
@@ -18,13 +18,14 @@ use numalab_model::workload::{self, Workload, WorkloadSpec};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Loads a machine by catalog name, shorthand or path.
+/// Loads a machine by catalog name, shorthand or path; `host` is this host.
 ///
 /// # Errors
 /// The machine is unknown, unreadable or invalid.
 pub fn machine(context: &Context, name: &Spot<String>) -> Result<Machine, SpecError> {
-    let names: Vec<&str> = context.catalog.names(Kind::Machine).collect();
-    let find = |n: &str| context.catalog.machine_text(n);
+    context.read_host(&name.value)?;
+    let names: Vec<&str> = context.catalog.names(Kind::Machine).chain([HOST]).collect();
+    let find = |n: &str| context.machine_text(n);
     // The loader does not know which option or which line of a file named the machine.
     let place = |e: SpecError| match e.file.as_str() {
         "machine" | "command line" if e.line == 0 => {
@@ -182,7 +183,7 @@ impl Sources for CatalogSources<'_> {
 fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFile>, SpecError> {
     let found = RefCell::new(Vec::new());
     let find = |n: &str| {
-        let (label, text) = context.catalog.machine_text(n)?;
+        let (label, text) = context.machine_text(n)?;
         // Cost classes are asked for with their folder.
         let place = if n.starts_with("classes/") { n.to_string() } else { machine::file_name(n) };
         found.borrow_mut().push(source(Kind::Machine.folder(), &place, &text));

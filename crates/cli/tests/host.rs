@@ -22,9 +22,14 @@ fn lab() -> Lab {
 
 /// Runs the workload on this machine with these kernels.
 fn run(lab: &Lab, kernels: &str) -> Ended {
-    let args = ["run", "--backend", "host", "--machine", "mine.toml", "--workload", "sweep.toml", "--kernel", kernels];
+    run_on(lab, &["--machine", "mine.toml"], kernels)
+}
+
+/// Runs the workload on this machine with these kernels, with options that may name the machine.
+fn run_on(lab: &Lab, machine: &[&str], kernels: &str) -> Ended {
+    let args = ["run", "--backend", "host", "--workload", "sweep.toml", "--kernel", kernels];
     let mut command = Command::new(env!("CARGO_BIN_EXE_numalab"));
-    let command = command.args(args).args(["--out", "d", "--json"]).current_dir(lab.path("."));
+    let command = command.args(args).args(machine).args(["--out", "d", "--json"]).current_dir(lab.path("."));
     let done = command.env("NUMALAB_WORKER", lab.path("worker")).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ended { code: done.status.code().unwrap(), out: text(done.stdout), err: text(done.stderr) }
@@ -75,4 +80,28 @@ fn a_run_on_this_machine_has_no_logs() {
         assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{line}: {refused:?}");
         assert!(refused.err.contains(&what), "{line}: {}", refused.err);
     }
+}
+
+#[test]
+fn host_is_a_machine_everywhere() {
+    let lab = Lab::new();
+    let imported = lab.ok("machine import --host").out;
+    lab.write("here.toml", &imported);
+    let of_file = lab.ok("machine show here.toml --json").out;
+    assert_eq!(lab.ok("machine show host --json").out, of_file);
+    lab.ok(
+        "run --machine host --kernel 6.12 --workload first-touch --param memory=16MiB --param duration=200ms --out d",
+    );
+    // The record has the machine's file, so that it can be run again elsewhere.
+    assert_eq!(lab.ok("repeat d --kernel 6.12").err, "");
+    lab.refused(
+        "run --machine hots --kernel 6.12 --workload first-touch",
+        &["no machine `hots`", "did you mean `host`"],
+    );
+    lab.refused("run --kernel 6.12 --workload first-touch", &["`--machine <M,…>` is missing", "or `host`"]);
+
+    let lab = self::lab();
+    let unnamed = run_on(&lab, &[], "host");
+    let summary: serde_json::Value = serde_json::from_str(&unnamed.out).unwrap();
+    assert_eq!((unnamed.code, summary["runs"][0]["machine"].as_str()), (0, Some("host")), "{unnamed:?}");
 }

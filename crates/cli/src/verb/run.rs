@@ -1,7 +1,7 @@
 //! `numalab run`: carry out an experiment and store its records.
 
 use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim};
-use crate::context::{named, Context};
+use crate::context::{named, Context, HOST};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{finding, note, Done, Exit, Failure};
 use crate::interrupt;
@@ -25,10 +25,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Experiment: a name of the catalog, or a TOML file (docs/reference/experiments.md)
-    #[arg(required_unless_present = "machine", conflicts_with_all = ["machine", "workload"])]
+    #[arg(required_unless_present = "workload", conflicts_with_all = ["machine", "workload"])]
     experiment: Option<String>,
-    /// Machines: names of the catalog, TOML files, or NODESxLLCSxCORESxTHREADS
-    #[arg(long, value_delimiter = ',', requires = "kernel", requires = "workload", value_name = "M,…")]
+    /// Machines: names of the catalog, TOML files, NODESxLLCSxCORESxTHREADS, or `host` for this one [default with
+    /// --backend host: host]
+    #[arg(long, value_delimiter = ',', requires = "workload", value_name = "M,…")]
     machine: Vec<String>,
     /// Kernels to compare; the first is the baseline of a new comparison (see --baseline): names of the catalog, TOML
     /// files (docs/reference/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE,
@@ -37,7 +38,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads: names of the catalog or TOML files (docs/reference/workloads.md)
-    #[arg(long, value_delimiter = ',', requires = "machine", value_name = "W,…")]
+    #[arg(long, value_delimiter = ',', requires = "kernel", value_name = "W,…")]
     workload: Vec<String>,
     /// Kernel that the others are compared with: one of this command, or one that already has records in the directory
     /// [default: the one of the existing comparison; of a new one, the experiment's, or the first kernel]
@@ -245,7 +246,7 @@ fn delisted(before: &Store, now: &Store) -> Option<String> {
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     let mut experiment = match &args.experiment {
         Some(name) => with_more(from_catalog(context, name)?, &args.kernel),
-        None => ad_hoc(args),
+        None => ad_hoc(args)?,
     };
     experiment.iterations = args.iterations.unwrap_or(experiment.iterations);
     experiment.seed = args.seed.unwrap_or(experiment.seed);
@@ -305,15 +306,23 @@ fn with_more(mut experiment: Experiment, kernels: &[String]) -> Experiment {
     experiment
 }
 
-/// An experiment of the machines, kernels and workloads on the command line.
-fn ad_hoc(args: &Args) -> Experiment {
+/// An experiment of the machines, kernels and workloads on the command line. What runs on this host needs no machine.
+fn ad_hoc(args: &Args) -> Result<Experiment, Failure> {
+    let machines = match args.machine.as_slice() {
+        [] if args.backend == BackendKind::Host => vec![HOST.to_string()],
+        [] => {
+            let expected = "one of `numalab list machines`, a TOML file, NODESxLLCSxCORESxTHREADS, or `host`";
+            return Err(Failure::usage(format!("command line: `--machine <M,…>` is missing; expected {expected}")));
+        }
+        given => given.to_vec(),
+    };
     let spots = |option: &str, list: &[String]| list.iter().map(|n| named(option, n)).collect();
     let stems = |list: &[String]| list.iter().map(|n| stem(n)).collect::<Vec<_>>().join("+");
-    Experiment {
-        name: format!("{}_{}", stems(&args.machine), stems(&args.workload)),
+    Ok(Experiment {
+        name: format!("{}_{}", stems(&machines), stems(&args.workload)),
         title: records::AD_HOC.into(),
         about: String::new(),
-        machines: spots("--machine", &args.machine),
+        machines: spots("--machine", &machines),
         kernels: spots("--kernel", &args.kernel),
         workloads: spots("--workload", &args.workload),
         baseline: None,
@@ -322,7 +331,7 @@ fn ad_hoc(args: &Args) -> Experiment {
         sets: Vec::new(),
         params: Vec::new(),
         axes: Axes::default(),
-    }
+    })
 }
 
 /// Name of a file without its folder and `.toml`.

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Arguments of `tune`.
 #[derive(Debug, clap::Args, Serialize)]
 pub struct Args {
-    /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
+    /// Machine: a name of the catalog, a TOML file, NODESxLLCSxCORESxTHREADS, or `host`
     #[arg(long, value_name = "M")]
     machine: String,
     /// Workload: a name of the catalog, or a TOML file

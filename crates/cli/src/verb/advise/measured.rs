@@ -1,5 +1,6 @@
 //! A measured advice as text and as JSON.
 
+use crate::context::HOST;
 use crate::failure::{is_quiet, Done, Failure};
 use crate::terminal;
 use numalab_host::advise::counters::Costs;
@@ -80,7 +81,7 @@ pub fn nothing_to_balance(command: &[String], json: bool) -> Result<Done, Failur
          kernel.numa_balancing makes no difference here.{not_run}"
     );
     if json {
-        return Done::json(&Nothing { advice: "nothing_to_balance", text, machine: super::HOST });
+        return Done::json(&Nothing { advice: "nothing_to_balance", text, machine: HOST });
     }
     if is_quiet() {
         return Ok(Done::text("Nothing to balance.\n".into()));

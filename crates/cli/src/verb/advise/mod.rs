@@ -13,7 +13,7 @@ mod output;
 mod predict;
 mod target;
 
-use crate::context::Context;
+use crate::context::{Context, HOST};
 use crate::failure::{Done, Failure};
 use crate::options;
 use likes::Like;
@@ -22,7 +22,6 @@ use numalab_host::advise::metric::Series;
 use numalab_model::machine::size;
 use numalab_stats::Better;
 use std::path::PathBuf;
-use target::HOST;
 
 /// Whether a higher or a lower score is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

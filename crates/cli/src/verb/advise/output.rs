@@ -29,8 +29,6 @@ pub struct Given<'a> {
     pub machine: &'a str,
     /// Whether no way binds the program to a node.
     pub bind_left_out: bool,
-    /// The machine file that a check on the real machine reads.
-    pub machine_file: &'a Path,
     /// Directory of the records.
     pub dir: &'a Path,
     /// Runs of each way.
@@ -188,20 +186,12 @@ impl Given<'_> {
 
     /// Commands that check the prediction on the real machine.
     fn check(&self) -> Vec<String> {
-        let file = self.machine_file.display();
-        let import = format!("numalab machine import --host > {file}");
         let run = format!(
-            "sudo numalab run --backend host --machine {file} --kernel host,off --workload {} --iterations 5",
+            "sudo numalab run --backend host --kernel host,off --workload {} --iterations 5",
             self.like.workload
         );
         // The program itself is the best check; the model's workload is the next best.
-        let own = "sudo numalab advise -- PROGRAM".to_string();
-        let known = self.machine_file.is_file() && self.machine == super::HOST;
-        if known {
-            vec![own, run]
-        } else {
-            vec![own, import, run]
-        }
+        vec!["sudo numalab advise -- PROGRAM".to_string(), run]
     }
 }
 

@@ -19,7 +19,7 @@ use numalab_model::kernel::Setting;
 use numalab_model::machine::size;
 use numalab_model::spec::Spot;
 use numalab_report::verdict;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs of every way, with different seeds.
 const RUNS: u32 = 3;
@@ -37,11 +37,8 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     }
     let size = size_of(args, &target)?;
     let ways = ways(&like, &target, size);
-    let (experiment, host_file) = experiment(&like, &target, &args.machine, (&kernel, &ways), size)?;
+    let experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), size)?;
     let dir = options::directory(None, &experiment.name);
-    if let (Some(file), Some(text)) = (&host_file, &target.host_text) {
-        write(file, text)?;
-    }
     let guest = GuestArgs::default();
     let with =
         RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(&dir) };
@@ -59,7 +56,6 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
         kernel: &kernel.value,
         machine: &target.machine.name,
         bind_left_out: !ways.iter().any(|w| matches!(w, Way::Bind(_))),
-        machine_file: host_file.as_deref().unwrap_or(Path::new("mine.toml")),
         dir: &dir,
         runs: RUNS,
     };
@@ -87,22 +83,19 @@ fn ways(like: &Like, target: &Target, size: Size) -> Vec<Way> {
     [Way::On, Way::Off, Way::Interleave].into_iter().chain(bind).collect()
 }
 
-/// The experiment, and where the file of this host is to be written if the machine is this host. The name holds all that
-/// was asked, so that every question has a directory of its own.
+/// The experiment. The name holds all that was asked, so that every question has a directory of its own.
 fn experiment(
     like: &Like,
     target: &Target,
     machine: &str,
     (kernel, ways): (&Spot<String>, &[Way]),
     size: Size,
-) -> Result<(Experiment, Option<PathBuf>), Failure> {
+) -> Result<Experiment, Failure> {
     let stem = |name: &str| Path::new(name).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let kernel_name = kernel.value.strip_suffix(".toml").map_or_else(|| kernel.value.clone(), stem);
     let memory = size::exact(size.memory_bytes).replace(' ', "");
     let full = if size.quick { "" } else { "_full" };
     let name = format!("advise_{}_{}_{kernel_name}_{memory}_{}t{full}", like.name, target.machine.name, size.threads);
-    let host_file = target.host_text.is_some().then(|| Path::new("out").join(format!("{name}.toml")));
-    let machine = host_file.as_ref().map_or_else(|| machine.to_string(), |f| f.display().to_string());
     let mut params = Vec::new();
     for (name, value) in like.params(size) {
         let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
@@ -113,7 +106,7 @@ fn experiment(
         title: format!("Should {} run with NUMA balancing on {}?", like.name, target.machine.name),
         name,
         about: String::new(),
-        machines: vec![named("--machine", &machine)],
+        machines: vec![named("--machine", machine)],
         kernels: Vec::new(),
         workloads: vec![named("--like", &like.workload)],
         baseline: Some(named("advise", Way::On.name())),
@@ -124,12 +117,5 @@ fn experiment(
         axes: Axes { columns, ..Axes::default() },
     };
     experiment.check()?;
-    Ok((experiment, host_file))
-}
-
-/// Writes the machine file of this host, which the runs and the check on the real machine read.
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let parent = file.parent().unwrap_or(Path::new("."));
-    let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(file, text));
-    written.map_err(|e| Failure::environment(format!("{}: {e}", file.display())))
+    Ok(experiment)
 }

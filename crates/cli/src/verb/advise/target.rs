@@ -1,15 +1,11 @@
 //! The machine and the kernel that the advice is for.
 
-use crate::context::{named, Context};
+use crate::context::{named, Context, HOST};
 use crate::failure::Failure;
 use crate::sources;
-use numalab_model::machine::import::{self, Wish};
-use numalab_model::machine::{self, Machine};
+use numalab_model::machine::Machine;
 use numalab_model::spec::Spot;
-use std::path::Path;
 
-/// Name of this machine on the command line.
-pub const HOST: &str = "host";
 /// Kernel of a prediction for another machine than this one, unless one is named.
 const DEFAULT_KERNEL: &str = "6.12";
 
@@ -17,8 +13,6 @@ const DEFAULT_KERNEL: &str = "6.12";
 pub struct Target {
     /// The machine.
     pub machine: Machine,
-    /// Text of its file, if it is this host and no file has it yet.
-    pub host_text: Option<String>,
 }
 
 impl Target {
@@ -27,18 +21,7 @@ impl Target {
     /// # Errors
     /// There is no such machine, or this host cannot be read.
     pub fn load(context: &Context, name: &str) -> Result<Self, Failure> {
-        if name != HOST {
-            let machine = sources::machine(context, &named("--machine", name))?;
-            return Ok(Self { machine, host_text: None });
-        }
-        let text = import::sysfs(Path::new("/"), Wish { name: HOST, kinds: &[] })?;
-        let own = text.clone();
-        let find = |n: &str| match n {
-            HOST => Some(("--machine host".to_string(), own.clone())),
-            _ => context.catalog.machine_text(n),
-        };
-        let machine = machine::load(HOST, &find, &[])?;
-        Ok(Self { machine, host_text: Some(text) })
+        Ok(Self { machine: sources::machine(context, &named("--machine", name))? })
     }
 
     /// Nodes that have memory.

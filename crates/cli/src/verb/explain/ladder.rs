@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 /// Arguments of `explain ladder`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
+    /// Machine: a name of the catalog, a TOML file, NODESxLLCSxCORESxTHREADS, or `host`
     #[arg(long)]
     machine: String,
     /// Rule of huge-page locality: an implementation of the role `thp_locality` [default: the kernel's]

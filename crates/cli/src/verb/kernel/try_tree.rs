@@ -25,7 +25,7 @@ pub struct Args {
     /// series]
     #[arg(long, value_name = "IMAGE")]
     base: Option<String>,
-    /// Machine of the guests: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
+    /// Machine of the guests: a name of the catalog, a TOML file, NODESxLLCSxCORESxTHREADS, or `host`
     #[arg(long, value_name = "M", default_value = "4x1x2x1")]
     machine: String,
     /// Number of runs per kernel, with seeds S, S+1, … (see --seed)

@@ -22,7 +22,7 @@ enum Action {
     Import(import::Import),
     /// Draw nodes, caches and CPUs of a machine, and print its matrices of distances, latencies and bandwidths
     Show {
-        /// Machine: a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
+        /// Machine: a name of the catalog, a TOML file, NODESxLLCSxCORESxTHREADS, or `host`
         machine: String,
         /// Print as JSON (docs/reference/json.md)
         #[arg(long)]
