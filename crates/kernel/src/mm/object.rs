@@ -14,6 +14,7 @@ use super::account::PageClass;
 use super::block::{Bits512, NEVER};
 use super::units::CHUNK_PAGES;
 use super::unmapped::Unmapped;
+use super::vma::{for_nodes, for_runs};
 use crate::mm::pageblock::frame::Frame;
 
 /// Kind of a shared object.
@@ -285,10 +286,8 @@ impl SharedMemory {
                 out[usize::from(b.node[0])] += CHUNK_PAGES;
                 continue;
             }
-            let mut from = 0;
-            while let Some(page) = b.resident.next(from) {
-                out[usize::from(b.node[page])] += 1;
-                from = page + 1;
+            for (w, &word) in b.resident.0.iter().enumerate() {
+                for_runs(w, word, |from, to| for_nodes(&b.node[from..to], |node, pages| out[node] += pages));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::mm::page_lock::wait_on_page;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
-use numalab_kernel::mm::{PageRef, VmaKind, CHUNK_BYTES, NEVER, PAGE_BYTES};
+use numalab_kernel::mm::{PageRef, VmaKind, NEVER};
 
 /// Handles an absent entry of a mapping of a file or of shared memory. Returns the time, ns, and how the fault ends.
 pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, FaultEnd) {
@@ -34,7 +34,7 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
         sim.mm.shared.block_of(at).dirty.set(s.page);
     }
     let mapped = map_around(sim, s, at);
-    (ns as u64 + (mapped as f64 * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
+    (ns as u64 + (f64::from(mapped) * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
 }
 
 /// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. Returns the time, ns;
@@ -65,28 +65,9 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
 }
 
 /// Maps a page, and for a read all resident pages of its fault-around window. Returns how many entries are set.
-fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> usize {
+fn map_around(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> u32 {
     let v = sim.processes[s.process].space.vma_mut(s.vma);
-    let kind = v.kind;
     let window = if s.write { 1 } else { sim.cfg.mm.vm.fault_around_pages() };
     let from = s.page / window * window;
-    let base = v.chunk_base(s.chunk);
-    let b = sim.mm.shared.block_of(at);
-    let mut mapped = 0;
-    for page in from..from + window {
-        let addr = base + page as u64 * PAGE_BYTES;
-        let inside = addr >= v.start && addr < v.end && addr < base + CHUNK_BYTES;
-        if !inside || !b.resident.get(page) || b.locked.get(page) || !v.is_absent(s.chunk, page) {
-            continue;
-        }
-        let read_only = match kind {
-            VmaKind::SharedAnon => false,
-            VmaKind::FileShared => !b.dirty.get(page),
-            _ => true,
-        };
-        b.mapcount[page] += 1;
-        v.map_shared(s.chunk, page, usize::from(b.node[page]), read_only);
-        mapped += 1;
-    }
-    mapped
+    v.map_around(s.chunk, (from, from + window), sim.mm.shared.block_of(at))
 }

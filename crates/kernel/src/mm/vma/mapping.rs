@@ -152,7 +152,12 @@ impl Vma {
     #[inline]
     pub fn page(&self, chunk: usize, page: usize, store: &SharedMemory) -> PageState {
         let c = &self.chunks[chunk];
-        if c.kind == ChunkKind::Empty {
+        let absent = match c.kind {
+            ChunkKind::Empty => true,
+            ChunkKind::Huge => false,
+            ChunkKind::Small => !self.blocks[c.index as usize].present.get(page),
+        };
+        if absent {
             return PageState::Absent;
         }
         let shared = self.page_ref(chunk, page);
@@ -164,15 +169,14 @@ impl Vma {
                 (b.node[page], b.last[page])
             }),
         };
-        let (present, marked, read_only, pages) = match c.kind {
+        let (marked, read_only, pages) = match c.kind {
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                (b.present.get(page), b.marked.get(page), b.read_only.get(page), 1)
+                (b.marked.get(page), b.read_only.get(page), 1)
             }
-            _ => (true, c.pmd_marked, c.read_only > 0, CHUNK_PAGES as u32),
+            _ => (c.pmd_marked, c.read_only > 0, CHUNK_PAGES as u32),
         };
         match shared {
-            _ if !present => PageState::Absent,
             Some(at) if marked && store.locked(at) => PageState::Migrating(at),
             _ if marked => PageState::Marked { node, last, pages, shared },
             _ if read_only => PageState::ReadOnly { node, shared },
@@ -379,6 +383,7 @@ impl Vma {
                 ChunkKind::Small if c.shared == 0 => {
                     out.iter_mut().zip(self.node_counts(i)).for_each(|(o, &n)| *o += u64::from(n));
                 }
+                ChunkKind::Small if c.shared == c.present => {}
                 ChunkKind::Small => {
                     let b = &self.blocks[c.index as usize];
                     let (own, mut from) = (b.exclusive(), 0);

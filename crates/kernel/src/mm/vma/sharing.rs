@@ -316,6 +316,18 @@ impl Vma {
         }
         CHUNK_PAGES
     }
+    /// Counts the pages of a chunk off at once, if all belong to shared memory, which keeps its pages; returns whether.
+    fn unmap_at_once(&mut self, chunk: usize, gone: &Bits512, store: &mut SharedMemory) -> bool {
+        let c = &self.chunks[chunk];
+        let Some(&object) = self.objects.first() else { return false };
+        let object = store.object_mut(object);
+        let simple = c.shared == c.present && self.blocks[c.index as usize].layers.is_empty();
+        if !simple || object.backing != Backing::Shmem {
+            return false;
+        }
+        self.unmap_run(chunk, gone, object.block_mut(chunk));
+        true
+    }
     fn zap_pte_range(
         &mut self,
         chunk: usize,
@@ -325,7 +337,7 @@ impl Vma {
     ) -> u64 {
         let index = self.chunks[chunk].index;
         let gone = range.zip(&self.blocks[index as usize].present, |a, p| a & p);
-        let mut from = 0;
+        let mut from = if self.unmap_at_once(chunk, &gone, store) { CHUNK_PAGES as usize } else { 0 };
         while let Some(p) = gone.next(from) {
             from = p + 1;
             let node = match self.page_ref(chunk, p) {
