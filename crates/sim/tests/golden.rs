@@ -70,3 +70,14 @@ fn per_thread_slices_on_eight_nodes() {
 fn a_data_segment_on_the_move() {
     check("cow_shared_4.15", "4x1x4x2", "4.15", "cow-shared", &[("duration", "4s")]);
 }
+
+#[test]
+fn threads_at_random_in_one_region() {
+    check("random_shared_6.12", "2x4x8x1", "6.12", "random-shared", &[("duration", "3s")]);
+}
+
+#[test]
+fn processes_at_random_in_shared_memory() {
+    let params = [("connections", "16"), ("pool", "1GiB"), ("pool_policy", "2"), ("duration", "2s")];
+    check("buffer_pool_6.12", "2x4x8x1", "6.12", "buffer-pool", &params);
+}

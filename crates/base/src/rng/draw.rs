@@ -5,6 +5,7 @@
 //! two apart.
 
 use super::xoshiro::Rng;
+use super::ziggurat::standard_exponential;
 use crate::math::{ln, ln_1p};
 
 /// Binomial counts with an expected value up to this are drawn exactly.
@@ -41,6 +42,17 @@ impl Rng {
         }
         // The cast saturates, which is right for a gap beyond 2^64.
         ((ln(self.unit_positive()) / ln_1p(-p)) as u64).saturating_add(1)
+    }
+
+    /// As [`Self::geometric`], from other uniform draws and in a fraction of the time: for callers that draw it for each event.
+    pub fn next_success(&mut self, p: f64) -> u64 {
+        if p >= 1.0 {
+            return 1;
+        }
+        if p.is_nan() || p <= 0.0 {
+            return u64::MAX;
+        }
+        ((standard_exponential(self) / -ln_1p(-p)) as u64).saturating_add(1)
     }
 
     /// Number of successes in `n` trials of probability `p`.

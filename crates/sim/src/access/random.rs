@@ -27,7 +27,7 @@ fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
 }
 
 /// Carries out random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
-/// that accesses without a fault cost nothing to simulate.
+/// that accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
 pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
     let mut pace = access_cost(sim, cpu, task, a);
     let process = sim.tasks[task as usize].process as usize;
@@ -42,6 +42,12 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
     let uses = sim.processes[process].space.vma_mut(id).random_span(from, to);
     let limit = lookahead_ns(sim, process, end);
     let mut pending_access = sim.tasks[task as usize].pending_access.take();
+    // Where pages are and how fast memory is holds for the whole slice.
+    let vma = sim.processes[process].space.vma(id);
+    sim.pending_counts.look(pace.span, vma, from, to, sim.now_ns, EPOCH_NS);
+    pace.zeros = sim.pending_counts.zero_share(pace.span);
+    let mut times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
+    let mut traffic = RandomTraffic::default();
     while *clock < limit && done < a.accesses && !is_blocked(sim, task) {
         if let Some(again) = pending_access.take() {
             done += 1;
@@ -53,29 +59,24 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
             continue;
         }
         let vma = sim.processes[process].space.vma(id);
-        sim.pending_counts.look(pace.span, vma, from, to, sim.now_ns, EPOCH_NS);
         let pending = sim.pending_counts.pending(pace.span, write);
-        pace.zeros = sim.pending_counts.zero_share(pace.span);
-        let times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
+        if pace.zeros > 0.0 {
+            pace.zeros = sim.pending_counts.zero_share(pace.span);
+            times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
+        }
         let cold = sim.tasks[task as usize].cold_lines;
         let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
         let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-        let to_fault = if pending == 0 { u64::MAX } else { sim.rng.geometric(pending as f64 / pages as f64) };
+        let to_fault = if pending == 0 { u64::MAX } else { sim.rng.next_success(pending as f64 / pages as f64) };
         let n = to_fault.min(room).min(a.accesses - done);
         done += n;
         let ns = n as f64 * per_access;
         sim.tasks[task as usize].cold_lines -= n.min(cold);
-        let on_node = sim.pending_counts.on_node(pace.span);
-        sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, n as f64 * missing * times.line);
-        if times.table > 0.0 {
-            sim.hw.contention.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), n as f64 * times.table);
-        }
-        sim.processes[process].space.vma_mut(id).note_random_accesses(uses, n);
+        traffic.add(n, missing, &times);
         *clock += (ns + 0.5) as u64;
         if n < to_fault {
             continue;
         }
-        let vma = sim.processes[process].space.vma(id);
         let Some((chunk, page)) = sim.pending_counts.draw(pace.span, vma, (from, to), write, &mut sim.rng) else {
             continue;
         };
@@ -91,12 +92,44 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
             break;
         }
     }
+    traffic.note(sim, &pace, process, id, uses);
     if out == Step::Go && *clock >= limit && limit < end {
         out = Step::Stop(Pending::Resume);
     }
     finish_step(sim, task, a, done, a.accesses);
     charge_part(sim, task, *clock - started, kernel_ns);
     out
+}
+
+/// Accesses of a slice, and how long they occupy memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct RandomTraffic {
+    accesses: u64,
+    /// Time for lines of the pages, ns.
+    lines_ns: f64,
+    /// Time for lines of the page tables, ns.
+    tables_ns: f64,
+}
+
+impl RandomTraffic {
+    fn add(&mut self, accesses: u64, missing: f64, times: &RandomTimes) {
+        self.accesses += accesses;
+        self.lines_ns += accesses as f64 * missing * times.line;
+        self.tables_ns += accesses as f64 * times.table;
+    }
+    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory.
+    fn note(&self, sim: &mut Simulation<'_>, pace: &AccessCost, process: usize, id: usize, uses: usize) {
+        if self.accesses == 0 {
+            return;
+        }
+        let vma = sim.processes[process].space.vma_mut(id);
+        vma.note_random_accesses(uses, self.accesses);
+        let on_node = sim.pending_counts.on_node(pace.span);
+        sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, self.lines_ns);
+        if self.tables_ns > 0.0 {
+            sim.hw.contention.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), self.tables_ns);
+        }
+    }
 }
 
 /// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.

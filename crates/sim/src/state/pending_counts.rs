@@ -2,23 +2,68 @@
 //!
 //! Counting them costs a look at every 2 MiB of the span, and all threads of a process may roam the same
 //! gigabytes, so the counts are taken once per epoch and kept up with the faults handled in between. They
-//! decide the pace of accesses and when the next fault comes; which page it is, is looked up then.
+//! decide the pace of accesses and when the next fault comes.
+//!
+//! *Which* page faults is drawn from the counts of the chunks: a chunk and a number below its size are drawn, and if the
+//! chunk has more pending pages than the number, it is the page of that number. All pending pages are equally likely, and
+//! the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending pages, they are
+//! listed first.
 
 use numalab_base::rng::Rng;
-use numalab_kernel::mm::{PendingPages, Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PendingPages, Vma, CHUNK_PAGES, PAGE_BYTES};
 
-/// With more pending pages than this, trying random pages of the span until one is pending is quicker than
-/// counting them out: it takes fewer tries than there are chunks.
-const MANY_PENDING: u64 = 4 * CHUNK_PAGES;
+/// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks would
+/// take longer.
+const CHUNKS_PER_TRY: u64 = 8;
 
 /// Tries are given up after so many times the expected number; e^-16 is one fault in 10^7.
 const PATIENCE: u64 = 16;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
     pending: PendingPages,
+    listed: Listed,
+}
+
+/// Chunks that have pending pages.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    chunks: Vec<u32>,
+    /// Whether pages count on which only a store faults.
+    write: bool,
+    /// Most pending pages of one of the chunks, when they were listed.
+    most: u64,
+    /// Pending pages of all chunks, kept up with the faults handled since.
+    pages: u64,
+}
+
+impl Listed {
+    fn fill(&mut self, vma: &Vma, from: u64, to: u64, write: bool) {
+        self.chunks.clear();
+        (self.write, self.most, self.pages) = (write, 0, 0);
+        for (chunk, pages) in vma.pending_chunks(from, to, write) {
+            self.chunks.push(chunk);
+            self.most = self.most.max(pages);
+            self.pages += pages;
+        }
+    }
+    /// Draws one of the pending pages; `None` if luck is against it, or none is left.
+    fn draw(&mut self, vma: &Vma, span: (u64, u64), rng: &mut Rng) -> Option<(usize, usize)> {
+        let tries = self.chunks.len() as u64 * self.most / self.pages.max(1) * PATIENCE;
+        for _ in 0..=tries {
+            let at = rng.below(self.chunks.len() as u64) as usize;
+            let chunk = *self.chunks.get(at)? as usize;
+            if let Some(page) = vma.nth_pending(chunk, span, rng.below(self.most), self.write) {
+                return Some((chunk, page));
+            }
+            if vma.nth_pending(chunk, span, 0, self.write).is_none() {
+                self.chunks.swap_remove(at);
+            }
+        }
+        None
+    }
 }
 
 /// The counts, by span number.
@@ -40,7 +85,12 @@ impl PendingCounts {
         if now_ns < view.until_ns {
             return;
         }
-        *view = View { until_ns: (now_ns / epoch_ns + 1) * epoch_ns, pending: vma.pending_in(from, to) };
+        view.until_ns = (now_ns / epoch_ns + 1) * epoch_ns;
+        view.pending = vma.pending_in(from, to);
+        // Other pages are pending than those of the chunks that were listed.
+        if view.listed.pages != view.pending.faulting(view.listed.write) {
+            view.listed = Listed::default();
+        }
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
             on_node.copy_from_slice(vma.pages_on_node());
@@ -75,6 +125,7 @@ impl PendingCounts {
     pub fn resolved(&mut self, span: u32, pages: &PendingPages) {
         let view = &mut self.views[span as usize];
         view.pending = view.pending.saturating_sub(pages);
+        view.listed.pages = view.listed.pages.saturating_sub(pages.faulting(view.listed.write));
     }
     /// Draws one of the pending pages of `from..to`, all alike, as (chunk, page); `None` if none is left, after
     /// which the count is 0.
@@ -88,22 +139,28 @@ impl PendingCounts {
     ) -> Option<(usize, usize)> {
         let pages = (to - from) / PAGE_BYTES;
         let pending = self.pending(span, write);
-        if pending > MANY_PENDING {
-            for _ in 0..pages / pending * PATIENCE {
+        if pending == 0 {
+            return None;
+        }
+        let tries = pages / pending;
+        if tries <= pages / CHUNK_PAGES / CHUNKS_PER_TRY {
+            for _ in 0..tries * PATIENCE {
                 let addr = from + rng.below(pages) * PAGE_BYTES;
                 let chunk = vma.chunk_of(addr);
-                let page = (addr % CHUNK_BYTES / PAGE_BYTES) as usize;
-                if vma.is_pending(chunk, page, write) {
+                let rank = (addr - from.max(vma.chunk_base(chunk))) / PAGE_BYTES;
+                if let Some(page) = vma.nth_pending(chunk, (from, to), rank, write) {
                     return Some((chunk, page));
                 }
             }
         }
         let view = &mut self.views[span as usize];
-        view.pending = vma.pending_in(from, to);
-        let pending = view.pending.faulting(write);
-        if pending == 0 {
-            return None;
+        if view.listed.pages > 0 && view.listed.write == write {
+            if let Some(found) = view.listed.draw(vma, (from, to), rng) {
+                return Some(found);
+            }
         }
-        vma.select_pending(from, to, rng.below(pending), write)
+        view.pending = vma.pending_in(from, to);
+        view.listed.fill(vma, from, to, write);
+        vma.select_pending(from, to, rng.below(view.listed.pages), write)
     }
 }

@@ -99,6 +99,30 @@ impl Vma {
             }
         }
     }
+    /// The pending page number `rank`, counted from 0, of those in `from..to` that lie in `chunk`, as a page of the chunk;
+    /// `None` if there are fewer. O(1) for a chunk whose pages are all alike, or all inside.
+    #[inline]
+    pub fn nth_pending(&self, chunk: usize, (from, to): (u64, u64), rank: u64, write: bool) -> Option<usize> {
+        let (lo, hi) = self.pages_inside(chunk, from, to);
+        if rank >= self.pending_in_chunk(chunk, lo, hi).faulting(write) {
+            return None;
+        }
+        self.pending_bits(chunk, lo, hi, write).select(rank as u32)
+    }
+    /// Pages of a chunk that `from..to` reaches into: the first, and that behind the last.
+    #[inline]
+    pub fn pages_inside(&self, chunk: usize, from: u64, to: u64) -> (usize, usize) {
+        let base = self.chunk_base(chunk);
+        let lo = from.saturating_sub(base) / PAGE_BYTES;
+        let hi = to.saturating_sub(base).div_ceil(PAGE_BYTES).min(CHUNK_PAGES);
+        (lo as usize, hi as usize)
+    }
+    /// The chunks of `from..to` in which a read, or a store, faults on a page, each with the number of such pages.
+    pub fn pending_chunks(&self, from: u64, to: u64, write: bool) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let ranges = self.chunk_ranges(from, to);
+        let counts = ranges.map(move |(c, lo, hi)| (c as u32, self.pending_in_chunk(c, lo, hi).faulting(write)));
+        counts.filter(|(_, pages)| *pages > 0)
+    }
     /// The pending page number `rank` of `from..to` in address order, counted from 0, as (chunk, page); `None` if
     /// there are fewer. Takes time linear in the number of chunks.
     pub fn select_pending(&self, from: u64, to: u64, mut rank: u64, write: bool) -> Option<(usize, usize)> {
@@ -176,7 +200,7 @@ impl Vma {
         u64::from(inside.count())
     }
     fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> Bits512 {
-        let mut range = Bits512::range(lo, hi);
+        let mut range = if is_whole(lo, hi) { Bits512([u64::MAX; 8]) } else { Bits512::range(lo, hi) };
         if !write && self.zero_entries() > 0 {
             range = range.zip(&self.zeros.bits(chunk), |r, z| r & !z);
         }
@@ -214,6 +238,11 @@ mod tests {
             .all(|&(c, p)| v.is_pending(c, p, write) && v.next_fault(c, p, p + 1, write) == Some(p)));
         assert!(selected.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(v.select_pending(from, to, n, write), None);
+        let by_chunk: Vec<_> = v.pending_chunks(from, to, write).collect();
+        let nth = |c: u32, rank| v.nth_pending(c as usize, (from, to), rank, write);
+        let picked = by_chunk.iter().flat_map(|&(c, n)| (0..n).map(move |rank| (c as usize, nth(c, rank).unwrap())));
+        assert_eq!(picked.collect::<Vec<_>>(), selected);
+        assert!(by_chunk.iter().all(|&(c, n)| nth(c, n).is_none()));
         n
     }
 
