@@ -76,6 +76,8 @@ pub struct Footprint {
     pub page_events: u64,
     /// Scheduler ticks.
     pub ticks: u64,
+    /// Events of the simulation: the fewer for the same ticks, the faster.
+    pub events: u64,
 }
 
 /// Runs one plan.

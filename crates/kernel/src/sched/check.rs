@@ -30,6 +30,14 @@ impl Scheduler {
                 ));
             }
         }
+        let lone = self.rqs.iter().filter(|rq| rq.list.len() == 1).count();
+        let marked = self.imbalanced.iter().filter(|i| **i).count();
+        if (lone, marked) != (self.lone as usize, self.marked_imbalanced as usize) {
+            return Err(format!(
+                "{lone} CPUs have one task and {marked} groups are marked, but {} and {} are kept",
+                self.lone, self.marked_imbalanced
+            ));
+        }
         self.check_load()
     }
     /// Checks that queue averages are the sums over their tasks, sleeping ones included, up to rounding.

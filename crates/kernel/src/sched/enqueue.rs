@@ -61,11 +61,13 @@ impl Scheduler {
             QueueOrder::V37 => rq.list.insert(0, t),
             QueueOrder::V415 => rq.list.push(t),
         }
-        if rq.list.len() == 1 {
+        let queued = rq.list.len();
+        if queued == 1 {
             self.idle.remove(cpu);
-        } else if rq.list.len() == 2 {
+        } else if queued == 2 {
             self.overload = true;
         }
+        self.count_lone(queued - 1, queued);
     }
     /// Dequeues a task, to sleep (`sleep`) or to move. A current task is no longer current afterwards.
     pub(in crate::sched) fn deactivate_task(&mut self, t: TaskId, sleep: bool) {
@@ -104,6 +106,8 @@ impl Scheduler {
         if rq.cur == t {
             rq.cur = NONE;
         }
+        let queued = rq.list.len();
+        self.count_lone(queued + 1, queued);
         if sleep {
             self.util_est_update(t);
         }

@@ -53,6 +53,14 @@ pub enum Event {
         /// CPUs that the pass looked at before it asked.
         cpus: u32,
     },
+    /// Something touches the queue of a CPU whose ticks the caller leaves out. It ticks again from now on.
+    Disturbed {
+        /// The CPU.
+        cpu: u32,
+    },
+    /// Ticks that were plain may have something to do from now on: a CPU has stopped its tick, or has no longer one task as all
+    /// CPUs had.
+    QuietEnds,
     /// A CPU did balance work, which the caller charges as time.
     Balanced {
         /// The CPU that did the work.

@@ -14,6 +14,9 @@ impl Scheduler {
         self.update_curr(cpu)
     }
     pub(super) fn update_curr(&mut self, cpu: u32) -> u64 {
+        if self.unseen[cpu as usize].tick_ns != 0 {
+            self.disturb(cpu);
+        }
         let rq = &mut self.rqs[cpu as usize];
         if rq.cur == NONE {
             return 0;

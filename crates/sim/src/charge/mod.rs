@@ -2,6 +2,7 @@
 
 pub(crate) mod blocking;
 pub(crate) mod core;
+pub(crate) mod quiet;
 pub(crate) mod rewind;
 pub(crate) mod time;
 pub(crate) mod tlb_flush;

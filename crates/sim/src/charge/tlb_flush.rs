@@ -1,5 +1,6 @@
 //! TLB flushes: what they cost the CPU that sends them, and the CPUs that they interrupt.
 
+use crate::charge::quiet::owe_flush;
 use crate::state::simulation::Simulation;
 
 /// Time lost to TLB flushes of other CPUs that the task's CPU has not paid for yet, ns. It counts as paid afterwards.
@@ -25,10 +26,11 @@ pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages:
     sim.hw.flush_targets[node] -= 1;
     let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(node, &sim.hw.flush_targets), pages);
     if s.targets > 0 {
-        p.owe_flush(s.target_ns as u64);
+        let process = t.process as usize;
         (t.flush_paid_ns, t.flushes_seen) = (t.flush_paid_ns + s.target_ns as u64, t.flushes_seen + 1);
         sim.kernel.vm.nr_tlb_remote_flush += 1;
         sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
+        owe_flush(sim, process, s.target_ns as u64);
     }
     s.initiator_ns as u64
 }
@@ -38,7 +40,7 @@ pub(crate) fn flush_from_daemon(sim: &mut Simulation<'_>, process: usize, pages:
     let p = &mut sim.processes[process];
     let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(0, &p.running_on_node), pages);
     if s.targets > 0 {
-        p.owe_flush(s.target_ns as u64);
+        owe_flush(sim, process, s.target_ns as u64);
         sim.kernel.vm.nr_tlb_remote_flush += 1;
         sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
     }

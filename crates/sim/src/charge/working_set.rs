@@ -3,14 +3,9 @@
 use crate::state::simulation::Simulation;
 use crate::state::working_sets::NO_GROUP;
 
-/// Counts busy cores: a CPU has become busy or idle, and so has its core if no sibling is busy.
-pub(crate) fn count_core(sim: &mut Simulation<'_>, cpu: usize, busy: bool) {
-    let c = &sim.cpus[cpu];
-    if c.siblings.iter().any(|&s| sim.cpus[s as usize].task.is_some()) {
-        return;
-    }
-    let cores = &mut sim.hw.busy_cores[sim.machine.cpus[cpu].socket];
-    *cores = if busy { *cores + 1 } else { *cores - 1 };
+/// Whether a core becomes busy or idle with `cpu`: it does if no sibling is busy.
+pub(crate) fn turns_core(sim: &Simulation<'_>, cpu: usize) -> bool {
+    sim.cpus[cpu].siblings.iter().all(|&s| sim.cpus[s as usize].task.is_none())
 }
 
 pub(crate) fn leave_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {

@@ -3,7 +3,7 @@
 use crate::charge::blocking::{fall_asleep_blocked, is_blocked};
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::take_flush_debt;
-use crate::charge::working_set::{count_core, enter_cpu, leave_cpu};
+use crate::charge::working_set::{enter_cpu, leave_cpu, turns_core};
 use crate::engine::event_loop::Engine;
 use crate::numa::scan::task_numa_work;
 use crate::numa_2012::schednuma_copy::end_copy_of;
@@ -42,7 +42,11 @@ impl Engine<'_> {
         let (at, pending) = if owes { self.run_unrun(cpu, task) } else { self.slice(cpu, task) };
         self.sim.tasks[task as usize].planned_until_ns = at;
         // Busy-waiting is charged once it has passed.
-        let at = if pending == Pending::Spin { self.next_tick(cpu) } else { at };
+        let at = match pending {
+            Pending::Spin => self.next_tick(cpu),
+            Pending::Tick if !owes => self.next_busy_tick(cpu, task, at),
+            _ => at,
+        };
         self.plan(cpu, at, pending);
     }
 
@@ -51,6 +55,7 @@ impl Engine<'_> {
         if prev == next {
             return;
         }
+        self.disturb_siblings(cpu);
         if let Some(p) = prev {
             leave_cpu(&mut self.sim, cpu, p);
         }
@@ -60,7 +65,7 @@ impl Engine<'_> {
         }
         log_switch(&mut self.sim, cpu, prev, next);
         if prev.is_none() || next.is_none() {
-            count_core(&mut self.sim, cpu, next.is_some());
+            self.count_core(cpu, next.is_some());
         }
         if let Some(n) = next {
             let same = prev.is_some_and(|p| self.sim.tasks[p as usize].process == self.sim.tasks[n as usize].process);
@@ -69,6 +74,21 @@ impl Engine<'_> {
             c.debt_ns += std::mem::take(&mut c.busy_until_ns).saturating_sub(self.sim.now_ns).min(c.busy_stretch_ns);
             enter_cpu(&mut self.sim, cpu, n);
         }
+    }
+
+    /// Counts busy cores: `cpu` has become busy or idle.
+    fn count_core(&mut self, cpu: usize, busy: bool) {
+        if !turns_core(&self.sim, cpu) {
+            return;
+        }
+        let socket = self.sim.machine.cpus[cpu].socket;
+        let cores = self.sim.hw.busy_cores[socket];
+        let now = if busy { cores + 1 } else { cores - 1 };
+        let speed = |cores: u32| self.sim.hw.boost.speed(cores as usize);
+        if speed(cores) != speed(now) {
+            self.disturb_all(Some(socket));
+        }
+        self.sim.hw.busy_cores[socket] = now;
     }
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.

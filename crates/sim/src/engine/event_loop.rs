@@ -5,6 +5,7 @@
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
 use crate::charge::core::message_ns;
+use crate::charge::quiet::{catch_up_all, may_be_quiet, stop_quiet};
 use crate::config::{Harness, SimConfig};
 use crate::engine::standstill::Standstill;
 use crate::engine::wait_objects::DeferredClones;
@@ -14,7 +15,7 @@ use crate::numa::shared_page_migration::{finish_hint_fault, migration_phase};
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
 use crate::record::log::log_moved;
-use crate::record::samples::{sample, sample_now};
+use crate::record::samples::{is_due, sample, sample_now};
 use crate::state::contention::EPOCH_NS;
 use crate::state::cpu::Pending;
 use crate::state::effects::Effect;
@@ -42,6 +43,8 @@ pub struct Engine<'a> {
     pub(crate) released: Vec<Waiter>,
     /// Processes that keep the run alive.
     pub(crate) live_processes: usize,
+    /// By CPU, whether it may leave out events of ticks.
+    pub(crate) may_be_quiet: Vec<bool>,
     /// Where the model time is written for whoever watches the run.
     clock: Option<Arc<AtomicU64>>,
     /// Scratch: reports of the scheduler.
@@ -63,9 +66,11 @@ impl<'a> Engine<'a> {
         observers: Observers,
     ) -> Result<Self, String> {
         let clock = observers.clock.clone();
+        let sim = Simulation::new(machine, workload, cfg, seed, observers)?;
         Ok(Self {
             clock,
-            sim: Simulation::new(machine, workload, cfg, seed, observers)?,
+            may_be_quiet: may_be_quiet(&sim),
+            sim,
             queue: EventQueue::default(),
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
             channels: Channel::all(workload),
@@ -84,7 +89,7 @@ impl<'a> Engine<'a> {
 
     /// Carries out what mechanisms have noted since the last call, in their order.
     #[inline]
-    fn carry_out_effects(&mut self) {
+    pub(crate) fn carry_out_effects(&mut self) {
         if self.sim.effects.is_empty() {
             return;
         }
@@ -109,9 +114,11 @@ impl<'a> Engine<'a> {
         let mut standstill = Standstill::default();
         while self.live_processes > 0 && self.sim.status == Status::Completed {
             let Some((at, event)) = self.queue.pop() else { break };
+            self.sim.record.events += 1;
             self.sim.now_ns = at;
             if at > self.sim.workload.limit_ns {
                 self.sim.status = Status::Timeout;
+                self.stop_at_limit();
                 break;
             }
             if standstill.is_stuck(at) {
@@ -143,11 +150,21 @@ impl<'a> Engine<'a> {
                 }
             }
         }
+        let now_ns = self.sim.now_ns;
+        catch_up_all(&mut self.sim, now_ns);
         // A run that is cut off lasts until then, even if some of its processes ended before.
         if self.sim.status != Status::Completed {
             self.sim.end_ns = self.sim.now_ns.min(self.sim.workload.limit_ns);
         }
         sample_now(&mut self.sim, true);
+    }
+
+    /// The next event lies beyond the limit of the run. So may ticks of quiet CPUs, the first of which then ends the run.
+    fn stop_at_limit(&mut self) {
+        let limit_ns = self.sim.workload.limit_ns;
+        catch_up_all(&mut self.sim, limit_ns);
+        let quiet = self.sim.quiet.set.iter().map(|c| self.sim.quiet.cpus[c as usize].next_tick_ns);
+        self.sim.now_ns = quiet.fold(self.sim.now_ns, u64::min);
     }
 
     pub(crate) fn epoch(&mut self) {
@@ -157,7 +174,11 @@ impl<'a> Engine<'a> {
         self.sim.hw.contention.end_epoch(EPOCH_NS as f64);
         memory_daemons(&mut self.sim);
         self.carry_out_effects();
-        sample(&mut self.sim);
+        if is_due(&self.sim) {
+            let now_ns = self.sim.now_ns;
+            catch_up_all(&mut self.sim, now_ns);
+            sample(&mut self.sim);
+        }
         if self.queue.is_empty() {
             // No CPU runs a task, and no event will wake one.
             self.sim.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
@@ -202,6 +223,8 @@ impl<'a> Engine<'a> {
             for e in &events {
                 match *e {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
+                    SchedEvent::Disturbed { cpu } => self.disturb(cpu as usize),
+                    SchedEvent::QuietEnds => self.disturb_all(None),
                     SchedEvent::Moved { task, from, to, why } => {
                         log_moved(&mut self.sim, task, from, to, why);
                         if self.sim.cpus[from as usize].node != self.sim.cpus[to as usize].node {
@@ -231,6 +254,7 @@ impl<'a> Engine<'a> {
     pub(crate) fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
         let ns = |cpus: u32| self.sim.hw.costs.balance_ns(cpus) as u64;
         let (all, stretch) = (ns(cpus), ns(stretch));
+        self.disturb(cpu as usize);
         let c = &mut self.sim.cpus[cpu as usize];
         if self.sim.kernel.sched.current(cpu).is_some() {
             c.debt_ns += all;
@@ -254,6 +278,11 @@ impl<'a> Engine<'a> {
 
     /// `cpu` comes to the end of what it planned.
     fn cpu_event(&mut self, cpu: usize) {
+        if self.sim.quiet.set.contains(cpu as u32) {
+            // This tick needs its event; those before it did not.
+            let before_ns = self.sim.now_ns - 1;
+            stop_quiet(&mut self.sim, cpu, before_ns);
+        }
         self.late_tick(cpu);
         let pending = std::mem::replace(&mut self.sim.cpus[cpu].pending, Pending::None);
         match pending {

@@ -7,6 +7,7 @@ pub(crate) mod deferred_clone;
 pub(crate) mod dispatch;
 pub(crate) mod event_loop;
 pub(crate) mod preempt;
+pub(crate) mod quiet;
 pub(crate) mod stages;
 pub(crate) mod standstill;
 pub(crate) mod step;

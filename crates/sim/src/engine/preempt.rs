@@ -17,6 +17,7 @@ use crate::state::task::Activity;
 impl Engine<'_> {
     /// Makes a CPU look at its queue now, if it is idle, busy-waits, or has to leave its task for another.
     pub(crate) fn kick(&mut self, cpu: usize) {
+        self.disturb(cpu);
         let task = self.sim.cpus[cpu].task;
         let ahead = task.is_some_and(|t| self.sim.tasks[t as usize].planned_until_ns > self.sim.now_ns);
         match (self.sim.cpus[cpu].pending, task) {

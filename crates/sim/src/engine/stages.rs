@@ -1,5 +1,6 @@
 //! The stages of a thread's life: forking children, prologue, creating threads, its own program, the end.
 
+use crate::charge::quiet::catch_up_all;
 use crate::charge::working_set::use_group;
 use crate::engine::event_loop::Engine;
 use crate::process::fork::{clone_thread, fork_child, program, stage, start_process};
@@ -102,6 +103,7 @@ impl Engine<'_> {
             self.live_processes -= usize::from(foreground);
             self.sim.end_ns = self.sim.end_ns.max(now);
             if self.live_processes == 0 {
+                catch_up_all(&mut self.sim, now);
                 sample_now(&mut self.sim, true);
             }
             self.sim.mm.lru_batches.drain(cpu, &mut self.sim.mm.shared);

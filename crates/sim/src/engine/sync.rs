@@ -23,6 +23,9 @@ pub(crate) fn charge_spin(sim: &mut Simulation<'_>, task: u32, now: u64) {
 impl Engine<'_> {
     pub(crate) fn barrier(&mut self, task: u32, id: usize, spin: bool, clock: &mut u64) -> Step {
         let now = *clock;
+        if spin {
+            self.disturb_siblings(self.sim.kernel.sched.cpu_of(task) as usize);
+        }
         let t = &mut self.sim.tasks[task as usize];
         t.advance();
         t.activity = if spin { Activity::Spinning { since_ns: now } } else { Activity::Asleep };
@@ -84,6 +87,8 @@ impl Engine<'_> {
         let from = since_ns.max(*clock);
         if t.released_ns <= end {
             let until = t.released_ns.max(from);
+            self.disturb_siblings(cpu);
+            let t = &mut self.sim.tasks[task as usize];
             t.activity = Activity::Running;
             *clock = until;
             charge_user(&mut self.sim, task, until - from);

@@ -1,5 +1,6 @@
 //! What the work of kernel threads costs: CPU time of their node, the swap device, memory bandwidth.
 
+use crate::charge::quiet::end_quiet;
 use crate::mm::work::cpu_ns;
 use crate::state::contention::EPOCH_NS;
 use crate::state::simulation::Simulation;
@@ -27,5 +28,7 @@ pub(crate) fn occupy_node_cpu(sim: &mut Simulation<'_>, node: usize, ns: u64) {
         return;
     }
     let turn = (sim.now_ns / EPOCH_NS) as usize % cpus.len();
-    sim.cpus[cpus[turn]].debt_ns += ns;
+    let cpu = cpus[turn];
+    end_quiet(sim, cpu);
+    sim.cpus[cpu].debt_ns += ns;
 }

@@ -1,6 +1,7 @@
 //! khugepaged: collapsing base pages into huge pages in the background (kernel: mm/khugepaged.c).
 
 use crate::charge::core::copy_slowdown;
+use crate::charge::quiet::owe_flush;
 use crate::mm::daemon_time::background_ns;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::reclaim::reclaim_context;
@@ -157,7 +158,7 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
     let from = collapse_into(sim, process, id, chunk, got);
     let copied = collapse_ns(sim, &from, got.node) as u64;
     sim.mm.physical.events.pages_collapsed += 1;
-    sim.processes[process].owe_flush(sim.machine.costs.flush_target_ns as u64);
+    owe_flush(sim, process, sim.machine.costs.flush_target_ns as u64);
     *used += background_ns(sim, &work, *used);
     let locked_at = sim.now_ns + *used;
     sim.processes[process].mmap_write_locks.hold((locked_at, locked_at + copied), sim.now_ns);

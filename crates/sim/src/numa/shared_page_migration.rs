@@ -3,6 +3,7 @@
 //! What happens when is told in [`state::page_migration`](crate::state::page_migration).
 
 use crate::charge::core::copy_slowdown;
+use crate::charge::quiet::limit_flushes;
 use crate::charge::rewind::rewind_sweep;
 use crate::charge::time::charge_system;
 use crate::mm::cow_fault::shared_write_fault;
@@ -189,13 +190,14 @@ fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
                 let targets = sim.hw.costs.targets_by_node(here, &p.running_on_node);
                 let s = sim.hw.costs.shootdown(targets, u64::from(m.facts.pages));
                 ns += s.initiator_ns;
-                p.owe_flush(s.target_ns as u64);
+                p.owe_flush(sim.now_ns, s.target_ns as u64);
                 sim.kernel.vm.nr_tlb_remote_flush += 1;
                 sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(running);
             }
         }
         m.entries.push(Entry { replaced_ns: sim.now_ns + ns as u64, marked });
     }
+    limit_flushes(sim);
     ns as u64
 }
 

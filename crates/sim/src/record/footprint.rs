@@ -10,5 +10,6 @@ pub(crate) fn footprint(sim: &Simulation<'_>) -> crate::Footprint {
         state_bytes: sim.record.peak.1,
         page_events: sim.kernel.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
         ticks: sim.record.ticks,
+        events: sim.record.events,
     }
 }

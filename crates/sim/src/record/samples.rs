@@ -14,12 +14,15 @@ fn push(series: &mut Series, now: u64, values: impl Iterator<Item = f64>) {
     }
 }
 
-/// Takes a sample if one is due.
+/// Whether a sample is due.
+pub(crate) fn is_due(sim: &Simulation<'_>) -> bool {
+    sim.now_ns >= sim.record.samples.next_ns
+}
+
+/// Takes a sample that is due.
 pub(crate) fn sample(sim: &mut Simulation<'_>) {
-    if sim.now_ns >= sim.record.samples.next_ns {
-        sim.record.samples.next_ns = sim.now_ns + SAMPLE_NS;
-        sample_now(sim, false);
-    }
+    sim.record.samples.next_ns = sim.now_ns + SAMPLE_NS;
+    sample_now(sim, false);
 }
 
 /// Takes a sample now, unless there is one of this instant. The `last` sample of a run includes the maps in any case.

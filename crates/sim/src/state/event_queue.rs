@@ -96,6 +96,9 @@ const BUCKET_SHIFT: u32 = 14;
 /// Buckets ahead: 16.8 ms, more than a tick.
 const BUCKETS: usize = 1024;
 
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
 /// A queue of events ordered by (time, sequence of insertion).
 ///
 /// Nearly all events are at most one tick ahead. They go into buckets by time, which are sorted only when their turn comes.
@@ -105,6 +108,8 @@ pub struct EventQueue {
     /// Events of the buckets up to the present one, the earliest last.
     present: Vec<Entry>,
     buckets: Vec<Vec<Entry>>,
+    /// Which buckets have events, as bits.
+    occupied: [u64; BUCKETS / WORD],
     far: BinaryHeap<Reverse<Entry>>,
     /// Number of the present bucket.
     at: u64,
@@ -118,6 +123,7 @@ impl Default for EventQueue {
         Self {
             present: Vec::with_capacity(64),
             buckets: (0..BUCKETS).map(|_| Vec::with_capacity(4)).collect(),
+            occupied: [0; BUCKETS / WORD],
             far: BinaryHeap::new(),
             at: 0,
             ahead: 0,
@@ -145,7 +151,9 @@ impl EventQueue {
             };
             self.present.insert(sooner, entry);
         } else if bucket - self.at < BUCKETS as u64 {
-            self.buckets[bucket as usize % BUCKETS].push(entry);
+            let slot = bucket as usize % BUCKETS;
+            self.buckets[slot].push(entry);
+            self.occupied[slot / WORD] |= 1 << (slot % WORD);
             self.ahead += 1;
         } else {
             self.far.push(Reverse(entry));
@@ -163,10 +171,24 @@ impl EventQueue {
         }
         self.present.pop().map(|e| (e.at_ns, Event::of(e.words)))
     }
-    /// Goes on to the next bucket, or to the first event in the heap if all buckets are empty. `None` if there is no event.
+    /// The next bucket that has events; some bucket has.
+    fn next_bucket(&self) -> u64 {
+        let from = self.at as usize + 1;
+        let mut word = from % BUCKETS / WORD;
+        let mut bits = self.occupied[word] & u64::MAX << (from % WORD);
+        while bits == 0 {
+            word = (word + 1) % self.occupied.len();
+            bits = self.occupied[word];
+        }
+        let slot = word * WORD + bits.trailing_zeros() as usize;
+        (from + (slot + BUCKETS - from % BUCKETS) % BUCKETS) as u64
+    }
+    /// Goes on to the next bucket with events, or to the first event in the heap if all are empty. `None` if there is no event.
     fn go_on(&mut self) -> Option<()> {
-        self.at = if self.ahead > 0 { self.at + 1 } else { self.far.peek()?.0.at_ns >> BUCKET_SHIFT };
-        let due = &mut self.buckets[self.at as usize % BUCKETS];
+        self.at = if self.ahead > 0 { self.next_bucket() } else { self.far.peek()?.0.at_ns >> BUCKET_SHIFT };
+        let slot = self.at as usize % BUCKETS;
+        self.occupied[slot / WORD] &= !(1 << (slot % WORD));
+        let due = &mut self.buckets[slot];
         self.ahead -= due.len();
         self.present.append(due);
         self.present.sort_unstable_by_key(|e| Reverse((e.at_ns, e.sequence)));

@@ -22,6 +22,7 @@ pub(crate) mod page_site;
 pub(crate) mod pending_counts;
 pub(crate) mod policy;
 pub(crate) mod process;
+pub(crate) mod quiet_cpus;
 pub(crate) mod samples;
 pub(crate) mod score_clock;
 pub(crate) mod simulation;

@@ -3,6 +3,7 @@
 use crate::config::Harness;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
+use crate::state::quiet_cpus::OwedFlush;
 use crate::state::task::NOBODY;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
@@ -73,6 +74,10 @@ pub struct ProcessState {
     pub flush_debt_ns: u64,
     /// Flushes that interrupted the CPUs that run it.
     pub flushes: u64,
+    /// Flushes that its quiet CPUs may not have seen yet, in order of time.
+    pub owed_flushes: Vec<OwedFlush>,
+    /// Quiet CPUs that run it.
+    pub quiet_cpus: u32,
     /// Scans of this space that marked something.
     pub marking_scans: u32,
     /// A protection change of this space is in progress until this time.
@@ -100,9 +105,19 @@ pub struct ProcessState {
 impl ProcessState {
     /// A flush of its address space interrupts every CPU that runs it for `ns`.
     #[inline]
-    pub fn owe_flush(&mut self, ns: u64) {
+    pub fn owe_flush(&mut self, now_ns: u64, ns: u64) {
         self.flush_debt_ns += ns;
         self.flushes += 1;
+        if self.quiet_cpus > 0 {
+            self.owed_flushes.push(OwedFlush { at_ns: now_ns, debt_ns: self.flush_debt_ns, flushes: self.flushes });
+        }
+    }
+
+    /// Whether its quiet CPUs have not seen many flushes, or flushes that take a good part of a tick.
+    pub fn owes_much(&self, tick_ns: u64) -> bool {
+        const MOST: usize = 1000;
+        let unseen_ns = self.owed_flushes.first().map_or(0, |f| self.flush_debt_ns - f.debt_ns);
+        unseen_ns > tick_ns / 4 || self.owed_flushes.len() > MOST
     }
 
     /// All processes of a workload, before any has started; `all` are the nodes with memory.
@@ -129,6 +144,8 @@ impl ProcessState {
             live_threads: 0,
             flush_debt_ns: 0,
             flushes: 0,
+            owed_flushes: Vec::new(),
+            quiet_cpus: 0,
             marking_scans: 0,
             protecting_until_ns: 0,
             protector: NOBODY,

@@ -15,6 +15,7 @@ use crate::state::memory_daemons::Daemons;
 use crate::state::numa_2012::Numa2012;
 use crate::state::pending_counts::PendingCounts;
 use crate::state::process::ProcessState;
+use crate::state::quiet_cpus::QuietCpus;
 use crate::state::samples::Samples;
 use crate::state::score_clock::ScoreClock;
 use crate::state::stalls::Stalls;
@@ -61,6 +62,8 @@ pub struct Simulation<'a> {
     pub tasks: Vec<Task<'a>>,
     /// CPUs.
     pub cpus: Vec<CpuState>,
+    /// CPUs that are not up to date, because nobody has looked at them.
+    pub quiet: QuietCpus,
     /// Where each thread is in the mapping that it sweeps.
     pub sweep_positions: SweepPositions,
     /// Pages of each randomly accessed span: where they are, and how many would fault.
@@ -169,6 +172,8 @@ pub struct Recorder {
     pub peak: (u64, u64),
     /// Scheduler ticks.
     pub ticks: u64,
+    /// Events of the simulation.
+    pub events: u64,
 }
 
 impl<'a> Simulation<'a> {
@@ -200,6 +205,7 @@ impl<'a> Simulation<'a> {
             mm,
             tasks: Vec::new(),
             cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
+            quiet: QuietCpus::new(machine.cpu_count()),
             sweep_positions: SweepPositions::new(),
             pending_counts,
             task_migrations: TaskMigrations::default(),
@@ -292,6 +298,7 @@ impl Recorder {
             stalls: Stalls::default(),
             peak: (0, 0),
             ticks: 0,
+            events: 0,
         }
     }
 }

@@ -51,6 +51,9 @@ impl Scheduler {
         let rq = &mut self.rqs[cpu as usize];
         if !rq.tickless {
             rq.tickless = true;
+            if self.nohz.set.is_empty() {
+                self.events.push(Event::QuietEnds);
+            }
             self.nohz.set.insert(cpu);
             self.caches[self.topo.cache_of(cpu) as usize].nr_busy -= 1;
             self.nohz.needs_update = true;

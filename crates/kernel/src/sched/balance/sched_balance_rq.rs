@@ -4,7 +4,7 @@ use super::lb_env::{LbEnv, PassResult};
 use super::migration_type::MigrationType;
 use crate::sched::cache_aware::state::CachePull;
 use crate::sched::domains::{DomId, Flags};
-use crate::sched::event::Why;
+use crate::sched::event::{Event, Why};
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::task::NONE;
 use crate::sched::rules::{Balancer, Form};
@@ -35,7 +35,12 @@ impl Scheduler {
         view: &V,
     ) -> PassResult {
         let mut env = LbEnv::new(cpu, dom, idle, why);
-        if !self.should_we_balance(&env) {
+        if self.finds_nothing && self.topo.lead(dom).balance_cpu == Some(cpu) {
+            self.counters.passes += 1;
+            self.finish_pass(&env, PassEnd::Balanced);
+            return PassResult { moved: 0, go_on: true };
+        }
+        if self.finds_nothing || !self.should_we_balance(&env) {
             self.counters.not_designated += 1;
             self.finish_pass(&env, PassEnd::Balanced);
             return PassResult { moved: 0, go_on: false };
@@ -174,7 +179,11 @@ impl Scheduler {
     }
     fn set_parent_imbalanced(&mut self, dom: DomId, value: bool) {
         if let Some(record) = self.topo.lead(dom).parent_record {
-            self.imbalanced[record as usize] = value;
+            let was = std::mem::replace(&mut self.imbalanced[record as usize], value);
+            if value && !was {
+                self.events.push(Event::QuietEnds);
+            }
+            self.marked_imbalanced = self.marked_imbalanced + u32::from(value) - u32::from(was);
         }
     }
     /// Updates failures and interval after a pull from a source queue. May push a running task.

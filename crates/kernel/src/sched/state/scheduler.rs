@@ -10,6 +10,7 @@ use crate::sched::config::{Params, SchedConfig};
 use crate::sched::domains::Domains;
 use crate::sched::error::SchedError;
 use crate::sched::event::Event;
+use crate::sched::quiet::{plain_domains, Unseen, UnseenPass};
 use crate::sched::rq::runqueue::Rq;
 use crate::sched::rq::task::{State, Task, TaskId, NONE};
 use numalab_base::cpu_set::CpuSet;
@@ -34,6 +35,17 @@ pub struct Scheduler {
     /// CPUs that run the idle task and have nothing queued.
     pub(in crate::sched) idle: CpuSet,
     pub(in crate::sched) nohz: Nohz,
+    /// By CPU, ticks that the scheduler is not told of.
+    pub(in crate::sched) unseen: Vec<Unseen>,
+    pub(in crate::sched) unseen_passes: Vec<UnseenPass>,
+    /// By domain, whether passes that find nothing may be made late.
+    pub(in crate::sched) plain_domains: Vec<bool>,
+    /// The present pass is one of an unseen tick.
+    pub(in crate::sched) finds_nothing: bool,
+    /// Number of CPUs with one task.
+    pub(in crate::sched) lone: u32,
+    /// Number of flags set in `imbalanced`.
+    pub(in crate::sched) marked_imbalanced: u32,
     /// Some CPU had two tasks when the whole machine was last looked at (kernel: `rd->overload`).
     pub(in crate::sched) overload: bool,
     /// The CPU whose newly-idle search is at a domain that one CPU balances at a time.
@@ -76,6 +88,12 @@ impl Scheduler {
             caches,
             idle: CpuSet::full(cpus),
             nohz: Nohz::new(cpus),
+            unseen: vec![Unseen::default(); cpus],
+            unseen_passes: Vec::new(),
+            plain_domains: plain_domains(&topo),
+            finds_nothing: false,
+            lone: 0,
+            marked_imbalanced: 0,
             overload: false,
             searching: None,
             now: 0,

@@ -13,6 +13,7 @@ mod next_resched;
 mod numa;
 mod push;
 mod queue;
+mod quiet;
 mod select_cpu;
 
 use super::config::SchedConfig;
