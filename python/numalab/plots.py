@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from numalab.errors import need
@@ -14,16 +16,35 @@ if TYPE_CHECKING:
     from numalab.comparison import Comparison
     from numalab.simulate import Run
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, without the black that a dark page hides.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+# Okabe and Ito's colours, which colour-blind readers can tell apart. A dark page hides their black, and a light page
+# their yellow, so two of Paul Tol's stand for these.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#AA4499")
 # Text and axes: a grey with enough contrast on white and on black.
 INK = "#808080"
 
 
+# Points per inch of pictures in notebooks: twice what they are shown at.
+DPI = 200
+
+
+@cache
+def _picture() -> type[Figure]:
+    """Return the class of figures: one that a notebook shows although pyplot does not manage it."""
+    base = need("matplotlib.figure", "plots").Figure
+
+    class Picture(base):  # type: ignore[misc, valid-type]
+        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+            data = BytesIO()
+            self.savefig(data, format="png", dpi=DPI)
+            width, height = self.get_size_inches() * 100
+            return data.getvalue(), {"width": round(width), "height": round(height)}
+
+    return Picture
+
+
 def axes(width: float = 7, height: float = 4) -> tuple[Figure, Axes]:
     """Return a figure with a transparent ground, and its axes in a grey that light and dark pages both show."""
-    figure_class = need("matplotlib.figure", "plots").Figure
-    figure = figure_class(figsize=(width, height), layout="constrained")
+    figure = _picture()(figsize=(width, height), layout="constrained")
     figure.patch.set_alpha(0)
     ax = figure.add_subplot()
     ax.patch.set_alpha(0)
@@ -75,43 +96,64 @@ def bars(comparison: Comparison, metric: str) -> Figure:
     return figure
 
 
-def _nodes(run: Run, series: str) -> tuple[Any, dict[str, Any]]:
-    """Return the times of a series of pages, s, and the pages per node, summed over processes."""
-    table = run.series(series).to_arrow()
+def _pages(run: Run) -> tuple[Any, dict[str, Any]]:
+    """Return the times of samples, s, and the pages on each node at these times."""
+    # Of several processes, the first of these counts what they share once.
+    name = next(n for n in ("workload_pages", "process_pages") if n in run.series_names)
+    table = run.series(name).to_arrow()
     nodes: dict[str, Any] = {}
-    for name in table.column_names[1:]:
-        node = name.rsplit("/", 1)[-1]
-        values = table.column(name).to_numpy()
+    for column in table.column_names[1:]:
+        node, values = column.rsplit("/", 1)[-1], table.column(column).to_numpy()
         nodes[node] = nodes[node] + values if node in nodes else values
     return table.column("time_ns").to_numpy() / 1e9, nodes
 
 
-def memory(run: Run, series: str = "page_node") -> Figure:
+def memory(run: Run) -> Figure:
     """Draw where the pages are over time: an area per node, GiB."""
-    time_s, nodes = _nodes(run, series)
+    time_s, nodes = _pages(run)
     figure, ax = axes()
     gib = [v * 4096 / 2**30 for v in nodes.values()]
     ax.stackplot(time_s, gib, labels=list(nodes), colors=COLOURS)
     named(ax, "time (s)", "memory (GiB)", f"{run.workload} on {run.machine}, {run.kernel}")
-    key(ax)
+    # Beside the areas, which leave no room. The uppermost area comes first.
+    figure.legend(loc="outside right upper", reverse=True, framealpha=0, labelcolor=INK)
     return figure
 
 
-def heatmap(run: Run, series: str = "page_node") -> Figure:
-    """Draw page moves: how many pages came to or left each node between two samples."""
-    numpy = need("numpy", "plots")
-    time_s, nodes = _nodes(run, series)
-    moves = numpy.array([numpy.diff(v) for v in nodes.values()])
-    figure, ax = axes(7, 0.8 + 0.5 * len(nodes))
-    most = max(1.0, float(numpy.abs(moves).max())) if moves.size else 1.0
-    extent = (float(time_s[0]), float(time_s[-1]), len(nodes) - 0.5, -0.5)
-    image = ax.imshow(moves, aspect="auto", cmap="PuOr", vmin=-most, vmax=most, extent=extent)
-    ax.set_yticks(range(len(nodes)), list(nodes))
+def moves(run: Run) -> Figure:
+    """Draw page moves as a heatmap: on which node each stretch of memory is over time.
+
+    A row is a stretch, in the order of addresses; a column is a sample. Memory that is not there has no colour.
+    """
+    numpy, colours = need("numpy", "plots"), need("matplotlib.colors", "plots")
+    table = run.series("page_node").to_arrow()
+    time_s = table.column("time_ns").to_numpy() / 1e9
+    place = numpy.array([table.column(name).to_numpy() for name in table.column_names[1:]])
+    nodes = int(place.max()) + 1 if place.size else 1
+    figure, ax = axes()
+    palette = colours.ListedColormap([COLOURS[n % len(COLOURS)] for n in range(nodes)])
+    image = ax.imshow(
+        numpy.ma.masked_less(place, 0),
+        aspect="auto",
+        interpolation="nearest",
+        cmap=palette,
+        vmin=-0.5,
+        vmax=nodes - 0.5,
+        extent=(float(time_s[0]), float(time_s[-1]), len(place), 0),
+    )
     ax.grid(False)
-    bar = figure.colorbar(image, ax=ax)
-    bar.set_label("pages gained", color=INK)
+    # The first stretch of each region is named.
+    regions = [name.rsplit("+", 1)[0] for name in table.column_names[1:]]
+    first = [i for i, name in enumerate(regions) if i == 0 or regions[i - 1] != name]
+    if len(first) <= 12:
+        ax.set_yticks(first, [regions[i] for i in first])
+    bar = figure.colorbar(image, ax=ax, ticks=range(nodes), label="node")
+    bar.ax.yaxis.label.set_color(INK)
     bar.ax.tick_params(colors=INK)
-    named(ax, "time (s)", "", f"{run.workload} on {run.machine}, {run.kernel}")
+    bar.outline.set_edgecolor(INK)
+    named(
+        ax, "time (s)", "memory" if len(first) > 12 else "", f"{run.workload} on {run.machine}, {run.kernel}"
+    )
     return figure
 
 

@@ -104,10 +104,10 @@ class Run:
         return memory(self)
 
     def plot_moves(self) -> Figure:
-        """Draw how many pages each node has over time, as a heatmap."""
-        from numalab.plots import heatmap
+        """Draw page moves as a heatmap: on which node each stretch of memory is over time."""
+        from numalab.plots import moves
 
-        return heatmap(self)
+        return moves(self)
 
     def trace(self, path: str | os.PathLike[str]) -> Path:
         """Write the events of the run as a Perfetto trace, and return its path.
