@@ -16,6 +16,9 @@ from numalab.catalog import Catalog, Thing, text_of, things
 from numalab.errors import SpecError
 from numalab.spec import Spec
 
+# What becomes of a point whose kernel never reads one of its settings.
+INEFFECTIVE = ("refuse", "leave_out")
+
 Value = bool | int | float | str
 
 
@@ -29,6 +32,8 @@ class Point:
     params: Mapping[str, Value]
     settings: Mapping[str, Value]
     seed: int
+    # Whether settings that the kernel never reads are left out, instead of making the point impossible.
+    leave_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,12 @@ class Grid:
 
     ``params`` maps a parameter (``"NAME"``, or ``"WORKLOAD.NAME"`` for one workload) to its values, ``settings``
     a role or tunable to its values. ``seeds`` are numbers; an ``int`` n means seeds 1 to n. The number of plans
-    is ``len(grid)``. Nothing is expanded: a grid of a million plans is as small as its axes. The last axis,
+    is ``len(grid)``.
+
+    A kernel that never reads a setting, as ``off`` reads none of the scanner, makes the point impossible, and it is
+    refused. With ``ineffective="leave_out"`` the point is run without that setting.
+
+    Nothing is expanded: a grid of a million plans is as small as its axes. The last axis,
     the seed, varies fastest, and the workload slowest.
     """
 
@@ -48,6 +58,14 @@ class Grid:
     settings: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     seeds: int | Sequence[int] = 1
     name: str = "sweep"
+    ineffective: str = "refuse"
+
+    def __post_init__(self) -> None:
+        """Raise ``SpecError`` for a word that ``ineffective`` does not know."""
+        if self.ineffective not in INEFFECTIVE:
+            expected = " or ".join(INEFFECTIVE)
+            text = f"ineffective: no `{self.ineffective}`; expected {expected}"
+            raise SpecError(text, file="ineffective", what=f"no `{self.ineffective}`", expected=expected)
 
     @cached_property
     def payload(self) -> dict[str, Any]:
@@ -70,6 +88,8 @@ class Grid:
         return {
             "name": self.name,
             "texts": texts,
+            # The default is no part of it, so that grids without this word keep their digest.
+            **({} if self.ineffective == "refuse" else {"ineffective": self.ineffective}),
             **axes,
             "params": {k: _axis(f"params.{k}", v) for k, v in self.params.items()},
             "settings": {k: _axis(f"settings.{k}", v) for k, v in self.settings.items()},
@@ -116,6 +136,7 @@ class GridView:
         self.seeds: Sequence[int] = range(*seeds) if isinstance(seeds, list) else seeds["list"]
         self.params = list(payload["params"])
         self.settings = list(payload["settings"])
+        self.leave_out = payload.get("ineffective") == "leave_out"
         self.axes: list[Sequence[Any]] = [
             payload["workloads"],
             payload["machines"],
@@ -144,7 +165,7 @@ class GridView:
         params = dict(zip(self.params, rest[n:-1], strict=True))
         # A parameter of another workload says nothing here, and neither would its name be known.
         own = {k: v for k, v in params.items() if "." not in k or k.rpartition(".")[0] == workload}
-        return Point(machine, kernel, workload, own, settings, rest[-1])
+        return Point(machine, kernel, workload, own, settings, rest[-1], self.leave_out)
 
 
 def _axis(name: str, values: Iterable[Any]) -> list[Any]:
@@ -185,7 +206,18 @@ def catalog_of(payload: Mapping[str, Any]) -> Catalog:
     return catalog
 
 
-_KEYS = ("name", "title", "about", "machines", "kernels", "workloads", "seeds", "params", "set")
+_KEYS = (
+    "name",
+    "title",
+    "about",
+    "machines",
+    "kernels",
+    "workloads",
+    "seeds",
+    "ineffective",
+    "params",
+    "set",
+)
 
 
 def read_grid(path: Path) -> Grid:
@@ -214,6 +246,9 @@ def read_grid(path: Path) -> Grid:
     listed = isinstance(seeds, list) and all(isinstance(s, int) for s in seeds)
     if isinstance(seeds, bool) or not (isinstance(seeds, int) and seeds > 0 or listed):
         raise refuse("`seeds` is neither a number nor a list", "how many seeds, or a list of them")
+    ineffective = document.get("ineffective", "refuse")
+    if ineffective not in INEFFECTIVE:
+        raise refuse(f"`ineffective` is {ineffective!r}", " or ".join(INEFFECTIVE))
     tables = {}
     for key in ("params", "set"):
         flat = dict(_flat(document.get(key, {})))
@@ -226,6 +261,7 @@ def read_grid(path: Path) -> Grid:
         settings=tables["set"],
         seeds=seeds,
         name=str(document.get("name", path.stem)),
+        ineffective=ineffective,
     )
 
 

@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ AHEAD = 3
 # Aim for the time of a batch, s: bounds, and how many batches a thread should get at least.
 BATCH_S = (0.5, 30.0)
 BATCHES_PER_THREAD = 20
-# Pairs of workload and machine that are resolved before a sweep begins.
+# Workloads, machines and kernels together of which a point is resolved before a sweep begins.
 LOOKED_AT = 64
 # Most plans of a batch.
 BATCH_MOST = 4096
@@ -58,12 +58,16 @@ class SweepInterrupted(LabError):
 
 @dataclass
 class Counts:
-    """How many plans of a sweep were run, taken from the cache, or refused as impossible; seconds of runs."""
+    """How many plans of a sweep were run, taken from the cache, or refused as impossible.
+
+    ``seconds`` and ``cpu_seconds`` are the wall and CPU time of the runs alone, s.
+    """
 
     ran: int = 0
     reused: int = 0
     refused: int = 0
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
     def add(self, other: Mapping[str, Any]) -> None:
         """Add those of a batch."""
@@ -71,6 +75,7 @@ class Counts:
         self.reused += other["reused"]
         self.refused += other["refused"]
         self.seconds += other["seconds"]
+        self.cpu_seconds += other["cpu_seconds"]
 
 
 @dataclass
@@ -90,6 +95,11 @@ class Sweep:
     def done(self) -> int:
         """How many points have results."""
         return sum(stop - first for first, stop in self.dataset.intervals())
+
+    def reasons(self) -> dict[str, int]:
+        """Return why points were refused or failed, and how many were, the most common reason first."""
+        found = self.table(["point", "reason"]).column("reason").drop_null().value_counts().to_pylist()
+        return {r["values"]: r["counts"] for r in sorted(found, key=lambda r: -r["counts"])}
 
     def table(self, columns: list[str] | None = None) -> pa.Table:
         """Return the results as an Arrow table: a row per point, columns as in ``docs/reference/sweeps.md``."""
@@ -117,9 +127,11 @@ class Sweep:
         return f"<Sweep {self.out}: {self.done}{total} plans>"
 
     def _repr_html_(self) -> str:
-        """Return counts by status, for notebooks."""
+        """Return counts by status, and the most common reasons of refusals and failures, for notebooks."""
         status = self.table(["point", "status"]).column("status").value_counts().to_pylist()
-        return table_html(["status", "plans"], [[s["values"], s["counts"]] for s in status], repr(self))
+        body = [[s["values"], s["counts"]] for s in status]
+        body += [[reason, n] for reason, n in list(self.reasons().items())[:5]]
+        return table_html(["status", "plans"], body, repr(self))
 
 
 def open_sweep(out: str | os.PathLike[str]) -> Sweep:
@@ -148,8 +160,50 @@ def _figures(outcome: _native.Outcome) -> dict[str, Any]:
     return {**ended, **outcome.scalars, **outcome.counters, **outcome.reasons}
 
 
-def row_of(catalog: Catalog, point: Point, cache: PlanCache) -> tuple[dict[str, Any], str, float]:
-    """Return the row of a point, what was done for it (ran, reused, refused), and how long it ran, s."""
+def _ineffective(e: SpecError, settings: Iterable[str]) -> str | None:
+    """Return the setting that a refusal is about, if it says that the kernel never reads that setting."""
+    return next((name for name in settings if e.what == f"`{name}` has no effect here"), None)
+
+
+def _refusal(e: SpecError, point: Point) -> str:
+    """Return why a point was refused, for readers of the results."""
+    name = _ineffective(e, point.settings)
+    if name is None:
+        return e.message
+    never = f"kernel {point.kernel} never reads `{name}`, which needs {e.expected}"
+    return f'{never}; with ineffective = "leave_out" the point is run without it'
+
+
+def resolve(catalog: Catalog, point: Point) -> tuple[_native.Plan, list[str]]:
+    """Return the plan of a point, and the settings that were left out because its kernel never reads them.
+
+    Raises ``SpecError`` if the point is impossible.
+    """
+    settings, left_out = dict(point.settings), list[str]()
+    while True:
+        try:
+            request = catalog.request(
+                point.machine,
+                point.kernel,
+                point.workload,
+                params=point.params,
+                settings=settings,
+                seed=point.seed,
+                files=False,
+            )
+            return request.plans[0], left_out
+        except SpecError as e:
+            name = _ineffective(e, settings)
+            if not point.leave_out or name is None:
+                raise
+            del settings[name]
+            left_out.append(name)
+
+
+def row_of(
+    catalog: Catalog, point: Point, cache: PlanCache
+) -> tuple[dict[str, Any], str, tuple[float, float]]:
+    """Return the row of a point, what was done for it (ran, reused, refused), and wall and CPU time of its run, s."""
     axes: dict[str, Any] = {
         "machine": point.machine,
         "kernel": point.kernel,
@@ -159,27 +213,20 @@ def row_of(catalog: Catalog, point: Point, cache: PlanCache) -> tuple[dict[str, 
         **{f"param.{k}": v for k, v in point.params.items()},
     }
     try:
-        request = catalog.request(
-            point.machine,
-            point.kernel,
-            point.workload,
-            params=point.params,
-            settings=point.settings,
-            seed=point.seed,
-            files=False,
-        )
+        plan, left_out = resolve(catalog, point)
     except SpecError as e:
-        return {**axes, "status": "refused", "reason": e.message}, "refused", 0.0
-    plan = request.plans[0]
+        return {**axes, "status": "refused", "reason": _refusal(e, point)}, "refused", (0.0, 0.0)
+    if left_out:
+        axes["left_out"] = ", ".join(left_out)
     figures = cache.get(plan.id)
-    did, wall = "reused", 0.0
+    did, times = "reused", (0.0, 0.0)
     if figures is None:
-        begin = time.perf_counter()
+        begin, cpu = time.perf_counter(), time.thread_time()
         figures = _figures(plan.run())
-        wall = time.perf_counter() - begin
+        times = (time.perf_counter() - begin, time.thread_time() - cpu)
         cache.put(plan.id, figures)
         did = "ran"
-    return {**axes, "plan": plan.id, **figures}, did, wall
+    return {**axes, "plan": plan.id, **figures}, did, times
 
 
 def _payload(payload: dict[str, Any]) -> dict[str, Any]:
@@ -190,11 +237,29 @@ def _payload(payload: dict[str, Any]) -> dict[str, Any]:
 def run_batch(
     payload: Mapping[str, Any], digest: str, turn: str, first: int, stop: int, out: str, cache: str
 ) -> dict[str, Any]:
-    """Carry out the points from ``first`` up to ``stop``, write their part, and return counts. For workers."""
+    """Carry out the points from ``first`` up to ``stop``, write their part, and return counts. For workers.
+
+    Whatever goes wrong is raised as a ``LabError``, which can be sent to the client. A panic of the extension and some
+    exceptions of libraries cannot.
+    """
+    try:
+        return _run_batch(payload, digest, turn, first, stop, out, cache)
+    except (LabError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as e:
+        failure = LabError(1, f"{out}: plans {first} to {stop - 1}: {type(e).__name__}: {e}")
+    # Outside of the handler, so that the exception does not hold on to the other one.
+    raise failure
+
+
+def _run_batch(
+    payload: Mapping[str, Any], digest: str, turn: str, first: int, stop: int, out: str, cache: str
+) -> dict[str, Any]:
+    """Carry out a batch."""
     begin = time.perf_counter()
     catalog, view = _session(payload, digest)
     plans, dataset = PlanCache(cache), Dataset(out)
-    rows, counts = [], {"ran": 0, "reused": 0, "refused": 0, "seconds": 0.0}
+    rows, counts = [], {"ran": 0, "reused": 0, "refused": 0, "seconds": 0.0, "cpu_seconds": 0.0}
     looked = 0.0
     for i in range(first, stop):
         # A look at a local file costs nothing; one at an object store is taken once a second.
@@ -202,10 +267,11 @@ def run_batch(
             if dataset.turn() != turn:
                 raise SweepInterrupted(f"{out}: another client goes on with this sweep")
             looked = time.monotonic()
-        row, did, wall = row_of(catalog, view.point(i), plans)
+        row, did, (wall, cpu) = row_of(catalog, view.point(i), plans)
         rows.append({"point": i, **row})
         counts[did] += 1
         counts["seconds"] += wall
+        counts["cpu_seconds"] += cpu
     if rows:
         dataset.put(rows[0]["workload"], first, stop, rows)
     return {**counts, "plans": stop - first, "wall": time.perf_counter() - begin}
@@ -303,26 +369,17 @@ def sweep(
 
 
 def _check(grid: Grid) -> None:
-    """Resolve the first points of workloads on machines, so that a slip is found before anything runs.
+    """Resolve the first points of workloads, machines and kernels, so that a slip is found before anything runs.
 
     A grid may have points that are impossible, such as a workload on a machine that is too small for it. If all
     of the first ones are, the grid is wrong.
     """
     catalog, view = catalog_of(grid.payload), grid.view
     problem: SpecError | None = None
-    step = view.block // len(view.axes[1])
+    step = view.block // (len(view.axes[1]) * len(view.axes[2]))
     for first in range(0, min(view.size, LOOKED_AT * step), step):
-        point = view.point(first)
         try:
-            catalog.request(
-                point.machine,
-                point.kernel,
-                point.workload,
-                params=point.params,
-                settings=point.settings,
-                seed=point.seed,
-                files=False,
-            )
+            resolve(catalog, view.point(first))
             return
         except SpecError as e:
             problem = problem or e

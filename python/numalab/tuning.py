@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from numalab import _native
 from numalab.catalog import Catalog, Thing
 from numalab.errors import LabError, SpecError, need
 from numalab.progress import Show, shown
@@ -30,8 +31,15 @@ KNOBS: dict[str, Knob] = {
     "scan.scan_size_mb": (16, 2048),
 }
 
-#: Objectives: figures of a run that are made small.
-OBJECTIVES = ("elapsed_s", "system_s")
+#: Objectives: figures of a run that are made small. The last is the worst stall: the longest time in which a thread
+#: could not go on.
+OBJECTIVES = ("elapsed_s", "system_s", "task_stall_max_ns")
+
+# A point is given up after its first seed if another is as good in every objective, and better by this factor in one.
+CLEARLY_WORSE = 1.2
+
+# Why a point that was not run with every seed has no values.
+GIVEN_UP = "clearly worse after its first seed"
 
 # Folder of debugfs.
 DEBUGFS = "/sys/kernel/debug"
@@ -45,6 +53,24 @@ class Choice:
     values: dict[str, float]
     # Standard error of each mean.
     errors: dict[str, float]
+
+
+@dataclass(frozen=True)
+class ModelError:
+    """How far the model's predictions of changes are off, by published tables (``docs/explanation/trust.md``).
+
+    ``figure`` is the kind of figure. Half of the predictions lie within the factor ``half`` of the published
+    change, and four of five within ``four_fifths``, which may be infinite.
+    """
+
+    figure: str
+    half: float
+    four_fifths: float
+
+    def hides(self, per_cent: float) -> bool:
+        """Whether a fall by ``per_cent`` is too small for the model to tell."""
+        ratio = 1 - per_cent / 100
+        return ratio > 0 and max(ratio, 1 / ratio) < self.half
 
 
 @dataclass
@@ -61,9 +87,14 @@ class Tuning:
 
     @property
     def trials(self) -> list[Choice]:
-        """Every point that was tried, in order."""
+        """Every point that was run with all seeds, in order."""
         complete = [t for t in self.study.trials if t.values is not None]
         return [_choice(t.params, t.values, t.user_attrs.get("errors"), self.objectives) for t in complete]
+
+    @property
+    def given_up(self) -> int:
+        """How many points were clearly worse than another after their first seed, and not run further."""
+        return sum(t.state.name == "PRUNED" for t in self.study.trials)
 
     @property
     def pareto(self) -> list[Choice]:
@@ -112,6 +143,11 @@ class Tuning:
         spread = ((self.baseline.errors[name] * after / before) ** 2 + choice.errors[name] ** 2) ** 0.5
         return 100 * (1 - after / before), 100 * spread / before
 
+    def model_error(self, objective: str | None = None) -> ModelError | None:
+        """Return how far the model's predictions of an objective are off, or ``None`` if no published table tells."""
+        found = _native.model_error((objective or self.objectives[0]).removeprefix("-"))
+        return None if found is None else ModelError(*found)
+
     def snippet(self, choice: Choice | None = None) -> str:
         """Return a script for the shell that sets a point (default: the best one) on a running kernel.
 
@@ -123,13 +159,9 @@ class Tuning:
             f"# Settings for {self.workload} on {self.machine}, from {self.kernel}; tried in the simulator.",
         ]
         for name in self.objectives:
-            per_cent, error = self.gain(name, choice)
-            word = "less" if per_cent >= 0 else "more"
-            lines.append(
-                f"# Predicted: {name} {abs(per_cent):.1f} % {word} (standard error {error:.1f} over seeds)."
-            )
+            lines += self._predicted(name, choice)
         lines += [
-            "# A prediction of a model: docs/explanation/trust.md says how far to trust it. Measure before and after.",
+            "# Predictions of a model: docs/explanation/trust.md says how far to trust them. Measure before and after.",
             "set -eu",
             'old="${TMPDIR:-/var/tmp}/numalab-tune.undo"',
             'if [ "${1:-}" = undo ]; then sh "$old"; rm "$old"; exit; fi',
@@ -145,6 +177,23 @@ class Tuning:
                 lines.append(f"put {value} {where}")
         lines += ['mv "$old.new" "$old"', *model]
         return "\n".join(lines) + "\n"
+
+    def _predicted(self, name: str, choice: Choice) -> list[str]:
+        """Return the lines of a script that say what is predicted of an objective, and how sure that is."""
+        per_cent, error = self.gain(name, choice)
+        word = "less" if per_cent >= 0 else "more"
+        figure = f"{name.removeprefix('-')} {abs(per_cent):.1f} % {word}"
+        lines = [f"# Predicted: {figure} (standard error {error:.1f} over seeds)."]
+        model = self.model_error(name)
+        if model is None:
+            return [*lines, "#   The model's error is not known: no published table has such a figure."]
+        lines.append(
+            f"#   The model's error: half of its predictions of {model.figure} figures are off by less than a factor "
+            f"of {model.half:.2f}."
+        )
+        if model.hides(per_cent):
+            lines.append("#   The predicted change is smaller than that: it may be none.")
+        return lines
 
     def _place(self, name: str) -> str | None:
         """Return the file of a tunable in a running kernel."""
@@ -201,6 +250,7 @@ def tune(
     storage: str | None = None,
     out: str | os.PathLike[str] | None = None,
     patience: int | None = None,
+    prune: bool = True,
     sampler_seed: int = 1,
     jobs: int | None = None,
     progress: bool | Show = True,
@@ -210,9 +260,12 @@ def tune(
 
     ``knobs`` maps tunables and roles to their values: ``(least, largest)`` of whole numbers, searched on a
     logarithmic scale, or a list of choices (default: ``numalab.tuning.KNOBS``, the files of a running kernel).
-    ``objectives`` are figures of a run that are to be small (``elapsed_s``, ``system_s``, ``blocked_s``, a
-    counter); a minus before the name of a score makes it large. ``budget`` is the number of points in all, each
-    of which is run once per seed. ``patience`` ends the search after so many points that improved nothing.
+    ``objectives`` are figures of a run that are to be small: ``elapsed_s``, ``system_s``, ``blocked_s``, or a
+    counter such as ``task_stall_max_ns``, the worst stall. By default they are elapsed time, system time and the worst
+    stall. A minus before the name of a score makes it large. ``budget`` is the number of points in all, each
+    of which is run once per seed. ``patience`` ends the search after so many points that improved nothing. With
+    ``prune``, a point is given up after its first seed if an earlier point is as good in every objective, and better
+    by a factor of 1.2 in one.
 
     The study is kept in ``storage``, any storage of Optuna (default: SQLite in ``out``, which is ``out/tune`` by
     default). The same call goes on with it until it has ``budget`` points. The kernel's own settings are point
@@ -225,7 +278,7 @@ def tune(
     catalog = catalog or Catalog()
     knobs, names = dict(knobs or KNOBS), tuple(objectives)
     evaluate = _evaluator(catalog, machine, kernel, workload, params, seeds, names, jobs)
-    own, tunables, label = evaluate({})
+    own, tunables, label = cast("tuple[Any, Any, Any]", evaluate({}))
     for name, knob in knobs.items():
         # A slip in a knob is found before the first trial.
         evaluate.check({name: knob[0]})
@@ -252,12 +305,16 @@ def tune(
             # was interrupted goes the way that it would have gone.
             study.sampler = _sampler(optuna, sampler_seed + done)
             trial = study.ask()
-            values, errors = _try(evaluate, trial, knobs)
-            if values is None:
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            else:
+            values, errors, why = _try(evaluate, trial, knobs, best if prune else [])
+            if why:
+                trial.set_user_attr("why", why)
+            if values is not None:
                 trial.set_user_attr("errors", errors)
                 study.tell(trial, values)
+            elif why == GIVEN_UP:
+                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+            else:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
             front = _front(study)
             since = 0 if front != best else since + 1
             best = front
@@ -281,7 +338,10 @@ def _within(knob: Knob, value: str) -> Any:
     return int(value) if value.lstrip("-").isdigit() and knob[0] <= int(value) <= knob[1] else None
 
 
-def _try(evaluate: Any, trial: Any, knobs: Mapping[str, Knob]) -> tuple[list[float] | None, list[float]]:
+def _try(
+    evaluate: _Evaluate, trial: Any, knobs: Mapping[str, Knob], front: list[tuple[float, ...]]
+) -> tuple[list[float] | None, list[float], str]:
+    """Return means and errors of the objectives, or ``None`` and why there are none."""
     settings = {}
     for name, knob in knobs.items():
         if isinstance(knob, list):
@@ -289,10 +349,18 @@ def _try(evaluate: Any, trial: Any, knobs: Mapping[str, Knob]) -> tuple[list[flo
         else:
             settings[name] = trial.suggest_int(name, knob[0], knob[1], log=knob[0] > 0)
     try:
-        (values, errors), _, _ = evaluate(settings)
-    except LabError:
-        return None, []
-    return values, errors
+        found = evaluate(settings, front)
+    except LabError as e:
+        return None, [], e.message
+    return (None, [], GIVEN_UP) if found is None else (*found[0], "")
+
+
+def clearly_worse(values: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether ``other`` is as good in every objective, and better by ``CLEARLY_WORSE`` in one."""
+    pairs = list(zip(values, other, strict=True))
+    # Values below 0 are those of objectives that are to be large.
+    by_far = any(v > CLEARLY_WORSE * o if v > 0 else v * CLEARLY_WORSE > o for v, o in pairs)
+    return by_far and all(v >= o for v, o in pairs)
 
 
 class _Evaluate:
@@ -308,19 +376,32 @@ class _Evaluate:
         self.plans(settings)
 
     def __call__(
-        self, settings: Mapping[str, Any]
-    ) -> tuple[Any, dict[str, tuple[str, str]], tuple[str, str, str]]:
-        """Return means and errors, the effective tunables, and the names of machine, kernel and workload."""
+        self, settings: Mapping[str, Any], front: Sequence[Sequence[float]] = ()
+    ) -> tuple[Any, dict[str, tuple[str, str]], tuple[str, str, str]] | None:
+        """Return means and errors, the effective tunables, and the names of machine, kernel and workload.
+
+        ``None`` if the first seed is clearly worse than a point of ``front``; the other seeds are then not run.
+        """
         plans = self.plans(settings)
-        outcomes = run_plans(plans, jobs=self.jobs)
-        bad = next((o for o in outcomes if o.status != "completed"), None)
-        if bad is not None:
-            raise LabError(1, f"a run did not complete: {bad.reason or bad.status}")
+        outcomes = self._outcomes(plans[:1] if front else plans)
+        if front:
+            first = [self._figure(outcomes[0], name) for name in self.names]
+            if any(clearly_worse(first, other) for other in front):
+                return None
+            outcomes += self._outcomes(plans[1:])
         columns = [[self._figure(o, name) for o in outcomes] for name in self.names]
         means = [statistics.fmean(c) for c in columns]
         errors = [statistics.stdev(c) / len(c) ** 0.5 if len(c) > 1 else 0.0 for c in columns]
         tunables = {name: (value, kernel) for name, value, _, kernel in outcomes[0].tunables}
         return (means, errors), tunables, (plans[0].machine, plans[0].kernel, plans[0].workload)
+
+    def _outcomes(self, plans: Sequence[_native.Plan]) -> list[_native.Outcome]:
+        """Run plans; raise ``LabError`` if one does not complete."""
+        outcomes = run_plans(plans, jobs=self.jobs)
+        bad = next((o for o in outcomes if o.status != "completed"), None)
+        if bad is not None:
+            raise LabError(1, f"a run did not complete: {bad.reason or bad.status}")
+        return outcomes
 
     @staticmethod
     def _figure(outcome: Any, name: str) -> float:

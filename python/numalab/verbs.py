@@ -43,6 +43,7 @@ def sweep(options: Mapping[str, Any]) -> str:
     lines = [
         f"{figures['plans']:,} plans: {ended}.",
         f"{counts.ran:,} were run now, {counts.reused:,} were known.",
+        *(f"{n:,}: {reason}." for reason, n in list(result.reasons().items())[:5]),
         f"Results: {result.out} (Parquet, a row per plan; in Python: numalab.open_sweep({result.out!r}).frame())",
     ]
     return "\n".join(lines)
@@ -88,7 +89,9 @@ def tune(options: Mapping[str, Any]) -> str:
         lines.append(
             f"# What {name} depends on: " + ", ".join(f"{k} {100 * v:.0f} %" for k, v in shares) + "."
         )
-    lines.append(f"# {len(found.trials)} points tried, {len(found.pareto)} on the Pareto front.")
+    given_up = f", {found.given_up} of them given up early" if found.given_up else ""
+    tried = len(found.trials) + found.given_up
+    lines.append(f"# {tried} points tried{given_up}; {len(found.pareto)} on the Pareto front.")
     head, _, rest = found.snippet().partition("\n")
     return "\n".join([head, *lines, rest.rstrip()])
 

@@ -1,8 +1,10 @@
 """Grids, batches and results of sweeps."""
 
 import dataclasses
+import itertools
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 from test_spec import SWEEP
 
 import numalab as nl
-from numalab.grid import read_grid
+from numalab.grid import GridView, read_grid
 from numalab.store import Dataset, PlanCache, gaps
 from numalab.sweeps import _Batches, _check
 
@@ -207,6 +209,111 @@ def test_specs_and_files_go_with_the_grid(client: Client, tmp_path: Path) -> Non
     assert grid(kernels=[kernel, str(path)], settings={}, params={"loops": [2]}, seeds=1).digest != before
 
 
+def test_settings_that_a_kernel_never_reads(client: Client, tmp_path: Path) -> None:
+    both = grid(
+        kernels=["off", "6.12"], params={"loops": [2]}, settings={"scan.scan_size_mb": SIZES}, seeds=1
+    )
+    done = nl.sweep(both, out=tmp_path / "refused", client=client, progress=False)
+    assert list(done.frame()["status"]) == ["refused", "refused", "completed", "completed"]
+    (reason, count), *more = done.reasons().items()
+    assert (count, more) == (2, []) and reason in done._repr_html_().replace("&quot;", '"')
+    assert reason.startswith(
+        "kernel off never reads `scan.scan_size_mb`, which needs `system.numa_balancing` to be"
+    )
+    # On request, such points are run without the setting, so both are one plan.
+    lenient = dataclasses.replace(both, ineffective="leave_out")
+    assert lenient.digest != both.digest
+    done = nl.sweep(lenient, out=tmp_path / "left-out", client=client, progress=False)
+    assert (done.counts.ran + done.counts.reused, done.counts.refused) == (4, 0)
+    frame = done.frame()
+    assert frame["plan"].nunique() == 3 and list(frame["set.scan.scan_size_mb"]) == [*SIZES, *SIZES]
+    assert list(frame["left_out"].fillna("")) == ["scan.scan_size_mb", "scan.scan_size_mb", "", ""]
+    # A slip is one in either case.
+    with pytest.raises(nl.SpecError, match="did you mean `scan.scan_size_mb`"):
+        nl.sweep(
+            grid(settings={"scan.scan_sise_mb": [1]}, ineffective="leave_out"),
+            out=tmp_path / "w",
+            client=client,
+        )
+    with pytest.raises(nl.SpecError, match="no `drop`; expected refuse or leave_out"):
+        grid(ineffective="drop")
+
+
+class Odd(Exception):
+    """An exception that cannot be sent to another process."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("it cannot be pickled")
+
+
+class Panic(BaseException):
+    """What a panic of the extension is raised as: no ``Exception``."""
+
+
+@pytest.mark.parametrize("what", [Odd("odd"), Panic("panic")])
+def test_no_exception_of_a_worker_hangs_the_client(
+    what: BaseException, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise what
+
+    # The workers are threads of this process.
+    monkeypatch.setattr("numalab.sweeps.row_of", fail)
+    with pytest.raises(nl.LabError, match=f"plans [0-9]+ to [0-9]+: {type(what).__name__}: {what}") as caught:
+        nl.sweep(grid(), out=tmp_path / "s", client=client, progress=False)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+AXIS = st.lists(st.integers(0, 99), min_size=1, max_size=4, unique=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(AXIS, AXIS, st.integers(1, 5), st.integers(1, 3), st.booleans())
+def test_a_grid_is_the_product_of_its_axes(
+    loops: list[int], sizes: list[int], seeds: int, machines: int, listed: bool
+) -> None:
+    names = [["numa02", "numa01"], [f"{n}x1x2x1" for n in range(1, machines + 1)], ["off", "6.12"]]
+    some = nl.Grid(
+        names[1],
+        names[2],
+        names[0],
+        params={"loops": loops, "numa01.memory": ["1GiB"]},
+        settings={"scan.scan_size_mb": sizes},
+        seeds=list(range(1, seeds + 1)) if listed else seeds,
+    )
+    want = list(itertools.product(*names, sizes, loops, range(1, seeds + 1)))
+    seen = [
+        (p.workload, p.machine, p.kernel, p.settings["scan.scan_size_mb"], p.params["loops"], p.seed)
+        for p in some
+    ]
+    assert seen == want and len(some) == len(want)
+    assert all(("numa01.memory" in p.params) == (p.workload == "numa01") for p in some)
+    # What goes to workers is plain, and gives the same points there.
+    twin = GridView(json.loads(json.dumps(some.payload)))
+    assert [twin.point(i) for i in range(twin.size)] == list(some)
+    assert dataclasses.replace(some).digest == some.digest
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["off", "6.1", "6.12"]), st.integers(1, 9), st.integers(1, 9)), min_size=2
+    )
+)
+def test_plans_have_one_key_each_in_the_cache(points: list[tuple[str, int, int]]) -> None:
+    catalog = nl.Catalog()
+
+    def key(kernel: str, loops: int, seed: int) -> str:
+        plan = catalog.request(
+            "2x1x2x1", kernel, "numa02", params={"loops": loops}, seed=seed, files=False
+        ).plans[0]
+        return plan.id
+
+    keys = {point: key(*point) for point in points}
+    assert len(set(keys.values())) == len(keys)
+    assert all(key(*point) == found for point, found in keys.items())
+
+
 FILE = """
 name = "windows"
 machines = ["2x1x2x1"]
@@ -232,6 +339,11 @@ def test_a_file_is_a_grid(tmp_path: Path) -> None:
         ("seeds", "seedz", "unknown key `seedz`; expected .*; did you mean `seeds`?"),
         ('["6.12"]', '"6.12"', "`kernels` is no list of names"),
         ("= 2\n", "= 0\n", "`seeds` is neither a number nor a list"),
+        (
+            "seeds = 2",
+            'seeds = 2\nineffective = "drop"',
+            "`ineffective` is 'drop'; expected refuse or leave_out",
+        ),
         ("[64, 256]", "[]", "settings.scan.scan_size_mb: no values"),
         ("name =", "name", "expected a TOML file of a sweep"),
     ]:

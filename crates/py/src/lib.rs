@@ -16,6 +16,7 @@ mod policy;
 mod store;
 mod table;
 
+use numalab_report::trust::{self, FigureKind};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 
@@ -29,6 +30,15 @@ fn call(py: Python<'_>, args: Vec<OsString>) -> (u8, String, String) {
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| numalab_cli::main(with_name(args)))
+}
+
+/// How far the model's predicted changes of a figure are off: the kind of figure, the factor within which half of the
+/// published cells lie, and that of four of five. `None` if no published table tells, infinity if it tells of no bound.
+#[pyfunction]
+#[pyo3(signature = (figure, unit=""))]
+fn model_error(figure: &str, unit: &str) -> Option<(&'static str, f64, f64)> {
+    let error = trust::built_in().of(FigureKind::of(figure, unit))?;
+    Some((error.kind.word(), error.half, error.four_fifths))
 }
 
 fn with_name(args: Vec<OsString>) -> Vec<OsString> {
@@ -53,5 +63,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<policy::Page>()?;
     m.add_class::<policy::Sides>()?;
     m.add_function(wrap_pyfunction!(call, m)?)?;
+    m.add_function(wrap_pyfunction!(model_error, m)?)?;
     m.add_function(wrap_pyfunction!(main, m)?)
 }

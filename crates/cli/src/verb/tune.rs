@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long, value_name = "KNOB")]
     knob: Vec<String>,
     /// Figure that is to be small: elapsed_s, system_s, blocked_s or a counter; with a minus before it, a score that is to
-    /// be large. May be repeated [default: elapsed_s and system_s]
+    /// be large. May be repeated [default: elapsed_s, system_s and task_stall_max_ns, the worst stall]
     #[arg(long, value_name = "FIGURE", allow_hyphen_values = true)]
     objective: Vec<String>,
     /// Set a parameter of the workload. May be repeated
