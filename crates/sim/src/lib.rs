@@ -82,7 +82,7 @@ pub struct Footprint {
 
 /// Runs one plan.
 ///
-/// `check` verifies the engine's invariants at the end (frames conserved, counters consistent).
+/// `check` verifies the engine's invariants: frames conserved, counters consistent, no more bytes over a pipe than it lets through.
 ///
 /// # Errors
 /// A machine whose scheduling domains cannot be built, or a violated invariant.
@@ -134,6 +134,9 @@ pub fn observe(
     observers: Observers,
 ) -> Result<Observed, SimError> {
     let mut engine = Engine::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
+    if check {
+        engine.watch_pipes();
+    }
     engine.run();
     let mut sim = engine.into_simulation();
     if check {

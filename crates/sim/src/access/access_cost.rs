@@ -214,6 +214,12 @@ pub struct Times {
 }
 
 impl SweepCosts {
+    /// Traffic per byte swept that the thread fetches itself, bytes.
+    #[inline]
+    pub fn traffic(&self) -> f64 {
+        self.missing * self.fetched
+    }
+
     /// Times over `present` pages of which `ns_of_pages` is `of_pages`; over zeros if none is present.
     #[inline]
     pub fn times(&self, of_pages: f64, present: u16) -> Times {

@@ -7,7 +7,8 @@ use crate::charge::blocking::is_blocked;
 use crate::charge::time::charge_part;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
-use crate::state::contention::EPOCH_NS;
+use crate::float::LINE_BYTES;
+use crate::state::contention::{AccessRates, EPOCH_NS};
 use crate::state::cpu::Pending;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
@@ -69,10 +70,16 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
         let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
         let to_fault = if pending == 0 { u64::MAX } else { sim.rng.next_success(pending as f64 / pages as f64) };
         let n = to_fault.min(room).min(a.accesses - done);
+        let lines = ((1.0 - pace.zeros) * missing, walk.leaf_miss);
+        let (on_node, tables) = (sim.pending_counts.on_node(pace.span), vma.tables_on_node());
+        let contention = &mut sim.hw.contention;
+        want_lines(contention, &pace, (on_node, lines.0), (tables, lines.1), n as f64);
+        let served = contention.serve(sim.now_ns, *clock, n as f64 * per_access, (limit - *clock) as f64);
+        let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
+        let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access).max(0.0));
         done += n;
-        let ns = n as f64 * per_access;
         sim.tasks[task as usize].cold_lines -= n.min(cold);
-        traffic.add(n, missing, &times);
+        traffic.add(n, missing, &times, stalled_ns);
         *clock += (ns + 0.5) as u64;
         if n < to_fault {
             continue;
@@ -92,7 +99,7 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
             break;
         }
     }
-    traffic.note(sim, &pace, process, id, uses);
+    traffic.note(sim, &pace, (process, id, uses), (started, (*clock - started) as f64));
     if out == Step::Go && *clock >= limit && limit < end {
         out = Step::Stop(Pending::Resume);
     }
@@ -112,22 +119,35 @@ struct RandomTraffic {
 }
 
 impl RandomTraffic {
-    fn add(&mut self, accesses: u64, missing: f64, times: &RandomTimes) {
+    /// Adds accesses that waited `stalled_ns` for a full pipe.
+    fn add(&mut self, accesses: u64, missing: f64, times: &RandomTimes, stalled_ns: f64) {
         self.accesses += accesses;
-        self.lines_ns += accesses as f64 * missing * times.line;
+        self.lines_ns += accesses as f64 * missing * times.line + stalled_ns;
         self.tables_ns += accesses as f64 * times.table;
     }
-    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory.
-    fn note(&self, sim: &mut Simulation<'_>, pace: &AccessCost, process: usize, id: usize, uses: usize) {
+    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. `when` is their start and how
+    /// long they took.
+    fn note(&self, sim: &mut Simulation<'_>, pace: &AccessCost, mapping: (usize, usize, usize), when: (u64, f64)) {
+        let (process, id, uses) = mapping;
         if self.accesses == 0 {
             return;
         }
         let vma = sim.processes[process].space.vma_mut(id);
         vma.note_random_accesses(uses, self.accesses);
         let on_node = sim.pending_counts.on_node(pace.span);
-        sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, self.lines_ns);
+        sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, self.lines_ns, when);
         if self.tables_ns > 0.0 {
-            sim.hw.contention.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), self.tables_ns);
+            sim.hw.contention.occupy_pages(pace.kind, pace.place, vma.tables_on_node(), self.tables_ns, when);
+        }
+    }
+}
+
+/// Wants the lines of `n` accesses from the pipes of the machine: each misses `data.1` lines of pages spread as `data.0`, and
+/// `tables.1` lines of page tables spread as `tables.0`.
+fn want_lines(contention: &mut AccessRates, pace: &AccessCost, data: (&[u64], f64), tables: (&[u64], f64), n: f64) {
+    for (pages, lines) in [data, tables] {
+        if lines > 0.0 {
+            contention.want_of_all_pages(pace.kind, pace.place, pages, n * lines * LINE_BYTES as f64);
         }
     }
 }

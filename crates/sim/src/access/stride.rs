@@ -5,7 +5,7 @@ use crate::access::progress::{finish_step, lookahead_ns};
 use crate::charge::blocking::is_blocked;
 use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
-use crate::float::LINE_BYTES;
+use crate::float::{real, whole, LINE_BYTES};
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -69,10 +69,24 @@ pub(crate) fn stride(
             None => base + CHUNK_BYTES,
         };
         let n = (clear - addr).div_ceil(stride).min(lines - done).min((limit - *clock).div_ceil(line_ns));
-        let ns = n as f64 * memory * LINE_BYTES as f64;
-        sim.hw.contention.occupy(pace.kind, pace.place, (counts, None), of_pages, ns);
-        touch_lines(sim.processes[process].space.vma_mut(id), chunk, addr - base, (stride, n));
-        *clock += n * line_ns;
+        let (mut n, mut took_ns, mut stalled_ns) = (n, n * line_ns, 0.0);
+        if memory > 0.0 {
+            let contention = &mut sim.hw.contention;
+            let bytes = real(n * LINE_BYTES) * costs.traffic();
+            contention.want_of_pages(pace.kind, pace.place, (counts, None), bytes);
+            let served = contention.serve(sim.now_ns, *clock, real(took_ns), real(limit - *clock));
+            if served.share < 1.0 || served.ns > real(took_ns) {
+                n = whole(real(n) * served.share);
+                took_ns = whole(served.ns + 0.5);
+                stalled_ns = real(took_ns.saturating_sub(n * line_ns));
+            }
+        }
+        let ns = n as f64 * memory * LINE_BYTES as f64 + stalled_ns;
+        sim.hw.contention.occupy(pace.kind, pace.place, (counts, None), of_pages, ns, (*clock, real(took_ns)));
+        if n > 0 {
+            touch_lines(sim.processes[process].space.vma_mut(id), chunk, addr - base, (stride, n));
+        }
+        *clock += took_ns;
         done += n;
     }
     if out == Step::Go && *clock >= limit && limit < end {

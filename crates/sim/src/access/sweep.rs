@@ -1,12 +1,13 @@
 //! Sweeps: accesses in address order, over a whole span or block by block.
 
-use crate::access::access_cost::{access_cost, sweep_costs, LastChunkTimes, SweepAhead, Times};
+use crate::access::access_cost::{access_cost, sweep_costs, AccessCost, LastChunkTimes, SweepAhead, Times};
 use crate::access::progress::{finish_step, sharing};
 use crate::charge::blocking::{block_task, is_blocked};
 use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
 use crate::numa::concurrent_hint_fault::contender_is_first;
+use crate::state::contention::AccessRates;
 use crate::state::cpu::Pending;
 use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
@@ -50,6 +51,11 @@ pub(crate) fn sweep(
             let want = real(clear - addr) * per_byte;
             let (bytes, ns) =
                 if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
+            let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
+            if memory > 0.0 {
+                run.cross(&mut sim.hw.contention, &pace, (counts, node), costs.traffic(), (sim.now_ns, *clock), room);
+            }
+            let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;
             if sharing {
                 let (pc, vma, at) = (sim.tasks[task as usize].pc, id as u32, addr - base);
                 let stretch = PlannedSweep { pc, vma, chunk, at, done, from_ns: *clock, per_byte };
@@ -57,18 +63,21 @@ pub(crate) fn sweep(
                 out = Step::Stop(Pending::Resume);
             }
             done += bytes;
-            sim.tasks[task as usize].ns_per_byte = per_byte;
-            sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, real(bytes) * memory);
+            if bytes > 0 {
+                sim.tasks[task as usize].ns_per_byte = per_byte;
+            }
+            let busy_ns = real(bytes) * memory + stalled_ns;
+            sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, busy_ns, (*clock, ns));
             let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
             sim.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
             *clock += whole(ns + 0.5);
             if !sim.kernel.numa_2012.split_thp_migrations.is_empty() {
                 wait_for_moves(sim, task, (process, id, chunk), (lo, reached), *clock, ns as u64);
             }
-            if want > room {
+            if full {
                 out = Step::Go;
             }
-            if want > room || sharing || is_blocked(sim, task) {
+            if full || sharing || is_blocked(sim, task) {
                 break;
             }
         }
@@ -93,6 +102,46 @@ pub(crate) fn sweep(
     finish_step(sim, task, a, done, all);
     charge_part(sim, task, *clock - started, kernel_ns);
     out
+}
+
+/// Part of a sweep without a fault.
+struct Stretch {
+    bytes: u64,
+    /// Time, ns.
+    ns: f64,
+    /// Time per byte, ns; infinite if it stands still.
+    per_byte: f64,
+    /// Time that it stands still because a pipe has no more to give, ns.
+    stalled_ns: f64,
+    /// It lasts to the end of the slice, and there is more to sweep.
+    full: bool,
+}
+
+impl Stretch {
+    /// Sends the stretch, with `traffic` bytes per byte to memory of these pages, through the pipes of the machine, from `from_ns` on.
+    /// If they let less through than its rate asks for, it takes longer, up to `room_ns`, or gets less far.
+    #[inline]
+    fn cross(
+        &mut self,
+        contention: &mut AccessRates,
+        pace: &AccessCost,
+        pages: (&[u16], Option<usize>),
+        traffic: f64,
+        (now_ns, from_ns): (u64, u64),
+        room_ns: f64,
+    ) {
+        contention.want_of_pages(pace.kind, pace.place, pages, real(self.bytes) * traffic);
+        let served = contention.serve(now_ns, from_ns, self.ns, room_ns);
+        if served.share == 1.0 && served.ns == self.ns {
+            return;
+        }
+        if served.share < 1.0 {
+            self.full = true;
+            self.bytes = whole(real(self.bytes) * served.share) & !(LINE_BYTES - 1);
+        }
+        self.stalled_ns = (served.ns - real(self.bytes) * self.per_byte).max(0.0);
+        (self.ns, self.per_byte) = (served.ns, served.ns / real(self.bytes));
+    }
 }
 
 /// Blocks the task behind the migration of a chunk's pages, if its sweep, which took `swept_ns` up to `clock`, has met one.

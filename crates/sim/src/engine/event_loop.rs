@@ -22,7 +22,7 @@ use crate::state::effects::Effect;
 use crate::state::event_queue::{Event, EventQueue};
 use crate::state::log::Observers;
 use crate::state::simulation::Simulation;
-use crate::state::task::{Activity, NOBODY};
+use crate::state::task::{Activity, NOBODY, SHORT_BINS};
 use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
 use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
 use numalab_model::machine::Machine;
@@ -80,6 +80,11 @@ impl<'a> Engine<'a> {
             sched_events: Vec::new(),
             effects: Vec::new(),
         })
+    }
+
+    /// Sums what crosses each pipe of the machine, for the checks at the end.
+    pub fn watch_pipes(&mut self) {
+        self.sim.hw.contention.watch_pipes(self.sim.machine);
     }
 
     /// The simulated machine after the run.
@@ -193,6 +198,7 @@ impl<'a> Engine<'a> {
             return;
         }
         t.activity = Activity::Running;
+        t.short_bins = SHORT_BINS;
         t.sleep += 1;
         if let Some(since) = t.blocked_since_ns.take() {
             self.sim.processes[t.process as usize].blocked_ns += self.sim.now_ns - since;

@@ -9,10 +9,11 @@ use crate::charge::time::charge_system;
 use crate::engine::event_loop::Engine;
 use crate::mm::discard::discard;
 use crate::state::cpu::Pending;
+use crate::state::pipes::bin_end_ns;
 use crate::state::step::Step;
 use crate::state::task::Activity;
 use numalab_model::access::Walk;
-use numalab_model::workload::Op;
+use numalab_model::workload::{Access, Op};
 
 impl Engine<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.
@@ -26,11 +27,7 @@ impl Engine<'_> {
         }
         let ops = t.ops;
         match &ops[t.pc] {
-            Op::Access(a) => match a.pattern.walk() {
-                Walk::Sweep(order) => sweep(&mut self.sim, cpu, task, (a, order), clock, end),
-                Walk::Stride { stride_bytes } => stride(&mut self.sim, cpu, task, a, stride_bytes, clock, end),
-                Walk::Random(_) => random(&mut self.sim, cpu, task, a, clock, end),
-            },
+            Op::Access(a) => self.access(cpu, task, a, clock, end),
             Op::Compute { ns } => compute(&mut self.sim, cpu, task, *ns, clock, end),
             Op::Sleep { ns, exponential } => {
                 let ns = if *exponential { self.sim.rng.exponential(*ns as f64) as u64 } else { *ns };
@@ -79,6 +76,27 @@ impl Engine<'_> {
             }
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),
             Op::Join => self.join(task),
+        }
+    }
+
+    /// Carries out an access up to `end`. The first ones after a wait end early: others come back too, and the machine has to hear of
+    /// all before it goes on.
+    fn access(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
+        let returned = self.sim.tasks[task as usize].short_bins > 0;
+        let limit = if returned { end.min(bin_end_ns(*clock)) } else { end };
+        let step = match a.pattern.walk() {
+            Walk::Sweep(order) => sweep(&mut self.sim, cpu, task, (a, order), clock, limit),
+            Walk::Stride { stride_bytes } => stride(&mut self.sim, cpu, task, a, stride_bytes, clock, limit),
+            Walk::Random(_) => random(&mut self.sim, cpu, task, a, clock, limit),
+        };
+        if !returned || *clock < limit {
+            return step;
+        }
+        self.sim.tasks[task as usize].short_bins -= 1;
+        if step == Step::Go && limit < end {
+            Step::Stop(Pending::Resume)
+        } else {
+            step
         }
     }
 

@@ -7,7 +7,7 @@ use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
-use crate::state::task::Activity;
+use crate::state::task::{Activity, SHORT_BINS};
 
 /// Charges the busy-waiting of a task up to `now`.
 pub(crate) fn charge_spin(sim: &mut Simulation<'_>, task: u32, now: u64) {
@@ -28,6 +28,7 @@ impl Engine<'_> {
         }
         let t = &mut self.sim.tasks[task as usize];
         t.advance();
+        t.short_bins = SHORT_BINS;
         t.activity = if spin { Activity::Spinning { since_ns: now } } else { Activity::Asleep };
         t.released_ns = u64::MAX;
         if self.barriers[id].arrive(Waiter { task, since_ns: now, spin }) {

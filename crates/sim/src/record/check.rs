@@ -103,6 +103,7 @@ pub(crate) fn check(sim: &Simulation<'_>) -> Result<(), String> {
     }
     check_mapcounts(sim)?;
     check_cpu_time(sim)?;
+    sim.hw.contention.check_pipes()?;
     sim.mm.physical.check()?;
     check_tables_and_swap(sim)?;
     for (n, &u) in used.iter().enumerate() {

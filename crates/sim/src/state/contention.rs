@@ -6,6 +6,8 @@
 //! contention model sees nodes. A port that is asked for more than it lets through slows the threads behind it in proportion, and
 //! those ask that much less of the node.
 
+use crate::state::crossed_bytes::CrossedBytes;
+use crate::state::pipes::{Pipes, Served};
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling, MAX_THREADS};
 use numalab_model::access::Traffic;
@@ -90,6 +92,10 @@ pub struct AccessRates {
     latency_ns: Vec<Cell<f64>>,
     /// Thread-ns spent in the current epoch, same shape.
     occupancy_ns: Vec<f64>,
+    /// The same for what is planned already behind the end of the epoch.
+    later_ns: Vec<f64>,
+    /// End of the current epoch, ns.
+    epoch_end_ns: u64,
     /// Smoothed number of threads, same shape.
     threads: Vec<f64>,
     /// `[kind][src node][dst]`.
@@ -104,6 +110,10 @@ pub struct AccessRates {
     /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
     latency_factor: Vec<Cell<f64>>,
     contention: Contention,
+    /// What may cross in the near future; the ports of places come after the resources of `contention`.
+    pipes: Pipes,
+    /// How often a byte of each kind counts on links and ports, and in memory.
+    weights: Vec<(f64, f64)>,
     /// The last solution changed nothing, so with the same traffic the next one would be the same.
     settled: bool,
 }
@@ -135,7 +145,9 @@ fn nearest_memory(machine: &Machine, node: usize) -> usize {
 impl AccessRates {
     /// Rates for the kinds of access that `workload` makes, without load. With an `oracle` memory is always on the node that asks
     /// for it, or the nearest one with memory, wherever the page tables say it is.
-    pub fn new(machine: &Machine, workload: &Workload, oracle: bool) -> Self {
+    ///
+    /// Slices are at most `slice_ns` long.
+    pub fn new(machine: &Machine, workload: &Workload, oracle: bool, slice_ns: u64) -> Self {
         let threads = threads_per_core(machine);
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
@@ -169,7 +181,13 @@ impl AccessRates {
             let dst = |i: usize| if oracle { nearest_memory(machine, i / nodes) } else { i % nodes };
             flows.extend((0..nodes * nodes).map(|i| k.flow(i / nodes, dst(i))));
         }
+        let contention = Contention::new(machine);
+        let mut gbps: Vec<f64> = (0..contention.resources()).map(|r| contention.bandwidth_gbps(r)).collect();
+        gbps.extend(machine.cache.llc_port_gbps.iter().flat_map(|&port| std::iter::repeat_n(port, places)));
+        let weight = |k: &AccessKind| (1.0 + k.writebacks, (1.0 + k.writebacks) * k.flow(0, 0).weight_in_memory());
         let mut rates = Self {
+            pipes: Pipes::new(&gbps, slice_ns + 2 * EPOCH_NS),
+            weights: kinds.iter().map(weight).collect(),
             nodes,
             places,
             kinds,
@@ -181,6 +199,8 @@ impl AccessRates {
             ns_per_byte: vec![Cell::new(0.0); n],
             latency_ns: vec![Cell::new(0.0); n],
             occupancy_ns: vec![0.0; n],
+            later_ns: vec![0.0; n],
+            epoch_end_ns: EPOCH_NS,
             threads: vec![0.0; n],
             busy: Vec::with_capacity(flows.len()),
             flows,
@@ -188,7 +208,7 @@ impl AccessRates {
             epoch: 0,
             copies: [false, true].into_iter().flat_map(|clears| pairs(nodes, clears)).collect(),
             latency_factor: vec![Cell::new(0.0); nodes * nodes],
-            contention: Contention::new(machine),
+            contention,
             settled: false,
         };
         rates.solve();
@@ -279,8 +299,8 @@ impl AccessRates {
         let present = pages[..self.nodes].iter().enumerate().filter(|(_, p)| **p > 0);
         present.map(|(dst, &p)| self.latency_ns_to(kind, place, dst) * p as f64).sum()
     }
-    /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`. If all pages lie
-    /// on one known node, nothing is added for the others.
+    /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`, during a
+    /// stretch from `when.0` on that took `when.1`, ns. If all pages lie on one known node, nothing is added for the others.
     #[inline]
     pub fn occupy(
         &mut self,
@@ -289,39 +309,128 @@ impl AccessRates {
         (counts, node): (&[u16], Option<usize>),
         of_pages: f64,
         ns: f64,
+        when: (u64, f64),
     ) {
         let at = self.at(kind, place);
         if of_pages <= 0.0 {
             return;
         }
         let scale = ns / of_pages;
+        let later = self.share_later(when);
         if let Some(node) = node {
-            self.occupancy_ns[at + node] += scale * self.ns_per_byte_to(kind, place, node) * f64::from(counts[node]);
-            return;
+            let ns = scale * self.ns_per_byte_to(kind, place, node) * f64::from(counts[node]);
+            return self.add_occupancy(at + node, ns, later);
         }
         for dst in (0..self.nodes).filter(|&dst| counts[dst] > 0) {
-            self.occupancy_ns[at + dst] += scale * self.ns_per_byte_to(kind, place, dst) * f64::from(counts[dst]);
+            let ns = scale * self.ns_per_byte_to(kind, place, dst) * f64::from(counts[dst]);
+            self.add_occupancy(at + dst, ns, later);
         }
     }
-    /// Notes that a thread spent `ns` on random traffic over a range with `pages` per node.
-    pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64) {
+    /// Notes that a thread spent `ns` on random traffic over a range with `pages` per node, `when` as in [`Self::occupy`].
+    pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64, when: (u64, f64)) {
         let at = self.at(kind, place);
         let total = self.latency_of_pages(kind, place, pages);
         if total <= 0.0 {
             return;
         }
+        let later = self.share_later(when);
         for dst in (0..self.nodes).filter(|&dst| pages[dst] > 0) {
-            self.occupancy_ns[at + dst] += ns * self.latency_ns_to(kind, place, dst) * pages[dst] as f64 / total;
+            let ns = ns * self.latency_ns_to(kind, place, dst) * pages[dst] as f64 / total;
+            self.add_occupancy(at + dst, ns, later);
         }
+    }
+    /// The part of a stretch behind the end of the epoch, 0..=1.
+    #[inline]
+    fn share_later(&self, (from_ns, took_ns): (u64, f64)) -> f64 {
+        let left = self.epoch_end_ns as f64 - from_ns as f64;
+        if took_ns <= left {
+            return 0.0;
+        }
+        1.0 - (left / took_ns).max(0.0)
+    }
+    #[inline]
+    fn add_occupancy(&mut self, at: usize, ns: f64, later: f64) {
+        if later > 0.0 {
+            self.later_ns[at] += ns * later;
+        }
+        self.occupancy_ns[at] += ns * (1.0 - later);
+    }
+    /// The next stretch to be served has `bytes` of traffic between a place and memory of `dst`.
+    #[inline]
+    pub fn want(&mut self, kind: usize, place: usize, dst: usize, bytes: f64) {
+        let (links, memory) = self.weights[kind];
+        let flow = self.flow(kind, place, dst);
+        for (r, share) in self.contention.crossings(flow) {
+            let weight = if self.contention.is_memory(r) { memory } else { links };
+            self.pipes.want(r, bytes * share, weight);
+        }
+        if self.port_gbps.is_finite() {
+            self.pipes.want(self.contention.resources() + place, bytes, links);
+        }
+    }
+    /// As [`Self::want`], for `bytes` of pages spread as `counts`, on one known `node` or on several.
+    #[inline]
+    pub fn want_of_pages(&mut self, kind: usize, place: usize, (counts, node): (&[u16], Option<usize>), bytes: f64) {
+        if let Some(node) = node {
+            return self.want(kind, place, node, bytes);
+        }
+        let counts = &counts[..self.nodes];
+        let pages: u32 = counts.iter().map(|&c| u32::from(c)).sum();
+        for (dst, &c) in counts.iter().enumerate().filter(|(_, c)| **c > 0) {
+            self.want(kind, place, dst, bytes * f64::from(c) / f64::from(pages));
+        }
+    }
+    /// As [`Self::want`], for `bytes` of a range with `pages` per node.
+    #[inline]
+    pub fn want_of_all_pages(&mut self, kind: usize, place: usize, pages: &[u64], bytes: f64) {
+        let pages = &pages[..self.nodes];
+        let all: u64 = pages.iter().sum();
+        for (dst, &p) in pages.iter().enumerate().filter(|(_, p)| **p > 0) {
+            self.want(kind, place, dst, bytes * p as f64 / all as f64);
+        }
+    }
+    /// Serves what was wanted, as planned at `now_ns`, from `from_ns` on: in `ns` if all pipes let it through, and in `room_ns` at most.
+    #[inline]
+    pub fn serve(&mut self, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
+        self.pipes.serve(now_ns, from_ns, ns, room_ns)
+    }
+    /// Sums what crosses each pipe from now on.
+    pub fn watch_pipes(&mut self, machine: &Machine) {
+        let limit = |gbps: f64| if gbps > 0.0 { gbps } else { f64::INFINITY };
+        let nodes = machine.nodes.iter().enumerate();
+        let mut pipes: Vec<_> =
+            nodes.map(|(n, node)| (format!("memory of node {n}"), limit(node.dram_sustained_gbps))).collect();
+        for (l, link) in machine.links.iter().enumerate() {
+            let way = |which: &str| (format!("link {l} {which}"), limit(link.sustained_gbps));
+            pipes.extend([way("forwards"), way("backwards")]);
+        }
+        if let Some(gbps) = machine.cache.llc_port_gbps {
+            // The bandwidth model's own ports carry nothing here.
+            pipes.extend((0..machine.llcs.len()).map(|c| (format!("unused port {c}"), 0.0)));
+            pipes.extend((0..self.places).map(|c| (format!("memory port of LLC {c}"), limit(gbps))));
+        }
+        self.pipes.watch(CrossedBytes::new(pipes, EPOCH_NS));
+    }
+    /// Whether no more has crossed a pipe than it lets through; true if nobody has looked.
+    ///
+    /// # Errors
+    /// A sentence naming the first pipe that let more through.
+    pub fn check_pipes(&self) -> Result<(), String> {
+        self.pipes.crossed().map_or(Ok(()), CrossedBytes::verdict)
     }
     /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.
     pub fn end_epoch(&mut self, epoch_ns: f64) {
         let mut same = self.settled;
-        for (t, o) in self.threads.iter_mut().zip(&mut self.occupancy_ns) {
+        // Where pipes had to refuse, the threads that came are there since then, and count at once.
+        let since_ns = self.pipes.refused_since().map_or(0, |from| self.epoch_end_ns.saturating_sub(from));
+        let growth = if since_ns > 0 { (epoch_ns / since_ns as f64).max(1.0) } else { DAMPING };
+        self.epoch_end_ns += epoch_ns as u64;
+        for ((t, o), later) in self.threads.iter_mut().zip(&mut self.occupancy_ns).zip(&mut self.later_ns) {
             let was = *t;
-            *t += DAMPING * (*o / epoch_ns - *t);
+            let there = *o / epoch_ns;
+            *t += if there > *t { growth } else { DAMPING } * (there - *t);
             *t = if *t < NOBODY { 0.0 } else { *t };
-            *o = 0.0;
+            *o = std::mem::take(later);
             same &= *t == was;
         }
         for (c, epochs) in self.copies.iter_mut().zip(self.copied_bytes.chunks_mut(COPY_EPOCHS)) {
@@ -437,7 +546,7 @@ mod tests {
         let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n\
                     [[process]]\nname = \"p\"\n[[process.phase]]\nsteps = [{ compute = \"1s\" }]\n";
         let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
-        let mut rates = AccessRates::new(&machine, &workload, false);
+        let mut rates = AccessRates::new(&machine, &workload, false, EPOCH_NS);
         // Two and a half epochs of 4 ms touch three.
         rates.copied(0, 1, 12_000_000, 2.5 * EPOCH_NS as f64);
         let gbps = (0..4).map(|_| {

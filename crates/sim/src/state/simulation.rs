@@ -220,7 +220,7 @@ impl<'a> Simulation<'a> {
 
 impl Hardware {
     fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig) -> Self {
-        let contention = AccessRates::new(machine, workload, cfg.design.oracle);
+        let contention = AccessRates::new(machine, workload, cfg.design.oracle, cfg.jiffy_ns());
         let working_sets = WorkingSets::new(machine, workload, &contention);
         Self {
             costs: CostModel::new(machine),

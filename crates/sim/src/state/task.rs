@@ -73,6 +73,9 @@ pub struct Task<'a> {
     pub planned_until_ns: u64,
     /// Time per byte of its last sweep without a fault, ns (0 before the first).
     pub ns_per_byte: f64,
+    /// Bins of memory traffic that it plans one by one, since it has come back from a wait and the machine does not know yet what it
+    /// will ask for: what is left of the present one, and the next.
+    pub short_bins: u8,
     /// Rest of a slice in which it lost its CPU, ns: CPU time that it still has to run for work that is carried out already.
     pub unrun_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
@@ -129,6 +132,9 @@ pub struct Task<'a> {
     pub policy: MemPolicy,
 }
 
+/// [`Task::short_bins`] after a wait.
+pub const SHORT_BINS: u8 = 2;
+
 /// Life stages of a thread: initial threads have all of them, others only the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -182,6 +188,7 @@ impl<'a> Task<'a> {
             warm: 0,
             cold_lines: 0,
             planned_until_ns: 0,
+            short_bins: 0,
             unrun_ns: 0,
             ns_per_byte: 0.0,
             group: crate::state::working_sets::NO_GROUP,

@@ -1,5 +1,6 @@
 //! Traffic that shares memory: flows of threads, copies of pages, and the rates that result.
 
+use super::parameters::{byte_weight, RANDOM_FACTOR};
 use numalab_model::machine::Machine;
 
 /// [`Flow::llc`] of a flow whose cache port is not modelled.
@@ -54,6 +55,11 @@ impl Flow {
             writebacks: 0.0,
             random: false,
         }
+    }
+
+    /// How often a byte of this traffic counts in the memory of a node, relative to one of a sequential read.
+    pub fn weight_in_memory(&self) -> f64 {
+        byte_weight(self.write) / if self.random { RANDOM_FACTOR } else { 1.0 }
     }
 
     /// Read-only flow of independent random lines with the machine's parameters.

@@ -75,6 +75,27 @@ impl Contention {
         self.solver.utilisation(&self.paths, self.paths.link(link, forward))
     }
 
+    /// Number of resources: nodes' memories, both directions of every link, and cache ports.
+    pub fn resources(&self) -> usize {
+        self.paths.resources.len()
+    }
+
+    /// Sustained bandwidth of a resource, GB/s; infinite without a limit.
+    pub fn bandwidth_gbps(&self, resource: usize) -> f64 {
+        self.paths.resources[resource].gbps
+    }
+
+    /// Whether a resource is the memory of a node, where writes and random lines weigh more.
+    pub fn is_memory(&self, resource: usize) -> bool {
+        self.paths.resources[resource].dram
+    }
+
+    /// Resources that flow number `i` of the last solution crosses, each with the share of its bytes.
+    #[inline]
+    pub fn crossings(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.solver.crossings(i)
+    }
+
     /// Latency of one further access from `src_node` to `dst_node` under the load of the last solution, ns.
     pub fn latency_ns(&self, src_node: usize, dst_node: usize) -> f64 {
         self.solver.pair_latency_ns(&self.paths, src_node, dst_node)

@@ -23,3 +23,8 @@ pub const LINE_BYTES: f64 = 64.0;
 /// Size of a snoop message or its answer on a link, bytes: one flit, which carries 8 (Intel Xeon Processor 7500 Series
 /// Uncore Programming Guide, 2010: a data response has 9 flits for 64 bytes, home and snoop messages have 1).
 pub const MESSAGE_BYTES: f64 = 8.0;
+
+/// Load of one byte of traffic with write share `write`, relative to a byte read.
+pub(super) fn byte_weight(write: f64) -> f64 {
+    1.0 / (1.0 - WRITE_PENALTY * write.clamp(0.0, 1.0))
+}

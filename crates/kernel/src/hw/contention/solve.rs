@@ -7,7 +7,7 @@
 //! From the last solution a few sweeps suffice.
 
 use super::flow::{Flow, PageCopy, Rate};
-use super::parameters::{BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP, WRITE_PENALTY};
+use super::parameters::{byte_weight, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP};
 use super::paths::Paths;
 use super::routes::{QueueHistory, Routes};
 
@@ -223,6 +223,12 @@ impl Solver {
     /// Load of a resource over its bandwidth, 0 to [`UTILISATION_CAP`].
     pub fn utilisation(&self, paths: &Paths, r: usize) -> f64 {
         self.load[r] / paths.resources[r].gbps
+    }
+
+    /// Resources that flow number `i` crosses, each with the share of its bytes.
+    #[inline]
+    pub fn crossings(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.routes.of(i).iter().map(|hop| (hop.resource as usize, hop.share))
     }
 
     /// Latency from `src` to `dst` with the queues of the last solution, ns.
@@ -628,9 +634,4 @@ fn rate(flow: &Flow, line_ns: f64, demand: f64, limit_gbps: f64) -> Rate {
     // A limited flow waits longer in proportion to the part that it does not get.
     let latency_ns = line_ns * (demand / gbps) - flow.extra_ns;
     Rate { latency_ns, gbps }
-}
-
-/// Load of one byte of traffic with write share `write`, relative to a byte read.
-fn byte_weight(write: f64) -> f64 {
-    1.0 / (1.0 - WRITE_PENALTY * write.clamp(0.0, 1.0))
 }
