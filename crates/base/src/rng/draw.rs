@@ -11,6 +11,9 @@ use crate::math::{ln, ln_1p};
 /// Binomial counts with an expected value up to this are drawn exactly.
 const EXACT_MEAN: f64 = 32.0;
 
+/// Chances below this have a short series for their logarithm.
+const SMALL: f64 = 1.0 / 256.0;
+
 impl Rng {
     /// Exponential draw with the given mean, in the unit of the mean; 0 for a mean of 0 or below.
     pub fn exponential(&mut self, mean: f64) -> f64 {
@@ -52,7 +55,9 @@ impl Rng {
         if p.is_nan() || p <= 0.0 {
             return u64::MAX;
         }
-        ((standard_exponential(self) / -ln_1p(-p)) as u64).saturating_add(1)
+        // The series of -ln(1 - p); what it leaves out is below 10^-9 of it.
+        let rate = if p < SMALL { p * (1.0 + p * (0.5 + p * (1.0 / 3.0 + p * 0.25))) } else { -ln_1p(-p) };
+        ((standard_exponential(self) / rate) as u64).saturating_add(1)
     }
 
     /// Number of successes in `n` trials of probability `p`.

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn gaps_are_geometric() {
         let (mut rng, n) = (Rng::new(12), 200_000);
-        for p in [1e-6, 0.01, 0.3, 0.9] {
+        for p in [1e-6, 0.003, 0.01, 0.3, 0.9] {
             let (mut sum, mut ones) = (0.0, 0);
             for _ in 0..n {
                 let gap = rng.next_success(p);

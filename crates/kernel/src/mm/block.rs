@@ -3,8 +3,9 @@
 /// `last_cpupid` of a page without one (all bits set).
 pub const NEVER: u32 = u32::MAX;
 
-/// 512 bits.
+/// 512 bits, in one cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct Bits512(pub [u64; 8]);
 
 impl Bits512 {

@@ -24,6 +24,7 @@
 //! | mappings and their page tables | [`vma`], [`block`]; all mappings of a process in [`address_space`] |
 //! | pages that several VMAs can map, and their reverse map | [`object`], [`rmap`] |
 //! | new pages on their way to the LRU lists | [`lru_batch`] |
+//! | state read ahead of its use | `read_ahead` |
 //! | settings; the work of an operation and its cost | [`config`], [`work`] |
 
 pub mod account;
@@ -39,6 +40,7 @@ pub mod object;
 pub mod pageblock;
 pub mod physical_memory;
 pub mod policy;
+mod read_ahead;
 pub mod reclaim;
 pub mod rmap;
 pub mod thp;

@@ -11,6 +11,7 @@ use crate::float::LINE_BYTES;
 use crate::state::contention::{AccessRates, EPOCH_NS};
 use crate::state::cpu::Pending;
 use crate::state::page_site::PageSite;
+use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
@@ -45,7 +46,8 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
     let mut pending_access = sim.tasks[task as usize].pending_access.take();
     // Where pages are and how fast memory is holds for the whole slice.
     let vma = sim.processes[process].space.vma(id);
-    sim.pending_counts.look(pace.span, vma, from, to, sim.now_ns, EPOCH_NS);
+    let span = RandomSpan { number: pace.span, vma, range: (from, to), write };
+    sim.pending_counts.look(&span, sim.now_ns, EPOCH_NS);
     pace.zeros = sim.pending_counts.zero_share(pace.span);
     let mut times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
     let mut traffic = RandomTraffic::default();
@@ -84,7 +86,9 @@ pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access
         if n < to_fault {
             continue;
         }
-        let Some((chunk, page)) = sim.pending_counts.draw(pace.span, vma, (from, to), write, &mut sim.rng) else {
+        let span = RandomSpan { number: pace.span, vma, range: (from, to), write };
+        let more = ((room - n).min(a.accesses - done) as f64 * pending as f64 / pages as f64) as u64;
+        let Some((chunk, page)) = sim.pending_counts.draw(&span, more, &sim.mm.shared, &mut sim.rng) else {
             continue;
         };
         // Where only stores fault, a read goes on.

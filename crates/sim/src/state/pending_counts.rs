@@ -8,9 +8,13 @@
 //! chunk has more pending pages than the number, it is the page of that number. All pending pages are equally likely, and
 //! the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending pages, they are
 //! listed first.
+//!
+//! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. Chunks come first,
+//! then pages. A page that is no longer pending when its turn comes is passed over, so the rest stay equally likely.
 
 use numalab_base::rng::Rng;
-use numalab_kernel::mm::{PendingPages, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PendingPages, SharedMemory, Vma, CHUNK_PAGES, PAGE_BYTES};
+use std::collections::VecDeque;
 
 /// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks would
 /// take longer.
@@ -19,12 +23,16 @@ const CHUNKS_PER_TRY: u64 = 8;
 /// Tries are given up after so many times the expected number; e^-16 is one fault in 10^7.
 const PATIENCE: u64 = 16;
 
+/// So many chunks, and so many pages, are drawn ahead at most.
+const AHEAD: usize = 8;
+
 #[derive(Clone, Debug, Default)]
 struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
     pending: PendingPages,
     listed: Listed,
+    ahead: Ahead,
 }
 
 /// Chunks that have pending pages.
@@ -66,6 +74,28 @@ impl Listed {
     }
 }
 
+/// What is drawn ahead.
+#[derive(Clone, Debug, Default)]
+struct Ahead {
+    /// Chunks, and numbers of pending pages in them.
+    chunks: VecDeque<(u32, u16)>,
+    /// Chunks and pages.
+    pages: VecDeque<(u32, u16)>,
+}
+
+/// A range of addresses in which a page is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct RandomSpan<'a> {
+    /// Number of the span.
+    pub number: u32,
+    /// Its mapping.
+    pub vma: &'a Vma,
+    /// First address, and that behind the last page.
+    pub range: (u64, u64),
+    /// Whether pages count on which only a store faults.
+    pub write: bool,
+}
+
 /// The counts, by span number.
 #[derive(Debug)]
 pub struct PendingCounts {
@@ -79,14 +109,17 @@ impl PendingCounts {
     pub fn new(spans: usize, nodes: usize) -> Self {
         Self { nodes, views: vec![View::default(); spans], on_node: vec![0; spans * nodes] }
     }
-    /// Counts the pages of span number `span`, which is `from..to` of `vma`, unless that was done in this epoch.
-    pub fn look(&mut self, span: u32, vma: &Vma, from: u64, to: u64, now_ns: u64, epoch_ns: u64) {
+    /// Counts the pages of a span, and forgets what was drawn ahead, unless that was done in this epoch.
+    pub fn look(&mut self, s: &RandomSpan<'_>, now_ns: u64, epoch_ns: u64) {
+        let (span, vma, (from, to)) = (s.number, s.vma, s.range);
         let view = &mut self.views[span as usize];
         if now_ns < view.until_ns {
             return;
         }
         view.until_ns = (now_ns / epoch_ns + 1) * epoch_ns;
         view.pending = vma.pending_in(from, to);
+        view.ahead.chunks.clear();
+        view.ahead.pages.clear();
         // Other pages are pending than those of the chunks that were listed.
         if view.listed.pages != view.pending.faulting(view.listed.write) {
             view.listed = Listed::default();
@@ -127,40 +160,90 @@ impl PendingCounts {
         view.pending = view.pending.saturating_sub(pages);
         view.listed.pages = view.listed.pages.saturating_sub(pages.faulting(view.listed.write));
     }
-    /// Draws one of the pending pages of `from..to`, all alike, as (chunk, page); `None` if none is left, after
-    /// which the count is 0.
+    /// Draws one of the pending pages of a span, all alike, as (chunk, page); `None` if none is found. The count is right
+    /// then. About `more` pages will be drawn next.
     pub fn draw(
         &mut self,
-        span: u32,
-        vma: &Vma,
-        (from, to): (u64, u64),
-        write: bool,
+        s: &RandomSpan<'_>,
+        more: u64,
+        store: &SharedMemory,
         rng: &mut Rng,
     ) -> Option<(usize, usize)> {
-        let pages = (to - from) / PAGE_BYTES;
-        let pending = self.pending(span, write);
+        let pages = (s.range.1 - s.range.0) / PAGE_BYTES;
+        let pending = self.pending(s.number, s.write);
         if pending == 0 {
             return None;
         }
         let tries = pages / pending;
         if tries <= pages / CHUNK_PAGES / CHUNKS_PER_TRY {
-            for _ in 0..tries * PATIENCE {
-                let addr = from + rng.below(pages) * PAGE_BYTES;
-                let chunk = vma.chunk_of(addr);
-                let rank = (addr - from.max(vma.chunk_base(chunk))) / PAGE_BYTES;
-                if let Some(page) = vma.nth_pending(chunk, (from, to), rank, write) {
+            while let Some((chunk, page)) =
+                self.views[s.number as usize].ahead.next(s, tries * PATIENCE, more, store, rng)
+            {
+                if s.vma.is_pending(chunk, page, s.write) {
                     return Some((chunk, page));
                 }
             }
         }
-        let view = &mut self.views[span as usize];
-        if view.listed.pages > 0 && view.listed.write == write {
-            if let Some(found) = view.listed.draw(vma, (from, to), rng) {
+        self.draw_listed(s, rng)
+    }
+    /// As [`Self::draw`], from a list of chunks.
+    fn draw_listed(&mut self, s: &RandomSpan<'_>, rng: &mut Rng) -> Option<(usize, usize)> {
+        let (vma, (from, to)) = (s.vma, s.range);
+        let view = &mut self.views[s.number as usize];
+        if view.listed.pages > 0 && view.listed.write == s.write {
+            if let Some(found) = view.listed.draw(vma, s.range, rng) {
                 return Some(found);
             }
         }
         view.pending = vma.pending_in(from, to);
-        view.listed.fill(vma, from, to, write);
-        vma.select_pending(from, to, rng.below(view.listed.pages), write)
+        view.listed.fill(vma, from, to, s.write);
+        vma.select_pending(from, to, rng.below(view.listed.pages), s.write)
     }
+}
+
+impl Ahead {
+    /// The next page, after drawing about `more` ahead. Gives up after so many tries.
+    fn next(
+        &mut self,
+        s: &RandomSpan<'_>,
+        tries: u64,
+        more: u64,
+        store: &SharedMemory,
+        rng: &mut Rng,
+    ) -> Option<(usize, usize)> {
+        let more = more.min(2 * AHEAD as u64) as usize;
+        loop {
+            while self.chunks.len() + self.pages.len() <= more {
+                let Some(found) = draw_chunk(s, tries, rng) else { break };
+                s.vma.read_chunk_ahead(found.0 as usize, store);
+                self.chunks.push_back(found);
+            }
+            while self.pages.len() <= more / 2 {
+                let Some((chunk, rank)) = self.chunks.pop_front() else { break };
+                if let Some(page) = s.vma.nth_pending(chunk as usize, s.range, u64::from(rank), s.write) {
+                    s.vma.read_page_ahead(chunk as usize, page, store);
+                    self.pages.push_back((chunk, page as u16));
+                }
+            }
+            if let Some((chunk, page)) = self.pages.pop_front() {
+                return Some((chunk as usize, usize::from(page)));
+            }
+            // All that were drawn have been dealt with since.
+            self.chunks.push_back(draw_chunk(s, tries, rng)?);
+        }
+    }
+}
+
+/// Draws a chunk and the number of a pending page in it: all pending pages alike.
+fn draw_chunk(s: &RandomSpan<'_>, tries: u64, rng: &mut Rng) -> Option<(u32, u16)> {
+    let (from, to) = s.range;
+    for _ in 0..tries {
+        let addr = from + rng.below((to - from) / PAGE_BYTES) * PAGE_BYTES;
+        let chunk = s.vma.chunk_of(addr);
+        let rank = (addr - from.max(s.vma.chunk_base(chunk))) / PAGE_BYTES;
+        if rank < s.vma.pending_inside(chunk, s.range, s.write) {
+            return Some((chunk as u32, rank as u16));
+        }
+    }
+    None
 }

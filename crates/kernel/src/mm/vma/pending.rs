@@ -3,6 +3,8 @@
 use super::chunk::ChunkKind;
 use super::mapping::Vma;
 use crate::mm::block::Bits512;
+use crate::mm::object::SharedMemory;
+use crate::mm::read_ahead::prefetch;
 use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
 /// Number of pages on which an access faults, by kind of access.
@@ -104,10 +106,39 @@ impl Vma {
     #[inline]
     pub fn nth_pending(&self, chunk: usize, (from, to): (u64, u64), rank: u64, write: bool) -> Option<usize> {
         let (lo, hi) = self.pages_inside(chunk, from, to);
-        if rank >= self.pending_in_chunk(chunk, lo, hi).faulting(write) {
+        if rank >= self.pending_inside(chunk, (from, to), write) {
             return None;
         }
         self.pending_bits(chunk, lo, hi, write).select(rank as u32)
+    }
+    /// Pages of `chunk` in `from..to` on which a read, or a store, faults. Takes O(1) as [`Self::nth_pending`] does.
+    #[inline]
+    pub fn pending_inside(&self, chunk: usize, (from, to): (u64, u64), write: bool) -> u64 {
+        let (lo, hi) = self.pages_inside(chunk, from, to);
+        self.pending_in_chunk(chunk, lo, hi).faulting(write)
+    }
+    /// Reads ahead what [`Self::nth_pending`] and a fault need to know of a chunk.
+    #[inline]
+    pub fn read_chunk_ahead(&self, chunk: usize, store: &SharedMemory) {
+        let c = &self.chunks[chunk];
+        prefetch(&self.counts[chunk * self.nodes]);
+        if c.kind == ChunkKind::Small {
+            let b = &self.blocks[c.index as usize];
+            [&b.present, &b.marked, &b.shared, &b.read_only].into_iter().for_each(|bits| prefetch(bits));
+        }
+        let block = self.objects.first().and_then(|&o| store.object(o).block(chunk));
+        if let Some(b) = block {
+            [&b.resident, &b.locked].into_iter().for_each(|bits| prefetch(bits));
+        }
+    }
+    /// Reads ahead what a fault on a page of the first object needs to know of the page.
+    #[inline]
+    pub fn read_page_ahead(&self, chunk: usize, page: usize, store: &SharedMemory) {
+        let block = self.objects.first().and_then(|&o| store.object(o).block(chunk));
+        if let Some(b) = block {
+            prefetch(&b.mapcount[page]);
+            prefetch(&b.node[page]);
+        }
     }
     /// Pages of a chunk that `from..to` reaches into: the first, and that behind the last.
     #[inline]
@@ -224,7 +255,7 @@ impl Vma {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mm::object::{Mapper, SharedMemory};
+    use crate::mm::object::Mapper;
     use crate::mm::pageblock::frame::Frame;
     use crate::mm::units::CHUNK_BYTES;
     use crate::mm::vma::kind::VmaKind;
