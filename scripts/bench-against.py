@@ -1,13 +1,20 @@
 """Measures this tree beside another one: CPU time and peak memory of the cases in bench/, interleaved.
 
-    scripts/bench-against.py REF [--cases NAME,...] [--rounds N]
+    scripts/bench-against.py REF [--cases NAME,...] [--rounds N] [--parts PART,...]
 
 REF is any commit; it is built in target/bench/REF. Every round runs each case with both programs, one after the other. The
-ratio is that of the shortest CPU times. A target that is missed is marked.
+ratio is that of the shortest CPU times. A target that is missed is marked. Parts, all by default:
+
+    cases    CPU time beside REF, and of the cases that REF cannot run against limits
+    start    CPU time of `list` and of the smallest run
+    jobs     two runs at a time beside one after the other, by wall time: needs two idle CPUs
+    state    bytes of page state per resident page of 4 KiB
+    growth   how CPU time grows with CPUs, threads, memory and model time: exponents fitted to three sizes
 """
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -27,6 +34,18 @@ TARGETS = {
     "strided": 5,
     "random-shared": 5,
     "specjbb": 5,
+}
+PARTS = ("cases", "start", "jobs", "state", "growth")
+START_S = {"list": 0.020, "smallest run": 0.030}
+JOBS_RATIO = 1.9
+STATE_BYTES = 8.0
+EXPONENT = 1.1
+# What grows: machine, workload, and the parameters of three sizes, each twice the one before.
+GROWTH: dict[str, list[tuple[str, str, dict[str, str | int]]]] = {
+    "CPUs": [(f"2x{8 * n}x4x1", "coremark", {"contexts": 64 * n, "iterations": 400_000}) for n in (1, 2, 4)],
+    "threads": [("2x4x8x1", "coremark", {"contexts": 64 * n, "iterations": 1_000_000}) for n in (1, 2, 4)],
+    "memory": [("2x4x8x1", "numa02", {"memory": f"{4 * n}GiB", "loops": 60}) for n in (1, 2, 4)],
+    "model time": [("2x4x8x1", "random-shared", {"duration": f"{10 * n}s"}) for n in (1, 2, 4)],
 }
 # Cases too large for the other tree: measured alone, against limits of seconds and bytes.
 ALONE = {"4096-cpus": (60, 4 << 30)}
@@ -116,23 +135,142 @@ def report(cases: dict[str, Case]) -> bool:
     return holds
 
 
+def cpu_of(command: list[str], rounds: int) -> float:
+    """Shortest CPU time of a command, seconds."""
+    best = math.inf
+    for _ in range(rounds):
+        child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        if status != 0:
+            sys.exit(f"{' '.join(command)} failed")
+        best = min(best, used.ru_utime + used.ru_stime)
+    return best
+
+
+def plan(folder: Path, name: str, size: tuple[str, str, dict[str, str | int]]) -> Path:
+    """An experiment file of one run."""
+    machine, workload, params = size
+    lines = [
+        f'name = "{name}"',
+        f'title = "{name}"',
+        f'machines = ["{machine}"]',
+        'kernels = ["6.12"]',
+        f'workloads = ["{workload}"]',
+    ]
+    lines += ["", "[params]", *(f"{workload}.{key} = {json.dumps(value)}" for key, value in params.items())]
+    path = folder / f"{name}.toml"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def line(what: str, value: str, target: str, holds: bool) -> bool:
+    """Prints a line of a figure with its target."""
+    print(f"{what:<44} {value:>14} {target:>14}" + ("" if holds else "   missed"))
+    return holds
+
+
+def start_up(program: Path, rounds: int) -> bool:
+    """CPU time of commands that do next to nothing."""
+    with tempfile.TemporaryDirectory() as out:
+        file = plan(Path(out), "smallest", ("2x1x1x1", "coremark", {"contexts": 1, "iterations": 1000}))
+        # Every round makes its record anew.
+        run_it = f"{program} run {file} --out {out}/r >/dev/null 2>&1 && rm -rf {out}/r"
+        times = {
+            "list": cpu_of([str(program), "list"], 5 * rounds),
+            "smallest run": cpu_of(["sh", "-c", run_it], 5 * rounds),
+        }
+    lines = [line(k, f"{t * 1e3:.0f} ms", f"<= {START_S[k] * 1e3:.0f} ms", t <= START_S[k]) for k, t in times.items()]
+    return all(lines)
+
+
+def jobs(program: Path, rounds: int) -> bool:
+    """How much sooner four runs end two at a time."""
+    wall: dict[str, list[float]] = {"1": [], "2": []}
+    for _ in range(rounds):
+        for n, times in wall.items():
+            with tempfile.TemporaryDirectory() as out:
+                command = [str(program), "run", "bench/thread-local.toml", "--iterations", "4", "--jobs", n]
+                start = time.monotonic()
+                subprocess.run([*command, "--out", out + "/r"], cwd=ROOT, check=True, capture_output=True)
+                times.append(time.monotonic() - start)
+    ratio = min(wall["1"]) / min(wall["2"])
+    load = os.getloadavg()[0]
+    return line(
+        f"--jobs 2 beside --jobs 1 (load {load:.1f})", f"{ratio:.2f} x", f">= {JOBS_RATIO} x", ratio >= JOBS_RATIO
+    )
+
+
+def state() -> bool:
+    """Bytes of page state per resident page, as the example `bench` of the simulator counts them."""
+    command = ["cargo", "run", "--release", "--quiet", "-p", "numalab-sim", "--example", "bench", "2"]
+    said = subprocess.check_output(command, cwd=ROOT, text=True)
+    bytes_per_page = next(float(row.split()[4]) for row in said.splitlines() if "bytes per simulated page" in row)
+    return line(
+        "state per page of 4 KiB", f"{bytes_per_page:.2f} B", f"<= {STATE_BYTES} B", bytes_per_page <= STATE_BYTES
+    )
+
+
+def growth(program: Path, rounds: int) -> bool:
+    """Exponents of CPU time against size."""
+    holds = True
+    with tempfile.TemporaryDirectory() as out:
+        base = cpu_of([str(program), "--version"], rounds)
+        for what, sizes in GROWTH.items():
+            times = []
+            for at, size in enumerate(sizes):
+                file = plan(Path(out), f"{what.replace(' ', '-').lower()}-{at}", size)
+                run_it = f"{program} run {file} --jobs 1 --out {out}/r >/dev/null 2>&1 && rm -rf {out}/r"
+                times.append(max(cpu_of(["sh", "-c", run_it], rounds) - base, 1e-3))
+            exponent = slope([math.log(2.0**at) for at in range(len(times))], [math.log(t) for t in times])
+            shown = ", ".join(f"{t:.2f}" for t in times)
+            holds &= line(f"growth with {what} ({shown} s)", f"{exponent:.2f}", f"<= {EXPONENT}", exponent <= EXPONENT)
+    return holds
+
+
+def slope(x: list[float], y: list[float]) -> float:
+    """Slope of the line of least squares."""
+    middle_x, middle_y = sum(x) / len(x), sum(y) / len(y)
+    return sum((a - middle_x) * (b - middle_y) for a, b in zip(x, y, strict=True)) / sum((a - middle_x) ** 2 for a in x)
+
+
 def main() -> int:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ref")
     parser.add_argument("--cases", help="only these, separated by commas")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--parts", default=",".join(PARTS), help="only these, separated by commas")
     parser.add_argument("--base", type=Path, help="a program of REF that is built already")
+    parser.add_argument("--head", type=Path, help="a program of this tree that is built already")
     args = parser.parse_args()
     known = [*TARGETS, *ALONE]
     names = args.cases.split(",") if args.cases else known
     unknown = [n for n in names if n not in known]
     if unknown:
         parser.error(f"no case {unknown[0]}; cases are {', '.join(known)}")
-    base = args.base or build(args.ref)
-    subprocess.check_call(["cargo", "build", "--release", "--bin", "numalab"], cwd=ROOT)
-    cases = measure({"base": base.resolve(), "head": ROOT / "target/release/numalab"}, names, args.rounds)
-    return 0 if report(cases) else 1
+    parts = args.parts.split(",")
+    if strange := [p for p in parts if p not in PARTS]:
+        parser.error(f"no part {strange[0]}; parts are {', '.join(PARTS)}")
+    head = args.head
+    if head is None:
+        subprocess.check_call(["cargo", "build", "--release", "--bin", "numalab"], cwd=ROOT)
+        head = ROOT / "target/release/numalab"
+    head = head.resolve()
+    holds = True
+    if "cases" in parts:
+        base = args.base or build(args.ref)
+        holds &= report(measure({"base": base.resolve(), "head": head}, names, args.rounds))
+    if len(parts) > 1 or "cases" not in parts:
+        print(f"\n{'figure':<44} {'measured':>14} {'target':>14}")
+    if "start" in parts:
+        holds &= start_up(head, args.rounds)
+    if "jobs" in parts:
+        holds &= jobs(head, args.rounds)
+    if "state" in parts:
+        holds &= state()
+    if "growth" in parts:
+        holds &= growth(head, args.rounds)
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":
