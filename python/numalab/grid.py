@@ -151,6 +151,16 @@ class GridView:
         # Plans of one workload, which are a partition of the results.
         self.block = self.size // len(self.axes[0]) if self.size else 0
 
+    def seeds_in_a_row(self, index: int) -> int:
+        """Return how many points from this one on differ in their seed alone, each by 1 from the one before."""
+        at = index % len(self.seeds)
+        if isinstance(self.seeds, range):
+            return len(self.seeds) - at
+        end = at + 1
+        while end < len(self.seeds) and self.seeds[end] == self.seeds[end - 1] + 1:
+            end += 1
+        return end - at
+
     def point(self, index: int) -> Point:
         """Return a point. Raises ``IndexError``."""
         if not 0 <= index < self.size:

@@ -164,9 +164,9 @@ def lines(frame: pd.DataFrame, x: str, y: str, hue: str | None = None) -> Figure
             raise KeyError(
                 f"no column `{name}`; expected one of {', '.join(map(str, frame.columns[:20]))}, …"
             )
-    frame = frame[frame["status"] == "completed"]
+    done: Any = frame[frame["status"] == "completed"]
     figure, ax = axes()
-    groups = [("", frame)] if hue is None else list(frame.groupby(hue, observed=True, sort=False))
+    groups = [("", done)] if hue is None else list(done.groupby(hue, observed=True, sort=False))
     for label, group in groups:
         by = group.groupby(x, observed=True)[y].agg(["mean", "min", "max"])
         at = by.index if by.index.dtype.kind in "iuf" else by.index.astype(str)

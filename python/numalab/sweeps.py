@@ -40,8 +40,9 @@ BATCH_S = (0.5, 30.0)
 BATCHES_PER_THREAD = 20
 # Workloads, machines and kernels together of which a point is resolved before a sweep begins.
 LOOKED_AT = 64
-# Most plans of a batch.
+# Most plans of a batch, and most that are resolved together.
 BATCH_MOST = 4096
+SEEDS_AT_ONCE = 64
 
 
 class SweepInterrupted(LabError):
@@ -174,10 +175,10 @@ def _refusal(e: SpecError, point: Point) -> str:
     return f'{never}; with ineffective = "leave_out" the point is run without it'
 
 
-def resolve(catalog: Catalog, point: Point) -> tuple[_native.Plan, list[str]]:
-    """Return the plan of a point, and the settings that were left out because its kernel never reads them.
+def resolve(catalog: Catalog, point: Point, seeds: int = 1) -> tuple[list[_native.Plan], list[str]]:
+    """Return the plans of a point under so many seeds in a row, and settings that its kernel never reads.
 
-    Raises ``SpecError`` if the point is impossible.
+    These were left out. Raises ``SpecError`` if the point is impossible.
     """
     settings, left_out = dict(point.settings), list[str]()
     while True:
@@ -189,9 +190,10 @@ def resolve(catalog: Catalog, point: Point) -> tuple[_native.Plan, list[str]]:
                 params=point.params,
                 settings=settings,
                 seed=point.seed,
+                iterations=seeds,
                 files=False,
             )
-            return request.plans[0], left_out
+            return request.plans, left_out
         except SpecError as e:
             name = _ineffective(e, settings)
             if not point.leave_out or name is None:
@@ -200,10 +202,42 @@ def resolve(catalog: Catalog, point: Point) -> tuple[_native.Plan, list[str]]:
             left_out.append(name)
 
 
-def row_of(
-    catalog: Catalog, point: Point, cache: PlanCache
-) -> tuple[dict[str, Any], str, tuple[float, float]]:
+@dataclass(frozen=True)
+class Found:
+    """A point of a batch, with its plan, or why it has none."""
+
+    point: Point
+    plan: _native.Plan | None
+    left_out: list[str]
+    refusal: str = ""
+
+
+def find(catalog: Catalog, view: GridView, first: int, stop: int) -> Iterator[Found]:
+    """Yield the points from ``first`` up to ``stop``.
+
+    Seeds in a row are resolved together, which takes a fraction of the time.
+    """
+    at, alone_until = first, first
+    while at < stop:
+        point, seeds = view.point(at), min(view.seeds_in_a_row(at), stop - at, SEEDS_AT_ONCE)
+        try:
+            plans, left_out = resolve(catalog, point, 1 if at < alone_until else seeds)
+        except SpecError as e:
+            if at >= alone_until and seeds > 1:
+                # Some of them may be possible, since a workload may depend on its seed.
+                alone_until = at + seeds
+                continue
+            yield Found(point, None, [], _refusal(e, point))
+            at += 1
+            continue
+        for plan in plans:
+            yield Found(view.point(at), plan, left_out)
+            at += 1
+
+
+def row_of(found: Found, cache: PlanCache) -> tuple[dict[str, Any], str, tuple[float, float]]:
     """Return the row of a point, what was done for it (ran, reused, refused), and wall and CPU time of its run, s."""
+    point, plan = found.point, found.plan
     axes: dict[str, Any] = {
         "machine": point.machine,
         "kernel": point.kernel,
@@ -212,12 +246,10 @@ def row_of(
         **{f"set.{k}": v for k, v in point.settings.items()},
         **{f"param.{k}": v for k, v in point.params.items()},
     }
-    try:
-        plan, left_out = resolve(catalog, point)
-    except SpecError as e:
-        return {**axes, "status": "refused", "reason": _refusal(e, point)}, "refused", (0.0, 0.0)
-    if left_out:
-        axes["left_out"] = ", ".join(left_out)
+    if plan is None:
+        return {**axes, "status": "refused", "reason": found.refusal}, "refused", (0.0, 0.0)
+    if found.left_out:
+        axes["left_out"] = ", ".join(found.left_out)
     figures = cache.get(plan.id)
     did, times = "reused", (0.0, 0.0)
     if figures is None:
@@ -261,13 +293,13 @@ def _run_batch(
     plans, dataset = PlanCache(cache), Dataset(out)
     rows, counts = [], {"ran": 0, "reused": 0, "refused": 0, "seconds": 0.0, "cpu_seconds": 0.0}
     looked = 0.0
-    for i in range(first, stop):
+    for i, found in enumerate(find(catalog, view, first, stop), first):
         # A look at a local file costs nothing; one at an object store is taken once a second.
         if dataset.local or time.monotonic() - looked > 1:
             if dataset.turn() != turn:
                 raise SweepInterrupted(f"{out}: another client goes on with this sweep")
             looked = time.monotonic()
-        row, did, (wall, cpu) = row_of(catalog, view.point(i), plans)
+        row, did, (wall, cpu) = row_of(found, plans)
         rows.append({"point": i, **row})
         counts[did] += 1
         counts["seconds"] += wall
@@ -388,7 +420,7 @@ def _check(grid: Grid) -> None:
 
 
 @contextlib.contextmanager
-def _client(client: Client | str | None, workers: int | None) -> Iterator[Client]:
+def _client(client: Client | str | None, workers: int | None) -> Iterator[Any]:
     """Yield a client: the given one, one of the scheduler at an address, or one of this machine alone."""
     distributed = need("distributed", "sweep")
     if client is not None and not isinstance(client, str):
@@ -419,7 +451,8 @@ def _client(client: Client | str | None, workers: int | None) -> Iterator[Client
 
 
 def _carry_out(
-    client: Client,
+    # Any: of a client, types cannot tell whether its methods answer or give something to wait for.
+    client: Any,
     grid: Grid,
     done: list[tuple[int, int]],
     out: str,
@@ -446,7 +479,7 @@ def _carry_out(
             args = (payload, grid.digest, turn, first, stop, out, cache)
             future = client.submit(run_batch, *args, key=key, pure=False)
             future.add_done_callback(ended.put)
-            under_way[future.key] = (first, stop, future)
+            under_way[str(future.key)] = (first, stop, future)
         if not under_way:
             return
         left = batches.left_s()
@@ -459,7 +492,7 @@ def _carry_out(
             if client.status not in ("running", "connecting"):
                 raise _lost(client, out) from None
             continue
-        first, stop, _ = under_way.pop(future.key)
+        first, stop, _ = under_way.pop(str(future.key))
         if future.status == "cancelled" or future.status == "lost":
             raise _lost(client, out)
         if future.status == "error":

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from test_spec import SWEEP
 
 import numalab as nl
-from numalab.grid import GridView, read_grid
+from numalab.grid import GridView, catalog_of, read_grid
 from numalab.store import Dataset, PlanCache, gaps
-from numalab.sweeps import _Batches, _check
+from numalab.sweeps import _Batches, _check, find, resolve
 
 COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
 SIZES = [64, 256]
@@ -262,6 +262,30 @@ def test_no_exception_of_a_worker_hangs_the_client(
     with pytest.raises(nl.LabError, match=f"plans [0-9]+ to [0-9]+: {type(what).__name__}: {what}") as caught:
         nl.sweep(grid(), out=tmp_path / "s", client=client, progress=False)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=8, unique=True), st.data())
+def test_plans_that_are_resolved_together_are_those_of_each_point(
+    seeds: list[int], data: st.DataObject
+) -> None:
+    some = grid(params={"loops": [2, 3]}, seeds=seeds)
+    first = data.draw(st.integers(0, len(some) - 1))
+    stop = data.draw(st.integers(first + 1, len(some)))
+    catalog = nl.Catalog()
+    found = list(find(catalog, some.view, first, stop))
+    assert [f.point for f in found] == [some[i] for i in range(first, stop)]
+    for f in found[:: max(1, len(found) // 3)]:
+        alone, _ = resolve(catalog, f.point)
+        assert f.plan is not None and [p.id for p in alone] == [f.plan.id] and f.plan.seed == f.point.seed
+
+
+def test_a_seed_that_is_impossible_does_not_stop_the_others() -> None:
+    picky = dataclasses.replace(SWEEP, requires=[nl.Require("seed != 3", "another seed")])
+    some = nl.Grid("2x1x2x1", "6.12", picky, seeds=5)
+    found = list(find(catalog_of(some.payload), some.view, 0, 5))
+    assert [f.plan.seed if f.plan else 0 for f in found] == [1, 2, 0, 4, 5]
+    assert "another seed" in found[2].refusal
 
 
 AXIS = st.lists(st.integers(0, 99), min_size=1, max_size=4, unique=True)
