@@ -22,7 +22,7 @@ from test_spec import SWEEP
 import numalab as nl
 from numalab.grid import GridView, catalog_of, read_grid
 from numalab.store import Dataset, PlanCache, gaps
-from numalab.sweeps import _Batches, _check, find, resolve
+from numalab.sweeps import QUIET, _Batches, _check, _client, find, resolve
 
 COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
 SIZES = [64, 256]
@@ -336,6 +336,23 @@ def test_plans_have_one_key_each_in_the_cache(points: list[tuple[str, int, int]]
     keys = {point: key(*point) for point in points}
     assert len(set(keys.values())) == len(keys)
     assert all(key(*point) == found for point, found in keys.items())
+
+
+def test_processes_of_this_machine_look_around_rarely() -> None:
+    names = list(QUIET)
+
+    def configured() -> list[Any]:
+        import dask.config
+
+        return [dask.config.get(name) for name in names]
+
+    before = dict(os.environ)
+    with _client(None, 1) as own:
+        assert dict(os.environ) == before
+        own.wait_for_workers(1)
+        for seen in (own.run_on_scheduler(configured), *own.run(configured).values()):
+            assert seen == list(QUIET.values())
+    assert configured() != list(QUIET.values()), "this process keeps its own"
 
 
 FILE = """
