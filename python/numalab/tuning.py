@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,7 +123,7 @@ class Tuning:
 
         Needs at least two trials. ``objective`` is the first one by default.
         """
-        optuna = need("optuna", "tune")
+        optuna = _optuna()
         need("sklearn", "tune")
         at = 0 if objective is None else self.objectives.index(objective)
         evaluator = optuna.importance.FanovaImportanceEvaluator(seed=1)
@@ -273,7 +274,7 @@ def tune(
 
     Raises ``SpecError`` if a name or a value is wrong.
     """
-    optuna = need("optuna", "tune")
+    optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     catalog = catalog or Catalog()
     knobs, names = dict(knobs or KNOBS), tuple(objectives)
@@ -321,6 +322,13 @@ def tune(
             if patience is not None and since >= patience:
                 break
     return Tuning(study, names, label[0], label[2], label[1], baseline, tunables)
+
+
+def _optuna() -> Any:
+    """Import Optuna, without the remark of its progress bars in notebooks, which are not shown."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        return need("optuna", "tune")
 
 
 def _sampler(optuna: Any, seed: int) -> Any:
