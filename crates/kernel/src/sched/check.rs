@@ -1,6 +1,7 @@
 //! A checker that recounts from scratch what the scheduler keeps up to date.
 
 use super::rq::task::{State, NONE, NO_NODE};
+use super::state::node_tasks::NodeTasks;
 use super::state::Scheduler;
 
 /// Tolerated difference per task between a queue's averages and the sum of its tasks' averages.
@@ -37,6 +38,16 @@ impl Scheduler {
                 "{lone} CPUs have one task and {marked} groups are marked, but {} and {} are kept",
                 self.lone, self.marked_imbalanced
             ));
+        }
+        for (node, kept) in self.node_tasks.iter().enumerate() {
+            let mut sum = NodeTasks::default();
+            for cpu in self.topo.node(node as u32).iter() {
+                sum.add(&NodeTasks::of(&self.rqs[cpu as usize]));
+                sum.idle += u32::from(self.idle.contains(cpu));
+            }
+            if sum != *kept {
+                return Err(format!("node {node} keeps {kept:?} but its queues sum to {sum:?}"));
+            }
         }
         self.check_load()
     }

@@ -6,6 +6,7 @@ use crate::sched::rq::runqueue::Arrival;
 use crate::sched::rq::task::{State, TaskId, COLD, NONE};
 use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::{Form, QueueOrder};
+use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::Scheduler;
 
 /// Difference below which the utilisation estimate stays, units of utilisation (kernel: `UTIL_EST_MARGIN`).
@@ -41,6 +42,7 @@ impl Scheduler {
         self.update_curr(cpu);
         let node = self.topo.node_of(cpu);
         let rq = &mut self.rqs[cpu as usize];
+        let before = NodeTasks::of(rq);
         rq.refresh(self.now);
         self.tasks[t as usize].refresh(self.now, false);
         match self.params.form {
@@ -61,13 +63,13 @@ impl Scheduler {
             QueueOrder::V37 => rq.list.insert(0, t),
             QueueOrder::V415 => rq.list.push(t),
         }
-        let queued = rq.list.len();
-        if queued == 1 {
-            self.idle.remove(cpu);
-        } else if queued == 2 {
+        let now = NodeTasks::of(rq);
+        if now.nr == 1 {
+            self.set_idle(cpu, false);
+        } else if now.nr == 2 {
             self.overload = true;
         }
-        self.count_lone(queued - 1, queued);
+        self.count_tasks(cpu, before, now);
     }
     /// Dequeues a task, to sleep (`sleep`) or to move. A current task is no longer current afterwards.
     pub(in crate::sched) fn deactivate_task(&mut self, t: TaskId, sleep: bool) {
@@ -76,6 +78,7 @@ impl Scheduler {
         let node = self.topo.node_of(cpu);
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
+        let before = NodeTasks::of(rq);
         rq.refresh(self.now);
         let lag = match self.params.form {
             Form::V61 => 0,
@@ -106,14 +109,14 @@ impl Scheduler {
         if rq.cur == t {
             rq.cur = NONE;
         }
-        let queued = rq.list.len();
-        self.count_lone(queued + 1, queued);
+        let now = NodeTasks::of(rq);
+        self.count_tasks(cpu, before, now);
         if sleep {
             self.util_est_update(t);
         }
         let rq = &self.rqs[cpu as usize];
         if rq.is_idle() {
-            self.idle.insert(cpu);
+            self.set_idle(cpu, true);
         }
     }
     /// Updates the estimated utilisation of a task that goes to sleep (§6.5).

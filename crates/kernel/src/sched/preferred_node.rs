@@ -2,6 +2,7 @@
 
 use crate::sched::rq::task::{TaskId, NO_NODE};
 use crate::sched::rules::Locality;
+use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
@@ -14,7 +15,8 @@ impl Scheduler {
     pub fn set_preferred_nid(&mut self, task: TaskId, node: Option<u32>) {
         let t = &mut self.tasks[task as usize];
         let on_node = self.topo.node_of(t.cpu);
-        let rq = &mut self.rqs[t.cpu as usize];
+        let (cpu, rq) = (t.cpu, &mut self.rqs[t.cpu as usize]);
+        let before = NodeTasks::of(rq);
         if t.on_rq() {
             rq.count_numa(t, on_node, false);
         }
@@ -22,6 +24,8 @@ impl Scheduler {
         if t.on_rq() {
             rq.count_numa(t, on_node, true);
         }
+        let now = NodeTasks::of(rq);
+        self.count_tasks(cpu, before, now);
     }
     /// Whether a task has a home node and is on another one (schednuma).
     pub(in crate::sched) fn off_home(&self, task: TaskId) -> bool {

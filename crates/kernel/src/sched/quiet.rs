@@ -15,6 +15,7 @@ use crate::sched::numa_view::NoNuma;
 use crate::sched::rq::eevdf;
 use crate::sched::rq::task::NONE;
 use crate::sched::rules::{Form, Locality};
+use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// The unseen ticks of a CPU.
@@ -142,12 +143,13 @@ impl Scheduler {
         let due = seen.map(|d| self.dom[d as usize].last_balance + self.get_sd_balance_interval(d, true)).min();
         due.map_or(u64::MAX / self.params.jiffy_ns, |due| due.max(self.rqs[cpu as usize].next_balance))
     }
-    /// The number of tasks on a CPU has changed from `before` to `now`.
-    pub(super) fn count_lone(&mut self, before: usize, now: usize) {
-        if self.lone as usize == self.rqs.len() && before == 1 {
+    /// The queue of `cpu` held `before` and holds `now`.
+    pub(super) fn count_tasks(&mut self, cpu: u32, before: NodeTasks, now: NodeTasks) {
+        self.node_tasks[self.topo.node_of(cpu) as usize].change(&before, &now);
+        if before.nr == 1 && now.nr != 1 && self.lone as usize == self.rqs.len() {
             self.events.push(Event::QuietEnds);
         }
-        self.lone = self.lone + u32::from(now == 1) - u32::from(before == 1);
+        self.lone = self.lone + u32::from(now.nr == 1) - u32::from(before.nr == 1);
     }
     /// Something touches the queue of a CPU that ticks unseen.
     #[cold]

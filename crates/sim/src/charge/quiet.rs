@@ -17,7 +17,7 @@ pub(crate) fn may_be_quiet(sim: &Simulation<'_>) -> Vec<bool> {
     while a % common_ns != 0 {
         (a, common_ns) = (common_ns, a % common_ns);
     }
-    (0..sim.cpus.len()).map(|c| plain && sim.kernel.sched.tick_offset_ns(c as u32) % common_ns != 0).collect()
+    (0..sim.cpus.len()).map(|c| plain && !sim.kernel.sched.tick_offset_ns(c as u32).is_multiple_of(common_ns)).collect()
 }
 
 /// Carries out the ticks of a quiet CPU up to `last_ns`. Does nothing on another CPU.

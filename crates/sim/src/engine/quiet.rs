@@ -56,7 +56,10 @@ impl Engine<'_> {
         }
         let runtime_ns = sim.kernel.sched.runtime_ns(task) + first_ns - sim.kernel.sched.exec_start_ns(task);
         let is_due = |tick: u64| sim.kernel.numa.trigger_due(task, runtime_ns + tick * sim.cfg.jiffy_ns());
-        (0..ticks).position(|tick| is_due(tick)).map_or(ticks, |tick| tick as u64)
+        if ticks == 0 || !sim.kernel.numa.cfg.switches.trigger_underflows && !is_due(ticks - 1) {
+            return ticks;
+        }
+        (0..ticks).position(is_due).map_or(ticks, |tick| tick as u64)
     }
 
     /// Something happens to `cpu`: it ticks again, if it was quiet.

@@ -37,7 +37,7 @@ impl Scheduler {
         rq.in_idle = true;
         rq.idle_since = self.now;
         let keeps_tick = !rq.tickless && self.params.idle_tick && rq.expects_short_idle();
-        self.idle.insert(cpu);
+        self.set_idle(cpu, true);
         let cache = &mut self.caches[self.topo.cache_of(cpu) as usize];
         if !cache.has_idle_cores && self.topo.siblings(cpu).is_subset(&self.idle) {
             cache.has_idle_cores = true;

@@ -7,6 +7,7 @@ use super::idle_scan::scan_limit;
 use super::lb_env::LbEnv;
 use crate::sched::domains::{Flags, GroupId};
 use crate::sched::rules::{Balancer, Form};
+use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 use crate::sched::state::{CpuIdleType, Scheduler};
 
@@ -22,9 +23,9 @@ impl Scheduler {
         let mut tally = Tally::default();
         self.sg_lb_stats.clear();
         for i in 0..count {
-            let (s, most) = self.count_group_tasks(env, i);
+            let (s, stacked) = self.count_group_tasks(env, i);
             let group = self.topo.domain(env.dom).groups[i];
-            tally.add(&s, most, self.topo.group(group).span.contains(env.dst));
+            tally.add(&s, stacked, self.topo.group(group).span.contains(env.dst));
             self.sg_lb_stats.push(s);
         }
         if top {
@@ -91,27 +92,25 @@ impl Scheduler {
         let may = !local && self.dom[env.dom as usize].nr_balance_failed < tries + 1;
         s.llc_balance = may && self.group_has_tasks_for(self.topo.group(group).span.iter(), env.dst);
     }
-    /// Tasks and idle CPUs of the `i`-th group, and the most tasks on one CPU; no averages.
-    pub(in crate::sched) fn count_group_tasks(&self, env: &LbEnv, i: usize) -> (SgLbStats, u32) {
+    /// Tasks and idle CPUs of the `i`-th group, and whether some CPU has two tasks; no averages.
+    pub(in crate::sched) fn count_group_tasks(&self, env: &LbEnv, i: usize) -> (SgLbStats, bool) {
         let domain = self.topo.domain(env.dom);
         let g = self.topo.group(domain.groups[i]);
         let mut s = SgLbStats::of(g, self.imbalanced[g.record as usize]);
-        s.idle_cpus = g.span.count_and(&self.idle);
-        let mut most = 0;
-        if env.narrowed {
-            s.idle_cpus = g.span.iter_and(&self.idle).filter(|c| self.candidates.contains(*c)).count() as u32;
+        let mut sum = NodeTasks::default();
+        if !g.nodes.is_empty() && !env.narrowed {
+            g.nodes.iter().for_each(|n| sum.add(&self.node_tasks[*n as usize]));
+        } else {
+            let counts = |c: &u32| !env.narrowed || self.candidates.contains(*c);
+            sum.idle = match env.narrowed {
+                true => g.span.iter_and(&self.idle).filter(counts).count() as u32,
+                false => g.span.count_and(&self.idle),
+            };
+            let busy = g.span.iter_and_not(&self.idle).filter(counts);
+            busy.for_each(|c| sum.add(&NodeTasks::of(&self.rqs[c as usize])));
         }
-        for c in g.span.iter_and_not(&self.idle) {
-            if env.narrowed && !self.candidates.contains(c) {
-                continue;
-            }
-            let rq = &self.rqs[c as usize];
-            s.nr += rq.nr();
-            s.nr_numa += rq.nr_numa;
-            s.nr_preferred += rq.nr_preferred;
-            most = most.max(rq.nr());
-        }
-        (s, most)
+        (s.nr, s.idle_cpus, s.nr_numa, s.nr_preferred) = (sum.nr, sum.idle, sum.nr_numa, sum.nr_preferred);
+        (s, sum.stacked > 0)
     }
     /// Adds the averages of the `i`-th group to its counts.
     pub(in crate::sched) fn add_group_averages(&mut self, env: &LbEnv, i: usize) {
@@ -156,8 +155,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, s: &SgLbStats, most: u32, local: bool) {
-        self.stacked |= most > 1;
+    fn add(&mut self, s: &SgLbStats, stacked: bool, local: bool) {
+        self.stacked |= stacked;
         self.crowded |= s.nr > s.weight;
         if local {
             self.local_full = s.nr >= s.weight;

@@ -47,6 +47,8 @@ pub struct Domain {
 pub struct Group {
     /// CPUs of the group.
     pub span: CpuSet,
+    /// The nodes that it consists of; empty if it has only a part of a node.
+    pub nodes: Box<[u32]>,
     /// Number of CPUs.
     pub weight: u32,
     /// Flags of the child domain that the group was made from.

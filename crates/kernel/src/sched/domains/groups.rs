@@ -18,13 +18,15 @@ pub(super) struct GroupMaker<'a> {
     shared: Vec<Option<GroupId>>,
     /// The last group made from a child, by level and first CPU. The domains of other CPUs have groups of the same CPUs.
     alike: Vec<Option<GroupId>>,
+    /// The same, of groups that are nobody's own. Their flags never change, so that domains share them.
+    common: Vec<Option<GroupId>>,
 }
 
 impl<'a> GroupMaker<'a> {
     /// A maker for the towers of a layout. It has made no group yet.
     pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<RawDomain>]) -> Self {
         let shared = vec![None; levels.len() * layout.cpus];
-        Self { layout, levels, towers, groups: Vec::new(), alike: shared.clone(), shared }
+        Self { layout, levels, towers, groups: Vec::new(), alike: shared.clone(), common: shared.clone(), shared }
     }
     /// Groups of the domain of `cpu` at `level`, in ring order.
     pub fn build_groups(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
@@ -38,6 +40,12 @@ impl<'a> GroupMaker<'a> {
         let mut seen = CpuSet::empty(self.layout.cores.len());
         span.iter().for_each(|c| seen.insert(self.layout.core_of[c as usize]));
         seen.len()
+    }
+    /// The nodes that `span` consists of, if it has no part of a node.
+    fn nodes(&self, span: &CpuSet) -> Box<[u32]> {
+        let nodes = self.layout.nodes.iter().enumerate().filter(|(_, n)| n.intersects(span));
+        let whole: Option<Vec<u32>> = nodes.map(|(id, n)| n.is_subset(span).then_some(id as u32)).collect();
+        whole.unwrap_or_default().into_boxed_slice()
     }
     fn build_sched_groups(&mut self, cpu: u32, level: usize) -> Vec<GroupId> {
         let towers = self.towers;
@@ -71,7 +79,9 @@ impl<'a> GroupMaker<'a> {
         let id = self.groups.len() as GroupId;
         let (weight, cores) = (span.len(), self.cores(&span));
         let balance_mask = span.clone();
-        self.groups.push(Group { span, weight, flags, cores, balance_mask, balance_cpu: first, record: slot as u32 });
+        let nodes = self.nodes(&span);
+        let record = slot as u32;
+        self.groups.push(Group { span, nodes, weight, flags, cores, balance_mask, balance_cpu: first, record });
         self.shared[slot] = Some(id);
         id
     }
@@ -91,7 +101,8 @@ impl<'a> GroupMaker<'a> {
                 None => (tower[at].span.clone(), Flags(0)),
             };
             covered.union_with(&members);
-            ring.push(self.build_group_from_child(at, members, flags)?);
+            let own = ring.is_empty();
+            ring.push(self.build_group_from_child(at, members, flags, own)?);
         }
         // Asymmetric distances can leave CPUs uncovered, whose towers end below this level: no group has them, and the
         // domain does not balance with them (build_overlap_sched_groups). The first group has `cpu` in any case.
@@ -112,15 +123,29 @@ impl<'a> GroupMaker<'a> {
         }
         at
     }
-    fn build_group_from_child(&mut self, at: usize, span: CpuSet, flags: Flags) -> Result<GroupId, SchedError> {
-        let id = self.groups.len() as GroupId;
+    /// The group of `span`, a domain's `own` one or another.
+    fn build_group_from_child(
+        &mut self,
+        at: usize,
+        span: CpuSet,
+        flags: Flags,
+        own: bool,
+    ) -> Result<GroupId, SchedError> {
         let slot = at * self.layout.cpus + span.first().unwrap_or(0) as usize;
+        let is_it = |id: &GroupId| self.groups[*id as usize].span == span && self.groups[*id as usize].flags == flags;
+        if let (false, Some(id)) = (own, self.common[slot].filter(is_it)) {
+            return Ok(id);
+        }
+        let id = self.groups.len() as GroupId;
         let alike = self.alike[slot].replace(id).map(|id| &self.groups[id as usize]);
         let group = match alike {
             Some(group) if group.span == span => Group { flags, ..group.clone() },
             _ => self.group_from_child(at, span, flags)?,
         };
         self.groups.push(group);
+        if !own {
+            self.common[slot] = Some(id);
+        }
         Ok(id)
     }
     fn group_from_child(&self, at: usize, span: CpuSet, flags: Flags) -> Result<Group, SchedError> {
@@ -135,6 +160,7 @@ impl<'a> GroupMaker<'a> {
         };
         let record = (at * self.layout.cpus + balance_cpu as usize) as u32;
         let (weight, cores) = (span.len(), self.cores(&span));
-        Ok(Group { span, weight, flags, cores, balance_mask, balance_cpu, record })
+        let nodes = self.nodes(&span);
+        Ok(Group { span, nodes, weight, flags, cores, balance_mask, balance_cpu, record })
     }
 }

@@ -5,6 +5,7 @@ mod counters;
 mod domain_state;
 
 mod idle_type;
+pub(in crate::sched) mod node_tasks;
 mod nohz;
 mod scheduler;
 pub mod sg_lb_stats;

@@ -3,6 +3,7 @@
 use super::cache_state::CacheState;
 use super::counters::Counters;
 use super::domain_state::DomState;
+use super::node_tasks::NodeTasks;
 use super::nohz::Nohz;
 use super::sg_lb_stats::SgLbStats;
 use crate::sched::cache_aware::state::CacheAware;
@@ -34,6 +35,8 @@ pub struct Scheduler {
     pub(in crate::sched) caches: Vec<CacheState>,
     /// CPUs that run the idle task and have nothing queued.
     pub(in crate::sched) idle: CpuSet,
+    /// Tasks and idle CPUs, by node.
+    pub(in crate::sched) node_tasks: Vec<NodeTasks>,
     pub(in crate::sched) nohz: Nohz,
     /// By CPU, ticks that the scheduler is not told of.
     pub(in crate::sched) unseen: Vec<Unseen>,
@@ -79,6 +82,8 @@ impl Scheduler {
         let cost = params.migration_cost_ns.max(0) as u64;
         let dom = (0..topo.domain_count() as u32).map(|d| DomState::new(topo.domain(d).interval_ms)).collect();
         let caches = (0..topo.cache_count() as u32).map(|c| CacheState::new(topo.cache(c).size)).collect();
+        let idle = |n: u32| NodeTasks { idle: topo.node(n).len(), ..NodeTasks::default() };
+        let node_tasks = (0..topo.node_count() as u32).map(idle).collect();
         Ok(Self {
             rqs: vec![Rq::new(cost); cpus],
             tasks: Vec::new(),
@@ -87,6 +92,7 @@ impl Scheduler {
             imbalanced: vec![false; topo.record_count()],
             caches,
             idle: CpuSet::full(cpus),
+            node_tasks,
             nohz: Nohz::new(cpus),
             unseen: vec![Unseen::default(); cpus],
             unseen_passes: Vec::new(),
@@ -116,6 +122,20 @@ impl Scheduler {
         if self.now >= self.jiffy_end_ns {
             self.jiffy = self.now / self.params.jiffy_ns;
             self.jiffy_end_ns = (self.jiffy + 1) * self.params.jiffy_ns;
+        }
+    }
+    /// Notes whether `cpu` runs the idle task and has nothing queued.
+    pub(in crate::sched) fn set_idle(&mut self, cpu: u32, idle: bool) {
+        if self.idle.contains(cpu) == idle {
+            return;
+        }
+        let count = &mut self.node_tasks[self.topo.node_of(cpu) as usize].idle;
+        if idle {
+            self.idle.insert(cpu);
+            *count += 1;
+        } else {
+            self.idle.remove(cpu);
+            *count -= 1;
         }
     }
     pub(in crate::sched) fn resched(&mut self, cpu: u32) {
