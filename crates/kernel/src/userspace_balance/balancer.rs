@@ -106,7 +106,7 @@ impl Balancer {
 
 /// Moves threads so that `wanted` of them are on each node. Threads on a node that keeps as many stay.
 fn move_tasks(group: &Group, now: &[u32], wanted: &[u32], verdict: &mut Verdict) {
-    let reason = Reason::Gather { before_permille: group.locality(now), after_permille: group.locality(wanted) };
+    let reason = Reason::of_threads(group.locality(now), group.locality(wanted));
     let mut room = wanted.to_vec();
     let mut tasks = group.busy.clone();
     tasks.sort_by_key(|t| t.task);

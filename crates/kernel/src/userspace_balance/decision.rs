@@ -42,6 +42,13 @@ pub enum Reason {
         /// The same with it.
         after_permille: u64,
     },
+    /// Another group gains more by the threads' present nodes than this one loses.
+    MakeRoom {
+        /// Expected local accesses of the group without the change, in thousandths.
+        before_permille: u64,
+        /// The same with it, not more.
+        after_permille: u64,
+    },
     /// No thread of the group runs on the pages' node.
     NobodyThere {
         /// Share of the group's CPU time on the destination, in thousandths.
@@ -56,6 +63,17 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// Why threads of a group move, by its expected local accesses without and with the move, in thousandths.
+    pub(super) fn of_threads(before_permille: u64, after_permille: u64) -> Self {
+        if after_permille > before_permille {
+            Self::Gather { before_permille, after_permille }
+        } else {
+            Self::MakeRoom { before_permille, after_permille }
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |permille: u64| format!("{}.{} %", permille / 10, permille % 10);
@@ -63,6 +81,12 @@ impl fmt::Display for Reason {
             Self::Gather { before_permille, after_permille } => {
                 write!(f, "expected local accesses {} to {}", percent(before_permille), percent(after_permille))
             }
+            Self::MakeRoom { before_permille, after_permille } => write!(
+                f,
+                "makes room for a process that gains more, expected local accesses {} to {}",
+                percent(before_permille),
+                percent(after_permille)
+            ),
             Self::NobodyThere { cpu_permille } => {
                 write!(
                     f,

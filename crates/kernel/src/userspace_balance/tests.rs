@@ -104,6 +104,18 @@ fn a_lone_thread_goes_to_its_memory() {
 }
 
 #[test]
+fn a_move_says_whom_it_serves() {
+    assert_eq!(Reason::of_threads(250, 1000).to_string(), "expected local accesses 25.0 % to 100.0 %");
+    for after in [250, 100] {
+        let text = Reason::of_threads(250, after).to_string();
+        assert!(
+            text.starts_with("makes room for a process that gains more, expected local accesses 25.0 % to "),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn two_processes_on_four_nodes_get_nodes_of_their_own() {
     let (mut w, mut b) = (World::new(4), balancer(4, 2));
     for group in [1, 2] {
