@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
 # where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against fidelity sweep docs target reproduce dist reference pictures site clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against bench-python fidelity sweep docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
 
@@ -57,6 +57,10 @@ bench:
 # Speed beside another commit: make bench-against REF=v0.24.0
 bench-against:
 	python3 scripts/bench-against.py $(REF)
+
+# What the Python package costs beside its targets, after `make python` (ten minutes).
+bench-python:
+	PYTHONPATH=python target/python/bin/python scripts/bench-python.py
 
 # Real kernels in QEMU: counters, placement, exit codes. Says so where it cannot run.
 vm: build

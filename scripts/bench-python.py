@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""What the Python package costs beside its targets: `make bench-python`.
+
+    scripts/bench-python.py [--plans N] [--wheel FILE]
+
+Costs of a sweep are counted in CPU time, so that other programs matter little: that of all processes of the
+sweep, beside that of the runs alone. A wheel that `make dist` built is measured as it is. Without one, the files of the
+package are packed as a wheel would pack them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numalab as nl
+
+ROOT = Path(__file__).resolve().parents[1]
+MACHINE, KERNEL, WORKLOAD = "4x1x2x1", "6.12", "random-shared"
+# Parameters of a plan that takes about so many milliseconds of CPU.
+PLANS: dict[int, dict[str, Any]] = {
+    50: {"duration": "2s", "memory": "64MiB"},
+    20: {"duration": "500ms", "memory": "32MiB"},
+}
+TARGETS = {
+    "import_ms": 150,
+    "wheel_mb": 15,
+    "million_mb": 200,
+    "overhead_percent": 5,
+    "efficiency_percent": 85,
+}
+# The client's part of a sweep of a million plans, without running them.
+MILLION = """
+import resource, sys
+import numalab as nl
+from numalab.sweeps import _Batches
+import distributed, pyarrow.parquet
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+grid = nl.Grid("4x1x2x1", ["off", "6.12"], "numa02", params={"loops": list(range(1000))}, seeds=500)
+batches = _Batches(grid.view, [], 4)
+while (batch := batches.next()) is not None:
+    batches.seen(batch[0], batch[1] - batch[0], 0.05 * (batch[1] - batch[0]))
+assert len(grid) == 1_000_000 and batches.left == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def cpu_s(pids: list[int]) -> float:
+    """Return the CPU time that processes have taken so far, s."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def sweep_costs(params: dict[str, Any], count: int, workers: int) -> dict[str, float]:
+    """Run a sweep of equal plans, and return CPU time of the runs alone, that of all processes, and wall time, s."""
+    from numalab.sweeps import _client
+
+    with tempfile.TemporaryDirectory() as folder, _client(None, workers) as client:
+        axes: dict[str, Any] = {"params": {k: [v] for k, v in params.items()}}
+        # What is imported and read once is not counted.
+        warm = nl.Grid(MACHINE, KERNEL, WORKLOAD, seeds=4 * workers, **axes)
+        nl.sweep(warm, out=f"{folder}/warm", client=client, progress=False)
+        pids = [os.getpid(), client.run_on_scheduler(os.getpid)]
+        # Each worker, and the program that watches it.
+        pids += [*client.run(os.getpid).values(), *client.run(os.getppid).values()]
+        cpu, wall = cpu_s(pids), time.perf_counter()
+        grid = nl.Grid(MACHINE, KERNEL, WORKLOAD, seeds=list(range(1000, 1000 + count)), **axes)
+        done = nl.sweep(grid, out=f"{folder}/sweep", client=client, progress=False)
+        cpu, wall = cpu_s(pids) - cpu, time.perf_counter() - wall
+    plans = done.counts.cpu_seconds
+    return {"plan": plans / count, "plans": plans, "cpu": cpu, "wall": wall}
+
+
+def import_s() -> float:
+    """Return the CPU time of `import numalab` beside a bare interpreter, s: the least of ten."""
+
+    def one(code: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    with_it = min(one("import numalab; numalab.Catalog; numalab.run") for _ in range(10))
+    return with_it - min(one("pass") for _ in range(10))
+
+
+def wheel_bytes(wheel: Path | None) -> int:
+    """Return the size of a wheel, bytes."""
+    if wheel is not None:
+        return wheel.stat().st_size
+    package, packed = ROOT / "python/numalab", io.BytesIO()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for path in sorted(p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+            if path.suffix == ".so" and shutil.which("strip"):
+                stripped = Path(folder) / path.name
+                subprocess.run(["strip", "-o", stripped, path], check=True)
+                path = stripped
+            archive.write(path, path.name)
+    return len(packed.getvalue())
+
+
+def main() -> int:
+    """Print every figure beside its target; the exit code is 1 if one misses."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--plans", type=int, default=10_000, help="plans of 20 ms (10000); a fifth as many of 50 ms"
+    )
+    parser.add_argument("--wheel", type=Path, help="wheel to measure")
+    args = parser.parse_args()
+    wheel = args.wheel or max(
+        ROOT.glob("target/dist/numalab-*.whl"), default=None, key=lambda p: p.stat().st_mtime
+    )
+    print(f"load of this machine: {', '.join(f'{x:.1f}' for x in os.getloadavg())} on {os.cpu_count()} CPUs")
+    missed = 0
+
+    def tell(name: str, value: float, unit: str, target: float, at_most: bool = True) -> None:
+        nonlocal missed
+        good = value <= target if at_most else value >= target
+        missed += not good
+        word = "at most" if at_most else "at least"
+        print(
+            f"{'ok  ' if good else 'MISS'} {name}: {value:.1f} {unit} (target: {word} {target:g})", flush=True
+        )
+
+    tell("import numalab, CPU time", 1000 * import_s(), "ms", TARGETS["import_ms"])
+    tell("wheel", wheel_bytes(wheel) / 1e6, "MB", TARGETS["wheel_mb"])
+    peak = subprocess.run([sys.executable, "-c", MILLION], check=True, capture_output=True, text=True).stdout
+    tell(
+        "client of a grid of a million plans, peak memory",
+        int(peak) * 1024 / 1e6,
+        "MB",
+        TARGETS["million_mb"],
+    )
+    costs = sweep_costs(PLANS[50], max(20, args.plans // 5), 1)
+    overhead = 100 * (costs["cpu"] / costs["plans"] - 1)
+    tell(
+        f"dispatch overhead at plans of {1000 * costs['plan']:.0f} ms, CPU time of all processes",
+        overhead,
+        "%",
+        TARGETS["overhead_percent"],
+    )
+    costs = sweep_costs(PLANS[20], args.plans, 2)
+    name = f"{args.plans} plans of {1000 * costs['plan']:.0f} ms on 2 workers"
+    tell(
+        f"{name}, efficiency by CPU time",
+        100 * costs["plans"] / costs["cpu"],
+        "%",
+        TARGETS["efficiency_percent"],
+        at_most=False,
+    )
+    wall = 100 * costs["plans"] / (2 * costs["wall"])
+    print(f"     {name}, efficiency by wall time: {wall:.1f} % (other programs count against it)")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
