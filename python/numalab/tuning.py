@@ -265,8 +265,8 @@ def tune(
     counter such as ``task_stall_max_ns``, the worst stall. By default they are elapsed time, system time and the worst
     stall. A minus before the name of a score makes it large. ``budget`` is the number of points in all, each
     of which is run once per seed. ``patience`` ends the search after so many points that improved nothing. With
-    ``prune``, a point may be given up after its first seed. That is so if an earlier point is as good in every objective,
-    and better by a factor of 1.2 in one.
+    ``prune``, a point may be given up after its first seed. That is so if an earlier point is as good in every
+    objective, and better by a factor of 1.2 in one.
 
     The study is kept in ``storage``, any storage of Optuna (default: SQLite in ``out``, which is ``out/tune`` by
     default). The same call goes on with it until it has ``budget`` points. The kernel's own settings are point
