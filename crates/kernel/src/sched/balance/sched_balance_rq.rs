@@ -62,8 +62,10 @@ impl Scheduler {
         if env.idle == CpuIdleType::NewlyIdle {
             return self.rqs[env.cpu as usize].list.is_empty();
         }
-        let Some(balance_cpu) = self.topo.lead(env.dom).balance_cpu else { return false };
-        if self.idle.is_empty() {
+        let lead = self.topo.lead(env.dom);
+        let Some(balance_cpu) = lead.balance_cpu else { return false };
+        let none_idle = || self.node_tasks[self.topo.node_of(env.cpu) as usize].idle == 0;
+        if lead.in_node && none_idle() || self.idle.is_empty() {
             return balance_cpu == env.cpu;
         }
         let domain = self.topo.domain(env.dom);

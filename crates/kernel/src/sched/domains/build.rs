@@ -99,7 +99,9 @@ impl Domains {
     fn find_lead(&self, id: DomId) -> Lead {
         let own = |id: DomId| self.domain(id).groups.first().map(|g| self.group(*g));
         let parent_record = self.parent(id).and_then(own).map(|g| g.record);
-        Lead { balance_cpu: own(id).map(|g| g.balance_cpu), parent_record }
+        let node = self.node(self.node_of(self.domain(id).cpu));
+        let in_node = own(id).is_some_and(|g| g.span.is_subset(node));
+        Lead { balance_cpu: own(id).map(|g| g.balance_cpu), parent_record, in_node }
     }
 }
 

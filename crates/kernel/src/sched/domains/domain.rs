@@ -70,6 +70,8 @@ pub(in crate::sched) struct Lead {
     pub balance_cpu: Option<u32>,
     /// Capacity record of the parent's own group.
     pub parent_record: Option<u32>,
+    /// The domain's own group lies in the node of its CPU.
+    pub in_node: bool,
 }
 
 /// A last-level cache as the scheduler sees it (`sd_llc`).
