@@ -78,6 +78,6 @@ fn threads_at_random_in_one_region() {
 
 #[test]
 fn processes_at_random_in_shared_memory() {
-    let params = [("connections", "16"), ("pool", "1GiB"), ("pool_policy", "2"), ("duration", "2s")];
+    let params = [("connections", "8"), ("pool", "256MiB"), ("pool_policy", "2"), ("duration", "2s")];
     check("buffer_pool_6.12", "2x4x8x1", "6.12", "buffer-pool", &params);
 }

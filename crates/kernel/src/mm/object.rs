@@ -12,6 +12,7 @@
 
 use super::account::PageClass;
 use super::block::{Bits512, NEVER};
+use super::read_ahead::prefetch;
 use super::units::CHUNK_PAGES;
 use super::unmapped::Unmapped;
 use super::vma::{for_nodes, for_runs};
@@ -177,6 +178,11 @@ impl SharedObject {
     #[inline]
     pub fn block_mut(&mut self, chunk: usize) -> &mut SharedBlock {
         self.blocks[chunk].get_or_insert_with(|| Box::new(SharedBlock::empty()))
+    }
+    /// Reads ahead where a block is.
+    #[inline]
+    pub fn read_ahead(&self, chunk: usize) {
+        prefetch(&self.blocks[chunk]);
     }
     /// Whether a page is in memory.
     pub fn resident(&self, chunk: usize, page: usize) -> bool {

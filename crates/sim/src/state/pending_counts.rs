@@ -9,8 +9,8 @@
 //! the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending pages, they are
 //! listed first.
 //!
-//! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. Chunks come first,
-//! then pages. A page that is no longer pending when its turn comes is passed over, so the rest stay equally likely.
+//! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. First come chunks and
+//! numbers, then those that have so many pending pages, then pages. A page that is no longer pending when its turn comes is passed over, so the rest stay equally likely.
 
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::{PendingPages, SharedMemory, Vma, CHUNK_PAGES, PAGE_BYTES};
@@ -23,7 +23,7 @@ const CHUNKS_PER_TRY: u64 = 8;
 /// Tries are given up after so many times the expected number; e^-16 is one fault in 10^7.
 const PATIENCE: u64 = 16;
 
-/// So many chunks, and so many pages, are drawn ahead at most.
+/// So many are drawn ahead at each stage.
 const AHEAD: usize = 8;
 
 #[derive(Clone, Debug, Default)]
@@ -77,6 +77,8 @@ impl Listed {
 /// What is drawn ahead.
 #[derive(Clone, Debug, Default)]
 struct Ahead {
+    /// Chunks, and numbers below their size.
+    drawn: VecDeque<(u32, u16)>,
     /// Chunks, and numbers of pending pages in them.
     chunks: VecDeque<(u32, u16)>,
     /// Chunks and pages.
@@ -214,7 +216,7 @@ impl Ahead {
         let more = more.min(2 * AHEAD as u64) as usize;
         loop {
             while self.chunks.len() + self.pages.len() <= more {
-                let Some(found) = draw_chunk(s, tries, rng) else { break };
+                let Some(found) = self.draw_chunk(s, tries, store, rng) else { break };
                 s.vma.read_chunk_ahead(found.0 as usize, store);
                 self.chunks.push_back(found);
             }
@@ -229,21 +231,32 @@ impl Ahead {
                 return Some((chunk as usize, usize::from(page)));
             }
             // All that were drawn have been dealt with since.
-            self.chunks.push_back(draw_chunk(s, tries, rng)?);
+            let found = self.draw_chunk(s, tries, store, rng)?;
+            self.chunks.push_back(found);
         }
     }
-}
-
-/// Draws a chunk and the number of a pending page in it: all pending pages alike.
-fn draw_chunk(s: &RandomSpan<'_>, tries: u64, rng: &mut Rng) -> Option<(u32, u16)> {
-    let (from, to) = s.range;
-    for _ in 0..tries {
-        let addr = from + rng.below((to - from) / PAGE_BYTES) * PAGE_BYTES;
-        let chunk = s.vma.chunk_of(addr);
-        let rank = (addr - from.max(s.vma.chunk_base(chunk))) / PAGE_BYTES;
-        if rank < s.vma.pending_inside(chunk, s.range, s.write) {
-            return Some((chunk as u32, rank as u16));
+    /// Draws a chunk and the number of a pending page in it: all pending pages alike. Gives up after so many tries.
+    fn draw_chunk(
+        &mut self,
+        s: &RandomSpan<'_>,
+        tries: u64,
+        store: &SharedMemory,
+        rng: &mut Rng,
+    ) -> Option<(u32, u16)> {
+        let (from, to) = s.range;
+        for _ in 0..tries {
+            while self.drawn.len() < AHEAD {
+                let addr = from + rng.below((to - from) / PAGE_BYTES) * PAGE_BYTES;
+                let chunk = s.vma.chunk_of(addr);
+                let rank = (addr - from.max(s.vma.chunk_base(chunk))) / PAGE_BYTES;
+                s.vma.read_entry_ahead(chunk, store);
+                self.drawn.push_back((chunk as u32, rank as u16));
+            }
+            let (chunk, rank) = self.drawn.pop_front()?;
+            if u64::from(rank) < s.vma.pending_inside(chunk as usize, s.range, s.write) {
+                return Some((chunk, rank));
+            }
         }
+        None
     }
-    None
 }

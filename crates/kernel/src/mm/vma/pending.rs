@@ -117,6 +117,14 @@ impl Vma {
         let (lo, hi) = self.pages_inside(chunk, from, to);
         self.pending_in_chunk(chunk, lo, hi).faulting(write)
     }
+    /// Reads ahead what [`Self::pending_inside`] and [`Self::read_chunk_ahead`] need to know of a chunk.
+    #[inline]
+    pub fn read_entry_ahead(&self, chunk: usize, store: &SharedMemory) {
+        prefetch(&self.chunks[chunk]);
+        if let Some(&object) = self.objects.first() {
+            store.object(object).read_ahead(chunk);
+        }
+    }
     /// Reads ahead what [`Self::nth_pending`] and a fault need to know of a chunk.
     #[inline]
     pub fn read_chunk_ahead(&self, chunk: usize, store: &SharedMemory) {
