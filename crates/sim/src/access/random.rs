@@ -8,7 +8,8 @@ use crate::charge::time::charge_part;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
-use crate::state::contention::{AccessRates, EPOCH_NS};
+use crate::mm::fill::write_back_cleared;
+use crate::state::contention::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::state::cpu::Pending;
 use crate::state::page_site::PageSite;
 use crate::state::pending_counts::RandomSpan;
@@ -126,7 +127,7 @@ impl RandomTraffic {
     /// Adds accesses that waited `stalled_ns` for a full pipe.
     fn add(&mut self, accesses: u64, missing: f64, times: &RandomTimes, stalled_ns: f64) {
         self.accesses += accesses;
-        self.lines_ns += accesses as f64 * missing * times.line + stalled_ns;
+        self.lines_ns += waiting_ns(accesses as f64 * missing * times.line, stalled_ns);
         self.tables_ns += accesses as f64 * times.table;
     }
     /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. `when` is their start and how
@@ -180,11 +181,13 @@ fn random_fault(
     let process = sim.tasks[task as usize].process as usize;
     loop {
         let before = sim.processes[process].space.vma(id).pending_of_chunk(chunk);
+        sim.mm.cleared_page = None;
         let site = PageSite { cpu, task, process, vma: id, chunk, page, write };
         let (ns, fate) = fault_ahead(sim, &site, *clock)
             .unwrap_or_else(|| handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock));
         *kernel_ns += ns;
         *clock += ns;
+        *clock += write_back_cleared(sim, cpu, *clock - ns, ns);
         if let Some(stop) = fate.stops() {
             sim.tasks[task as usize].pending_access = Some((chunk, page, write));
             return Some(stop);

@@ -6,6 +6,8 @@ use crate::charge::blocking::is_blocked;
 use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
+use crate::mm::fill::write_back_cleared;
+use crate::state::contention::waiting_ns;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -43,9 +45,11 @@ pub(crate) fn stride(
         let from = page + usize::from(passed == Some(done));
         let fault = vma.next_fault(chunk, from, CHUNK_PAGES as usize, write);
         if fault == Some(page) {
+            sim.mm.cleared_page = None;
             let (ns, fate) = handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock);
             kernel_ns += ns;
             *clock += ns;
+            *clock += write_back_cleared(sim, cpu, *clock - ns, ns);
             passed = (fate == FaultEnd::Pass).then_some(done);
             if let Some(stop) = fate.stops() {
                 out = stop;
@@ -81,7 +85,7 @@ pub(crate) fn stride(
                 stalled_ns = real(took_ns.saturating_sub(n * line_ns));
             }
         }
-        let ns = n as f64 * memory * LINE_BYTES as f64 + stalled_ns;
+        let ns = waiting_ns(real(n * LINE_BYTES) * memory, stalled_ns);
         sim.hw.contention.occupy(pace.kind, pace.place, (counts, None), of_pages, ns, (*clock, real(took_ns)));
         if n > 0 {
             touch_lines(sim.processes[process].space.vma_mut(id), chunk, addr - base, (stride, n));

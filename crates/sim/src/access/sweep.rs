@@ -7,7 +7,7 @@ use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
 use crate::numa::concurrent_hint_fault::contender_is_first;
-use crate::state::contention::AccessRates;
+use crate::state::contention::{waiting_ns, AccessRates};
 use crate::state::cpu::Pending;
 use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
@@ -66,7 +66,7 @@ pub(crate) fn sweep(
             if bytes > 0 {
                 sim.tasks[task as usize].ns_per_byte = per_byte;
             }
-            let busy_ns = real(bytes) * memory + stalled_ns;
+            let busy_ns = waiting_ns(real(bytes) * memory, stalled_ns);
             sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, busy_ns, (*clock, ns));
             let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
             sim.processes[process].space.vma_mut(id).touch(chunk, lo, reached);

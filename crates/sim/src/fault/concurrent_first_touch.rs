@@ -59,7 +59,6 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
 
 /// Allocates, fills and frees a page; returns the time, ns.
 fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) -> u64 {
-    let here = sim.cpus[s.cpu].node;
     sim.kernel.vm.pgfault += 1;
     let mut work = Work::default();
     let got = if huge {
@@ -74,7 +73,7 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
     if huge && !sim.cfg.mm.thp.counts_unused_alloc {
         sim.mm.physical.events.thp_fault_alloc -= 1;
     }
-    ns + fill_ns(sim, here, got.node, huge) as u64
+    ns + fill_ns(sim, s.cpu, got.node, huge, clock + ns) as u64
 }
 
 /// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the latency of

@@ -13,7 +13,6 @@ use crate::state::step::FaultEnd;
 use numalab_kernel::mm::CHUNK_PAGES;
 
 pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> (u64, FaultEnd) {
-    let here = sim.cpus[s.cpu].node;
     sim.kernel.vm.pgfault += 1;
     if sim.processes[s.process].space.vma(s.vma).frame_map.slot(s.chunk, s.page).is_some() {
         return swap_in(sim, s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
@@ -36,7 +35,7 @@ pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
         vma.populate(s.chunk, s.page, got.node, got.frame);
         add_to_lru_batch(sim, s);
     }
-    let fault = fill_ns(sim, here, got.node, huge);
+    let fault = fill_ns(sim, s.cpu, got.node, huge, clock + ns);
     log_first_touch(sim, got.node, if huge { CHUNK_PAGES } else { 1 });
     concurrent_first_touch(sim, s, huge, clock, ns + fault as u64);
     if huge && sim.cfg.mm.vm.fault_holds_mmap_lock {

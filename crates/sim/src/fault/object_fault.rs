@@ -40,7 +40,6 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
 /// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. Returns the time, ns;
 /// `None` when memory is exhausted.
 fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
-    let here = sim.cpus[s.cpu].node;
     let b = sim.mm.shared.block_of(at);
     let mut left = None;
     if b.cached.get(s.page) {
@@ -53,7 +52,7 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
         None => {
             let (class, mut waited) = (sim.mm.shared.object(at.object).backing.class(false), 0);
             let got = alloc_base_page(sim, s, class, sim.now_ns, &mut waited)?;
-            (got.node, got.frame, fill_ns(sim, here, got.node, false) + waited as f64)
+            (got.node, got.frame, fill_ns(sim, s.cpu, got.node, false, sim.now_ns) + waited as f64)
         }
     };
     let b = sim.mm.shared.block_of(at);

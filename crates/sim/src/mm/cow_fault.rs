@@ -6,6 +6,7 @@ use crate::mm::lru::add_to_lru_batch;
 use crate::mm::page_alloc::{alloc_base_page, alloc_thp_for_cow};
 use crate::mm::reclaim::ProcessAddressSpaces;
 use crate::record::log::log_first_touch;
+use crate::state::contention::When;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
@@ -60,8 +61,8 @@ fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Allocated
     v.break_cow_huge(s.chunk, old, (got.node, got.frame));
     let memory = &mut sim.mm.physical;
     sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
-    let mut ns = sim.hw.costs.copy_2m_ns(old, got.node, copy_slowdown(sim, s.cpu, old, got.node)) as u64;
-    sim.hw.contention.copied(old, got.node, CHUNK_BYTES, ns as f64);
+    let copy_ns = sim.hw.costs.copy_2m_ns(old, got.node, copy_slowdown(sim, s.cpu, old, got.node));
+    let mut ns = sim.hw.contention.copied(old, got.node, CHUNK_BYTES, When::now(sim.now_ns), copy_ns) as u64;
     for _ in 0..shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false) {
         ns += shoot_down(sim, s.cpu, s.task, 1);
     }
@@ -90,7 +91,7 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
     }
     log_first_touch(sim, node, 1);
     let copy_ns = sim.hw.costs.cow_fault_ns(old, node, copy_slowdown(sim, s.cpu, old, node));
-    sim.hw.contention.copied(old, node, PAGE_BYTES, copy_ns);
+    let copy_ns = sim.hw.contention.copied(old, node, PAGE_BYTES, When::now(sim.now_ns), copy_ns);
     let mut ns = waited + copy_ns as u64;
     if mapped {
         for _ in 0..shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false) {

@@ -2,17 +2,19 @@
 
 use crate::charge::quiet::end_quiet;
 use crate::mm::work::cpu_ns;
-use crate::state::contention::EPOCH_NS;
+use crate::state::contention::{When, EPOCH_NS};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{Work, PAGE_BYTES};
 
-/// Notes what a kernel thread of `node` copies in `ns`: pages that are demoted, and pages that compaction moves. (Copies of direct
-/// reclaim load no memory: a simplification.)
-pub(crate) fn copied_by_daemon(sim: &mut Simulation<'_>, node: usize, work: &Work, ns: u64) {
+/// Notes what a kernel thread of `node` copies in `ns`, which begin `used` from now: pages that are demoted, and pages that compaction
+/// moves. Returns how long that takes, ns. (Copies of direct reclaim load no memory: a simplification.)
+pub(crate) fn copied_by_daemon(sim: &mut Simulation<'_>, node: usize, work: &Work, used: u64, ns: u64) -> u64 {
+    let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + used };
+    let mut all_ns = ns as f64;
     if let Some(to) = sim.mm.physical.demotion_target(node) {
-        sim.hw.contention.copied(node, to, work.demoted * PAGE_BYTES, ns as f64);
+        all_ns = sim.hw.contention.copied(node, to, work.demoted * PAGE_BYTES, when, all_ns);
     }
-    sim.hw.contention.copied(node, node, work.compact_moved * PAGE_BYTES, ns as f64);
+    sim.hw.contention.copied(node, node, work.compact_moved * PAGE_BYTES, when, all_ns) as u64
 }
 
 /// Time of a kernel thread's work, waits for the swap device included.

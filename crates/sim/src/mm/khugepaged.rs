@@ -5,7 +5,7 @@ use crate::charge::quiet::owe_flush;
 use crate::mm::daemon_time::background_ns;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::reclaim::reclaim_context;
-use crate::state::contention::EPOCH_NS;
+use crate::state::contention::{When, EPOCH_NS};
 use crate::state::khugepaged_cursor::WalkStep;
 use crate::state::memory_daemons::MS;
 use crate::state::simulation::Simulation;
@@ -22,9 +22,9 @@ pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usi
     let cpu = sim.machine.nodes[node].cpus.first().copied();
     let slowdown = |from| cpu.map_or(1.0, |cpu| copy_slowdown(sim, cpu, from, node));
     let copies: f64 = sources.iter().map(|&from| sim.hw.costs.copy_4k_ns(from, node, slowdown(from))).sum();
-    let ns = sim.machine.costs.collapse_ns + copies;
+    let mut ns = sim.machine.costs.collapse_ns + copies;
     for &from in sources {
-        sim.hw.contention.copied(from, node, PAGE_BYTES, ns);
+        ns = ns.max(sim.hw.contention.copied(from, node, PAGE_BYTES, When::now(sim.now_ns), ns));
     }
     ns
 }

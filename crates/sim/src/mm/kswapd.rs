@@ -29,15 +29,13 @@ pub(crate) fn reclaim_in_background(sim: &mut Simulation<'_>, node: usize) {
         let (physical, mut env) = reclaim_context(sim);
         physical.kswapd_step(node, &mut env, &mut work);
         let ns = PASS_NS.max(background_ns(sim, &work, used));
-        copied_by_daemon(sim, node, &work, ns);
-        used += ns;
+        used += copied_by_daemon(sim, node, &work, used, ns);
     }
     if used < EPOCH_NS && sim.mm.physical.kcompactd(node).is_woken() {
         let mut work = Work::default();
         sim.mm.physical.run_kcompactd(node, &mut work);
         let ns = PASS_NS.max(background_ns(sim, &work, used));
-        copied_by_daemon(sim, node, &work, ns);
-        used += ns;
+        used += copied_by_daemon(sim, node, &work, used, ns);
     }
     occupy_node_cpu(sim, node, used.min(EPOCH_NS));
     sim.mm.daemons.over_ns[node] = used.saturating_sub(EPOCH_NS);

@@ -9,7 +9,6 @@ use numalab_kernel::mm::{PageClass, PageRef, Work};
 
 /// Brings a page back from the swap device, to where the policy of the faulting task wants it. Returns the time, ns.
 pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Option<u64> {
-    let here = sim.cpus[s.cpu].node;
     let mut ns = 0;
     let entry =
         |sim: &Simulation<'_>| sim.processes[s.process].space.vma(s.vma).swap_entry(s.chunk, s.page, &sim.mm.shared);
@@ -37,7 +36,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
     sim.mm.physical.events.pswpin += 1;
     sim.mm.physical.events.pgmajfault += 1;
     ns += work_ns(sim, &Work { swapped_in: 1, ..Work::default() }, clock + ns);
-    Some(ns + fill_ns(sim, here, got.node, false) as u64)
+    Some(ns + fill_ns(sim, s.cpu, got.node, false, clock + ns) as u64)
 }
 
 /// Makes the entry of a swapped page map the page, which is in memory again.

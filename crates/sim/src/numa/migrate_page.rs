@@ -6,6 +6,7 @@ use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::lru::{add_migrated_to_lru, is_in_lru_batch};
 use crate::mm::move_page::move_page;
+use crate::state::contention::When;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -43,8 +44,8 @@ pub(crate) fn migrate_misplaced_folio(
     move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, pages, f.last);
     add_migrated_to_lru(sim, at.cpu, process, f);
     let moving_ns = migration_ns(sim, at.cpu, at.task, f, target, clock);
-    sim.hw.contention.copied(f.node, target, pages * PAGE_BYTES, moving_ns as f64);
-    *ns += moving_ns;
+    let when = When { now_ns: sim.now_ns, from_ns: clock + *ns };
+    *ns += sim.hw.contention.copied(f.node, target, pages * PAGE_BYTES, when, moving_ns as f64) as u64;
     MigrateResult::Migrated
 }
 

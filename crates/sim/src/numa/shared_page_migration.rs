@@ -12,6 +12,7 @@ use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
 use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
+use crate::state::contention::When;
 use crate::state::cpu::Pending;
 use crate::state::logged::Before;
 use crate::state::page_migration::{DecidedFault, Entry, PageMigration, Phase, PlannedSweep};
@@ -19,7 +20,7 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{Mapper, PageRef, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{Mapper, PageRef, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::FaultDecision;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -285,7 +286,7 @@ fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
 }
 
 /// Time of copying (if the page moves) and of restoring all entries.
-fn restore_ns(sim: &Simulation<'_>, m: &PageMigration) -> u64 {
+fn restore_ns(sim: &mut Simulation<'_>, m: &PageMigration) -> u64 {
     let mapcount = sim.mm.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
     let entries = f64::from(mapcount) * sim.machine.costs.fork_pte_ns;
     let (from, to) = (m.facts.nid, m.target);
@@ -295,7 +296,11 @@ fn restore_ns(sim: &Simulation<'_>, m: &PageMigration) -> u64 {
     } else {
         sim.hw.costs.migrate_4k_ns(from, to, slowdown)
     };
-    (entries + if m.moved { whole } else { 0.0 }) as u64
+    if !m.moved {
+        return entries as u64;
+    }
+    let bytes = if m.facts.huge { CHUNK_BYTES } else { PAGE_BYTES };
+    (entries + sim.hw.contention.copied(from, to, bytes, When::now(sim.now_ns), whole)) as u64
 }
 
 /// Makes all entries ordinary again, on the target if the page has moved, and drops the lock.
@@ -313,8 +318,6 @@ fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
         b.frame[page] =
             if class.is_anon() { sim.mm.physical.carry_flags(frame, m.target, m.frame, pages) } else { m.frame };
         sim.mm.physical.free_page(old, frame, class);
-        // The copy is done already. With a page or two at a time it does not matter which epoch it falls into.
-        sim.hw.contention.copied(old, m.target, pages * PAGE_BYTES, 0.0);
     } else {
         sim.mm.physical.free_page(m.target, m.frame, class);
     }

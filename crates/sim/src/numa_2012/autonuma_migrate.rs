@@ -5,6 +5,7 @@ use crate::charge::blocking::block_task;
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
 use crate::mm::move_page::{move_base_page, move_page};
+use crate::state::contention::When;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use crate::state::split_thp_migration::SplitThpMigration;
@@ -27,8 +28,13 @@ pub(crate) fn autonuma_migrate(
             return None;
         }
         let ns = base_migration_ns(sim, cpu, task, f, here);
-        sim.hw.contention.copied(f.node, here, PAGE_BYTES, ns);
-        return Some(ns);
+        return Some(sim.hw.contention.copied(
+            f.node,
+            here,
+            PAGE_BYTES,
+            When { now_ns: sim.now_ns, from_ns: clock },
+            ns,
+        ));
     }
     if sim.kernel.numa_2012.cfg.autonuma.native_huge {
         let frame = sim.mm.physical.alloc_on(here, here, CHUNK_PAGES)?;
@@ -38,7 +44,8 @@ pub(crate) fn autonuma_migrate(
         count_moved(sim, CHUNK_PAGES, CHUNK_PAGES);
         let slowdown = copy_slowdown(sim, cpu, f.node, here);
         let ns = sim.hw.costs.migrate_2m_ns(f.node, here, slowdown);
-        sim.hw.contention.copied(f.node, here, CHUNK_BYTES, ns);
+        let when = When { now_ns: sim.now_ns, from_ns: clock };
+        let ns = sim.hw.contention.copied(f.node, here, CHUNK_BYTES, when, ns);
         return Some(ns + shoot_down(sim, cpu, task, CHUNK_PAGES) as f64);
     }
     let waited = wait_for_anon_vma(sim, task, process, f.vma, clock);
@@ -54,7 +61,8 @@ pub(crate) fn autonuma_migrate(
             moved += 1;
         }
     }
-    sim.hw.contention.copied(f.node, here, moved * PAGE_BYTES, ns);
+    let when = When { now_ns: sim.now_ns, from_ns: clock + waited + split_ns as u64 };
+    let ns = sim.hw.contention.copied(f.node, here, moved * PAGE_BYTES, when, ns);
     let (vma, chunk, page_ns) = (f.vma, f.chunk, ns / CHUNK_PAGES as f64);
     let from_ns = clock + waited + split_ns as u64;
     let until_ns = from_ns + ns as u64;

@@ -4,6 +4,7 @@ use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::numa_2012::autonuma_migrate::count_moved;
+use crate::state::contention::When;
 use crate::state::inflight_thp_copy::InflightThpCopy;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
@@ -44,7 +45,7 @@ pub(crate) fn schednuma_migrate_base(
     let flushes = shootdowns(FlushOp::HintMigrateBase, &sim.cfg.flush, false);
     let flush: u64 = (0..flushes).map(|_| shoot_down(sim, cpu, task, 1)).sum();
     let ns = sim.hw.costs.migrate_4k_ns(f.node, here, slowdown);
-    sim.hw.contention.copied(f.node, here, PAGE_BYTES, ns);
+    let ns = sim.hw.contention.copied(f.node, here, PAGE_BYTES, When::now(sim.now_ns), ns);
     Some(ns as u64 + flush)
 }
 
@@ -55,7 +56,8 @@ pub(crate) fn begin_copy(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &Ma
     let process = sim.tasks[task as usize].process as usize;
     let slowdown = copy_slowdown(sim, cpu, f.node, to);
     let ns = sim.hw.costs.migrate_2m_ns(f.node, to, slowdown) as u64 + shoot_down(sim, cpu, task, CHUNK_PAGES);
-    sim.hw.contention.copied(f.node, to, CHUNK_BYTES, ns as f64);
+    let when = When { now_ns: sim.now_ns, from_ns: clock };
+    let ns = sim.hw.contention.copied(f.node, to, CHUNK_BYTES, when, ns as f64) as u64;
     sim.kernel.numa_2012.counters.pages_copied += CHUNK_PAGES;
     sim.kernel.numa_2012.inflight_thp_copies.begin(InflightThpCopy {
         task,

@@ -112,6 +112,8 @@ pub struct AccessRates {
     contention: Contention,
     /// What may cross in the near future; the ports of places come after the resources of `contention`.
     pipes: Pipes,
+    /// Pipes refused something in the epoch before.
+    refused: bool,
     /// How often a byte of each kind counts on links and ports, and in memory.
     weights: Vec<(f64, f64)>,
     /// The last solution changed nothing, so with the same traffic the next one would be the same.
@@ -127,6 +129,32 @@ const DAMPING: f64 = 0.5;
 /// Fewer threads than this count as none. A thread that has left counts half as much in every epoch. The limit keeps numbers out
 /// of the denormal range, which is slow, and lies far below the last digit of any load.
 const NOBODY: f64 = 1e-300;
+
+/// When a stretch of traffic begins, and when that is planned, ns.
+#[derive(Clone, Copy, Debug)]
+pub struct When {
+    /// Present instant of the run.
+    pub now_ns: u64,
+    /// Start of the traffic.
+    pub from_ns: u64,
+}
+
+impl When {
+    /// Traffic that begins now.
+    pub fn now(now_ns: u64) -> Self {
+        Self { now_ns, from_ns: now_ns }
+    }
+}
+
+/// A thread that stands still wants memory as if it went on, but a few lines behind which it does something else are not a stream:
+/// they count at most this many times.
+const LONGEST_WAIT: f64 = 64.0;
+
+/// Time for which an access wants memory that takes `ns` of it and stands still for `stalled_ns`.
+#[inline]
+pub fn waiting_ns(ns: f64, stalled_ns: f64) -> f64 {
+    ns + stalled_ns.min(LONGEST_WAIT * ns)
+}
 
 /// No copies, or clears, between any two nodes.
 fn pairs(nodes: usize, clears: bool) -> impl Iterator<Item = PageCopy> {
@@ -187,6 +215,7 @@ impl AccessRates {
         let weight = |k: &AccessKind| (1.0 + k.writebacks, (1.0 + k.writebacks) * k.flow(0, 0).weight_in_memory());
         let mut rates = Self {
             pipes: Pipes::new(&gbps, slice_ns + 2 * EPOCH_NS),
+            refused: false,
             weights: kinds.iter().map(weight).collect(),
             nodes,
             places,
@@ -421,9 +450,13 @@ impl AccessRates {
     /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.
     pub fn end_epoch(&mut self, epoch_ns: f64) {
         let mut same = self.settled;
-        // Where pipes had to refuse, the threads that came are there since then, and count at once.
+        // Where pipes begin to refuse, the threads that came are there since then, and count at once and in full.
         let since_ns = self.pipes.refused_since().map_or(0, |from| self.epoch_end_ns.saturating_sub(from));
-        let growth = if since_ns > 0 { (epoch_ns / since_ns as f64).max(1.0) } else { DAMPING };
+        let growth = match (since_ns > 0, std::mem::replace(&mut self.refused, since_ns > 0)) {
+            (false, _) => DAMPING,
+            (true, false) => (epoch_ns / since_ns as f64).max(1.0),
+            (true, true) => 1.0,
+        };
         self.epoch_end_ns += epoch_ns as u64;
         for ((t, o), later) in self.threads.iter_mut().zip(&mut self.occupancy_ns).zip(&mut self.later_ns) {
             let was = *t;
@@ -443,15 +476,24 @@ impl AccessRates {
             self.solve();
         }
     }
-    /// The kernel begins to copy `bytes` from one node to another, which takes it `ns`.
+    /// The kernel copies `bytes` from one node to another, which takes `ns` if all pipes let them through. Returns how long it takes, ns.
     #[inline]
-    pub fn copied(&mut self, from: usize, to: usize, bytes: u64, ns: f64) {
-        self.spread(from * self.nodes + to, bytes, ns);
+    pub fn copied(&mut self, from: usize, to: usize, bytes: u64, when: When, ns: f64) -> f64 {
+        self.cross(from * self.nodes + to, bytes, when, ns)
     }
-    /// The kernel begins to clear `bytes` of a node from a CPU of `cpu_node`, which takes it `ns`.
+    /// The kernel clears `bytes` of a node from a CPU of `cpu_node`, which takes it `ns` if all pipes let them through. Returns how long
+    /// it takes, ns.
     #[inline]
-    pub fn cleared(&mut self, cpu_node: usize, node: usize, bytes: u64, ns: f64) {
-        self.spread((self.nodes + cpu_node) * self.nodes + node, bytes, ns);
+    pub fn cleared(&mut self, cpu_node: usize, node: usize, bytes: u64, when: When, ns: f64) -> f64 {
+        self.cross((self.nodes + cpu_node) * self.nodes + node, bytes, when, ns)
+    }
+    /// Sends what the kernel copies or clears through the pipes.
+    fn cross(&mut self, pair: usize, bytes: u64, when: When, ns: f64) -> f64 {
+        let (pipes, all) = (&mut self.pipes, bytes as f64);
+        self.contention.copy_crossings(&self.copies[pair], |r, share, weight| pipes.want(r, all * share, weight));
+        let ns = self.pipes.serve_kernel(when.now_ns, when.from_ns, ns);
+        self.spread(pair, bytes, ns);
+        ns
     }
     #[inline]
     fn spread(&mut self, pair: usize, bytes: u64, ns: f64) {
@@ -548,7 +590,8 @@ mod tests {
         let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
         let mut rates = AccessRates::new(&machine, &workload, false, EPOCH_NS);
         // Two and a half epochs of 4 ms touch three.
-        rates.copied(0, 1, 12_000_000, 2.5 * EPOCH_NS as f64);
+        let at_once = When { now_ns: 0, from_ns: 0 };
+        rates.copied(0, 1, 12_000_000, at_once, 2.5 * EPOCH_NS as f64);
         let gbps = (0..4).map(|_| {
             rates.end_epoch(EPOCH_NS as f64);
             rates.dram_gbps(0)

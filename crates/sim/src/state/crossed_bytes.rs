@@ -10,6 +10,9 @@ const WINDOWS: [u64; 2] = [1, 8];
 /// Windows of one length that are open at once: slices are planned ahead.
 const OPEN: usize = 8;
 
+/// A stretch may end so long before the last of its bytes is entered, ns.
+const QUANTUM_NS: u64 = 250_000;
+
 /// Rounding that a sum may have.
 const ROUNDING: f64 = 1e-6;
 
@@ -74,7 +77,7 @@ impl CrossedBytes {
                 let pipe = n.pipe as usize;
                 let sum = &mut w.bytes[row * pipes + pipe];
                 *sum += n.bytes * share;
-                let most = self.gbps[pipe] * w.ns as f64 * (1.0 + ROUNDING);
+                let most = self.gbps[pipe] * (w.ns + QUANTUM_NS) as f64 * (1.0 + ROUNDING);
                 if *sum > most && self.fault.is_none() {
                     let (ms, name) = (w.ns as f64 / 1e6, &self.names[pipe]);
                     let (got, most) = (*sum / w.ns as f64, self.gbps[pipe]);

@@ -5,13 +5,13 @@
 //! memory delivers.
 //!
 //! So every pipe counts what it has promised. Time is cut into *bins*. A stretch of accesses that is planned at its rate takes its
-//! part of every bin that it lies in. Where a pipe on its way has less left, the stretch gets what is left, stands still for the
-//! rest of the bin, and goes on in the next. So it takes longer, and never more than a pipe has.
+//! part of every bin that it lies in. Where a pipe on its way has less left, the stretch gets what is left, and the rest is entered in
+//! the next bins. It ends no more than a bin before the last of these. So it takes longer, and never more than a pipe has.
 //!
-//! Within a bin, who was planned first comes first. So that nobody starves, bins note what was *refused* too. After a refusal all
-//! slices slow down by what was asked of their pipes in the bin before they were planned, as long as that is more than there was. A thread that comes back
-//! from a wait plans its first accesses up to the end of a bin only, so that all who came back with it are heard before any of them
-//! goes on ([`bin_end_ns`]).
+//! Within a bin, who was planned first comes first. So that nobody starves, bins note what was asked for beyond what there is. After
+//! a refusal, slices slow down by the most that was asked of their pipes in the last bins before they were planned. A thread that
+//! comes back from a wait plans its first accesses bin by bin, so that all who came back with it are heard before any of them goes
+//! on ([`bin_end_ns`]).
 //!
 //! A pipe has all of its bandwidth here, and the bandwidth model fills at most 0.96 of it. So bins decide only where the rates of
 //! the epoch are wrong. Writes and random lines weigh as in the bandwidth model.
@@ -19,12 +19,20 @@
 //! Units: ns of model time; fills are parts of a bin, 0..=1.
 
 use crate::state::crossed_bytes::{CrossedBytes, Need};
+use numalab_kernel::hw::contention::UTILISATION_CAP;
 
 /// Length of a bin, ns. An epoch has a whole number of them.
 pub const BIN_NS: u64 = 250_000;
 
-/// For so many bins after a refusal, an epoch, stretches look at what was asked in the bin before.
+/// For so many bins after a refusal, an epoch, stretches look at what was asked in the bins before.
 const PRESSED_BINS: u64 = 16;
+
+/// Bins before now of which the one in which most was asked for counts.
+const PRESSURE_BINS: u64 = 4;
+
+/// So far may a stretch run ahead of the bins that it is entered in: one bin. A few lines that find a full bin wait as long as the
+/// others do on average, and not for the end of the bin.
+const AHEAD_NS: f64 = BIN_NS as f64;
 
 /// Part of a bin that counts as nothing, so that rounding never makes a stretch of zero length.
 const NOTHING: f64 = 1e-9;
@@ -45,14 +53,21 @@ pub struct Pipes {
     per_byte: Vec<f64>,
     /// What is promised, parts of a bin: `[bin][pipe]`, where bins come round.
     fill: Vec<f64>,
-    /// What was asked for and refused, same shape.
-    refused: Vec<f64>,
+    /// What was asked for beyond that, same shape; negative where stretches are entered that ended before. By accesses, whose rates
+    /// follow, and by the kernel's copies and clears.
+    refused: [Vec<f64>; 2],
     /// Start of the first bin of this epoch in which something was refused, ns.
     refused_since: Option<u64>,
-    /// Up to this bin stretches look at what was refused before.
-    pressed_until: u64,
+    /// Up to this bin stretches over a pipe look at what was refused before, by pipe.
+    pressed_until: Vec<u64>,
+    /// Bin that is now, and the pressure on each pipe in it, as far as it has been asked for.
+    pressure: Vec<(u64, f64)>,
     /// Which bin each row of `fill` is of.
     bin_of_row: Vec<u64>,
+    /// Up to when each pipe has promised all that it has, ns: of work that began beyond the rows.
+    full_until_ns: Vec<f64>,
+    /// The largest of these.
+    some_full_until_ns: f64,
     /// What the present stretch wants.
     needs: Vec<Need>,
     /// Place of a pipe in `needs`, if it is there.
@@ -69,10 +84,13 @@ impl Pipes {
         Self {
             per_byte: gbps.iter().map(|g| 1.0 / (g * BIN_NS as f64)).collect(),
             fill: vec![0.0; rows * gbps.len()],
-            refused: vec![0.0; rows * gbps.len()],
+            refused: [vec![0.0; rows * gbps.len()], vec![0.0; rows * gbps.len()]],
             refused_since: None,
-            pressed_until: 0,
+            pressed_until: vec![0; gbps.len()],
+            pressure: vec![(u64::MAX, 1.0); gbps.len()],
             bin_of_row: vec![0; rows],
+            full_until_ns: vec![0.0; gbps.len()],
+            some_full_until_ns: 0.0,
             needs: Vec::with_capacity(gbps.len()),
             place_of_pipe: vec![u32::MAX; gbps.len()],
             crossed: None,
@@ -99,17 +117,25 @@ impl Pipes {
         self.place_of_pipe[pipe] = self.needs.len() as u32;
         self.needs.push(Need { pipe: pipe as u32, load, bytes });
     }
-    /// Serves the stretch whose wants have been told, as planned at `now_ns`: from `from_ns` on, in `ns` if no pipe is in the way, and in `room_ns` at most.
-    /// Its rate is the same all the time.
+    /// Serves the stretch whose wants have been told, as planned at `now_ns`: from `from_ns` on, in `ns` if no pipe is in the way, and
+    /// in `room_ns` at most. Its rate is the same all the time.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
+        self.serve_for(false, now_ns, from_ns, ns, room_ns)
+    }
+    /// As [`Self::serve`], for what the kernel copies or clears, for which there is always room. Returns the time, ns.
+    #[inline]
+    pub fn serve_kernel(&mut self, now_ns: u64, from_ns: u64, ns: f64) -> f64 {
+        self.serve_for(true, now_ns, from_ns, ns, f64::INFINITY).ns
+    }
+    #[inline]
+    fn serve_for(&mut self, kernel: bool, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
         let bin = from_ns / BIN_NS;
-        let row = self.row(bin);
-        let in_one = bin > self.pressed_until && (from_ns - bin * BIN_NS) as f64 + ns <= BIN_NS as f64;
-        let served = if in_one && self.take_all(row) {
+        let in_one = (from_ns - bin * BIN_NS) as f64 + ns <= BIN_NS as f64 && bin < self.behind(now_ns);
+        let served = if in_one && self.slower(bin, now_ns) == 1.0 && self.take_all(bin) {
             Served { share: 1.0, ns }
         } else {
-            self.serve_by_bins(now_ns, from_ns, ns, room_ns.max(ns))
+            self.serve_by_bins(kernel, now_ns, from_ns, ns, room_ns.max(ns))
         };
         if let Some(crossed) = &mut self.crossed {
             crossed.note(&self.needs, served.share, from_ns, served.ns);
@@ -120,6 +146,11 @@ impl Pipes {
         self.needs.clear();
         served
     }
+    /// The first bin without a row, as seen from now: the rows of the last bins before now must stay.
+    #[inline]
+    fn behind(&self, now_ns: u64) -> u64 {
+        now_ns / BIN_NS + self.bin_of_row.len() as u64 - PRESSURE_BINS
+    }
     /// Where the row of a bin begins; it is emptied if it was of an earlier one.
     #[inline]
     fn row(&mut self, bin: u64) -> usize {
@@ -128,13 +159,20 @@ impl Pipes {
         if self.bin_of_row[row] != bin {
             self.bin_of_row[row] = bin;
             self.fill[row * pipes..][..pipes].fill(0.0);
-            self.refused[row * pipes..][..pipes].fill(0.0);
+            self.refused.iter_mut().for_each(|r| r[row * pipes..][..pipes].fill(0.0));
+            let from_ns = (bin * BIN_NS) as f64;
+            if self.some_full_until_ns > from_ns {
+                for (fill, until) in self.fill[row * pipes..].iter_mut().zip(&self.full_until_ns) {
+                    *fill = ((until - from_ns) / BIN_NS as f64).clamp(0.0, 1.0);
+                }
+            }
         }
         row * pipes
     }
     /// Takes the whole stretch out of one bin, if all pipes have as much left.
     #[inline]
-    fn take_all(&mut self, row: usize) -> bool {
+    fn take_all(&mut self, bin: u64) -> bool {
+        let row = self.row(bin);
         let fits = self.needs.iter().all(|n| self.fill[row + n.pipe as usize] + n.load <= 1.0);
         if fits {
             for n in &self.needs {
@@ -144,12 +182,20 @@ impl Pipes {
         fits
     }
     #[cold]
-    fn serve_by_bins(&mut self, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
-        let (from, end) = (from_ns as f64, from_ns as f64 + room_ns);
-        let (mut at, mut left, mut bin) = (from, 1.0_f64, from_ns / BIN_NS);
+    fn serve_by_bins(&mut self, kernel: bool, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
+        let from = from_ns as f64;
         let rate = 1.0 / ns.max(1.0);
-        let slower = self.pressure(now_ns / BIN_NS);
+        let slower = self.slower(from_ns / BIN_NS, now_ns);
+        // What comes through in the room that there is, and up to when it may be entered.
+        let most = (room_ns * rate / slower).min(1.0);
+        let end = from + room_ns + AHEAD_NS;
+        let (mut at, mut left, mut bin) = (from, most, from_ns / BIN_NS);
+        let behind = self.behind(now_ns);
         while left > 0.0 && at < end {
+            if bin >= behind {
+                at = self.queue_behind((bin * BIN_NS) as f64, &mut left, end);
+                break;
+            }
             let row = self.row(bin);
             let stop = ((bin + 1) * BIN_NS) as f64;
             let stop = stop.min(end);
@@ -163,40 +209,106 @@ impl Pipes {
             }
             // What is left of rounding counts as served.
             let done = left - got < 1e-12;
-            let until = if done { at + left * slower / rate } else { stop };
-            let refused = (until - at) * rate - got;
-            if refused > NOTHING {
-                self.refused_since = Some(self.refused_since.unwrap_or(u64::MAX).min(bin * BIN_NS));
-                self.pressed_until = self.pressed_until.max(bin + PRESSED_BINS);
-            }
             for n in &self.needs {
                 self.fill[row + n.pipe as usize] += n.load * got;
-                self.refused[row + n.pipe as usize] += n.load * refused.max(0.0);
+                self.refused[usize::from(kernel)][row + n.pipe as usize] -= n.load * got;
             }
-            at = until;
+            at = if done { at + left * slower / rate } else { stop };
             left = if done { 0.0 } else { left - got };
             bin += 1;
         }
-        Served { share: 1.0 - left, ns: at.min(end) - from }
-    }
-    /// How much more than it has was asked of a pipe of the present stretch in the bin before `bin`, at least 1.
-    fn pressure(&self, bin: u64) -> f64 {
-        let before = bin.wrapping_sub(1);
-        let (rows, pipes) = (self.bin_of_row.len(), self.per_byte.len());
-        let row = before as usize & (rows - 1);
-        if bin > self.pressed_until || self.bin_of_row[row] != before {
-            return 1.0;
+        let share = most - left;
+        let took_ns = if share < 1.0 { room_ns } else { (slower / rate).max(at - AHEAD_NS - from).min(room_ns) };
+        self.note_asked(kernel, behind, (from_ns, took_ns), rate);
+        if at - from > ns.max(1.0) + 1.0 || slower > 1.0 {
+            if !kernel {
+                self.refused_since = Some(self.refused_since.unwrap_or(u64::MAX).min(from_ns / BIN_NS * BIN_NS));
+            }
+            let until = (from + took_ns) as u64 / BIN_NS + PRESSED_BINS;
+            for n in &self.needs {
+                let pressed = &mut self.pressed_until[n.pipe as usize];
+                *pressed = until.max(*pressed);
+            }
         }
-        let row = row * pipes;
-        let asked = |n: &Need| self.fill[row + n.pipe as usize] + self.refused[row + n.pipe as usize];
-        self.needs.iter().map(asked).fold(1.0, f64::max)
+        Served { share, ns: took_ns }
     }
-    /// The rates of the accesses are about to be solved anew. Returns since when something was refused in this epoch, ns. The new
-    /// rates know of it, so it is forgotten.
+    /// Notes what the stretch would have got at its own rate in the bins that it lies in; [`Self::fill`] has what it got.
+    fn note_asked(&mut self, kernel: bool, behind: u64, (from_ns, took_ns): (u64, f64), rate: f64) {
+        let (mut at, end) = (from_ns as f64, from_ns as f64 + took_ns);
+        let mut bin = from_ns / BIN_NS;
+        while at < end && bin < behind {
+            let stop = (((bin + 1) * BIN_NS) as f64).min(end);
+            let row = self.row(bin);
+            for n in &self.needs {
+                self.refused[usize::from(kernel)][row + n.pipe as usize] += n.load * rate * (stop - at);
+            }
+            (at, bin) = (stop, bin + 1);
+        }
+    }
+    /// Enters what is `left` of a stretch behind the last row, where each pipe takes one after the other, if that ends by `end`, ns.
+    /// Returns up to when it takes, ns.
+    fn queue_behind(&mut self, behind_ns: f64, left: &mut f64, end: f64) -> f64 {
+        let part = *left;
+        let until = |pipes: &Self, n: &Need| {
+            pipes.full_until_ns[n.pipe as usize].max(behind_ns) + part * n.load * BIN_NS as f64
+        };
+        let at = self.needs.iter().map(|n| until(self, n)).fold(behind_ns, f64::max);
+        if at > end {
+            return end;
+        }
+        for i in 0..self.needs.len() {
+            let n = self.needs[i];
+            let full = until(self, &n);
+            self.full_until_ns[n.pipe as usize] = full;
+            self.some_full_until_ns = self.some_full_until_ns.max(full);
+        }
+        *left = 0.0;
+        at
+    }
+    /// How much slower a stretch that begins in `bin` goes, as planned at `now_ns`, at least 1.
+    #[inline]
+    fn slower(&mut self, bin: u64, now_ns: u64) -> f64 {
+        let mut most = 1.0_f64;
+        for i in 0..self.needs.len() {
+            let pipe = self.needs[i].pipe as usize;
+            if bin <= self.pressed_until[pipe] {
+                most = most.max(self.pressure_on(pipe, now_ns / BIN_NS));
+            }
+        }
+        most
+    }
+    /// How much more than it has was asked of a pipe in the bins before `bin`, at least 1. As in the bandwidth model a full pipe
+    /// delivers a little less than all. A few lines find room in the rest.
+    #[inline]
+    fn pressure_on(&mut self, pipe: usize, bin: u64) -> f64 {
+        if self.pressure[pipe].0 != bin {
+            self.pressure[pipe] = (bin, self.find_pressure(pipe, bin));
+        }
+        self.pressure[pipe].1
+    }
+    fn find_pressure(&self, pipe: usize, bin: u64) -> f64 {
+        let (rows, pipes) = (self.bin_of_row.len(), self.per_byte.len());
+        let mut most = 0.0_f64;
+        for before in bin.saturating_sub(PRESSURE_BINS)..bin {
+            let row = before as usize & (rows - 1);
+            if self.bin_of_row[row] == before {
+                let at = row * pipes + pipe;
+                most = most.max(self.fill[at] + self.refused[0][at] + self.refused[1][at]);
+            }
+        }
+        if most > 1.0 {
+            most / UTILISATION_CAP
+        } else {
+            1.0
+        }
+    }
+    /// The rates of the accesses are about to be solved anew. Returns since when accesses were refused something in this epoch, ns. The
+    /// new rates know of it, so it is forgotten.
     pub fn refused_since(&mut self) -> Option<u64> {
         let since = self.refused_since.take();
         if since.is_some() {
-            self.refused.fill(0.0);
+            self.refused[0].fill(0.0);
+            self.pressure.fill((u64::MAX, 1.0));
         }
         since
     }
@@ -238,25 +350,27 @@ mod tests {
         // 25 bins' worth of bytes in one: the narrow pipe takes 2.5 bins for them.
         let served = stretch(&mut p, 0, (25.0 * BIN, BIN), 20.0 * BIN);
         assert_eq!(served.share, 1.0);
-        assert!((2.0 * BIN..=3.0 * BIN).contains(&served.ns), "{served:?}");
+        assert!((BIN..=2.0 * BIN).contains(&served.ns), "{served:?}");
         // Another one finds what is left of the third.
         let served = stretch(&mut p, 0, (5.0 * BIN, 0.1 * BIN), 3.0 * BIN);
-        assert!(served.share == 1.0 && served.ns > 2.0 * BIN, "{served:?}");
+        assert!(served.share == 1.0 && served.ns > BIN, "{served:?}");
         // And nothing is left before the fourth.
-        let served = stretch(&mut p, 0, (BIN, 0.1 * BIN), 2.5 * BIN);
-        assert_eq!(served, Served { share: 0.0, ns: 2.5 * BIN });
+        let served = stretch(&mut p, 0, (BIN, 0.1 * BIN), 1.5 * BIN);
+        assert_eq!(served, Served { share: 0.0, ns: 1.5 * BIN });
     }
 
     #[test]
     fn those_who_ask_for_too_much_share_what_there_is() {
         let mut p = pipes();
-        // Four ask for half of the narrow pipe each. In the first bin two of them get it.
+        // Four ask for half of the narrow pipe each. In the first bin they all get it, and fill the next one too.
         let ask = |p: &mut Pipes, bin: u64| -> Vec<f64> {
             (0..4).map(|_| stretch(p, bin * BIN_NS, (5.0 * BIN, BIN), BIN).share).collect()
         };
-        assert_eq!(ask(&mut p, 1), [1.0, 1.0, 0.0, 0.0]);
-        for share in ask(&mut p, 2) {
-            assert!((share - 0.5).abs() < 1e-9, "{share}");
+        assert_eq!(ask(&mut p, 1), [1.0; 4]);
+        for bin in 2..8 {
+            for share in ask(&mut p, bin) {
+                assert!((share - 0.5 * UTILISATION_CAP).abs() < 1e-9, "bin {bin}: {share}");
+            }
         }
         assert_eq!(p.refused_since(), Some(BIN_NS));
     }

@@ -140,6 +140,8 @@ pub struct Memory {
     pub ladders: Ladders,
     /// Where reclaim of anonymous pages stands, by node.
     pub clock_hands: Vec<ClockHands>,
+    /// Node of a base page that the last fault has cleared, whose lines are still in the CPU's cache.
+    pub cleared_page: Option<u16>,
     /// The swap device.
     pub swap_queue: SwapQueue,
     /// Waits for devices in the faults of the present step, ns.
@@ -265,6 +267,7 @@ impl Memory {
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
             ladders: ladders(machine, &cfg.mm)?,
             clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
+            cleared_page: None,
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
             daemons: Daemons::new(nodes, &cfg.mm),

@@ -4,6 +4,7 @@ use crate::charge::tlb_flush::flush_from_daemon;
 use crate::mm::daemon_time::occupy_node_cpu;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::move_page::{move_base_page, move_page};
+use crate::state::contention::When;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use crate::state::userspace_balance::UserspaceBalance;
@@ -76,7 +77,8 @@ fn move_huge_page(
     let last = v.last_cpupid(chunk, 0);
     move_page(&mut sim.mm.physical, v, (chunk, 0), from, AllocatedPage { node: to, frame }, CHUNK_PAGES, last);
     let time = sim.hw.costs.migrate_2m_ns(from, to, 1.0);
-    sim.hw.contention.copied(from, to, CHUNK_BYTES, time);
+    let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + *ns };
+    let time = sim.hw.contention.copied(from, to, CHUNK_BYTES, when, time);
     *ns += time as u64 + flush_from_daemon(sim, process, CHUNK_PAGES);
     sim.kernel.numa.counters.thp_migration_success += 1;
     CHUNK_PAGES
@@ -103,7 +105,8 @@ fn move_base_pages(
         moved += 1;
     }
     let time = sim.hw.costs.migrate_4k_ns(from, to, 1.0) * moved as f64;
-    sim.hw.contention.copied(from, to, moved * PAGE_BYTES, time);
+    let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + *ns };
+    let time = sim.hw.contention.copied(from, to, moved * PAGE_BYTES, when, time);
     // Pages of one system call are unmapped one by one.
     let flushes = shootdowns(FlushOp::MigrateBase { pages: moved }, &sim.cfg.flush, false);
     let flush: u64 = (0..flushes).map(|_| flush_from_daemon(sim, process, 1)).sum();

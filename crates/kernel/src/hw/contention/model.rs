@@ -2,7 +2,7 @@
 
 use super::flow::{Flow, PageCopy, Rate};
 use super::paths::Paths;
-use super::solve::Solver;
+use super::solve::{each_crossing, Solver};
 use numalab_model::machine::Machine;
 
 /// The shared resources of a machine and the last solution, which is the start of the next one.
@@ -94,6 +94,12 @@ impl Contention {
     #[inline]
     pub fn crossings(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.solver.crossings(i)
+    }
+
+    /// Calls `f` with each resource that the bytes of a copy cross, the share of them, and how often a byte counts there.
+    #[inline]
+    pub fn copy_crossings(&self, copy: &PageCopy, f: impl FnMut(usize, f64, f64)) {
+        each_crossing(&self.paths, copy, f);
     }
 
     /// Latency of one further access from `src_node` to `dst_node` under the load of the last solution, ns.

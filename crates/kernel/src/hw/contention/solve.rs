@@ -248,18 +248,8 @@ impl Solver {
         self.background.fill(0.0);
         self.traffic.fill(0.0);
         for copy in copies {
-            let (from, to) = (copy.from_node as usize, copy.to_node as usize);
-            let (cpu, memory) = if paths.has_cpus[to] && !copy.clears { (to, from) } else { (from, to) };
             let gbps = copy.gbps.max(0.0);
-            if !copy.clears {
-                self.add_background(paths.dram(from), gbps, byte_weight(0.0));
-            }
-            self.add_background(paths.dram(to), gbps, byte_weight(1.0));
-            // The page crosses the links as lines read, unless the CPU is on the node it comes from.
-            let write = f64::from(u8::from(memory == to));
-            for step in paths.steps(cpu, memory)[1..].iter().map(|s| s.of(write)) {
-                self.add_background(step.resource as usize, gbps * step.share, 1.0);
-            }
+            each_crossing(paths, copy, |r, share, weight| self.add_background(r, gbps * share, weight));
         }
         for (load, resource) in self.background.iter_mut().zip(&paths.resources) {
             *load = load.min(BACKGROUND_CAP * UTILISATION_CAP * resource.gbps);
@@ -612,6 +602,21 @@ impl Solver {
         let base_ns = paths.idle_ns(flow.src_node as usize, flow.dst_node as usize) + flow.extra_ns;
         let (line_ns, limit) = self.history.replay(&self.routes, &self.limit, i, base_ns);
         idle_rate(flow, base_ns, line_ns, limit)
+    }
+}
+
+/// Calls `f` with each resource that the bytes of a copy cross, the share of them, and how often a byte counts there.
+pub(super) fn each_crossing(paths: &Paths, copy: &PageCopy, mut f: impl FnMut(usize, f64, f64)) {
+    let (from, to) = (copy.from_node as usize, copy.to_node as usize);
+    let (cpu, memory) = if paths.has_cpus[to] && !copy.clears { (to, from) } else { (from, to) };
+    if !copy.clears {
+        f(paths.dram(from), 1.0, byte_weight(0.0));
+    }
+    f(paths.dram(to), 1.0, byte_weight(1.0));
+    // The page crosses the links as lines read, unless the CPU is on the node it comes from.
+    let write = f64::from(u8::from(memory == to));
+    for step in paths.steps(cpu, memory)[1..].iter().map(|s| s.of(write)) {
+        f(step.resource as usize, step.share, 1.0);
     }
 }
 

@@ -80,6 +80,18 @@ impl CostModel {
         self.costs.minor_fault_ns + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
+    /// The part of [`Self::minor_fault_ns`] that clears the page, ns: at the rate of clearing on the own node, and a page of another
+    /// node with all that it adds.
+    pub fn clear_4k_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
+        let local = BASE_PAGE_BYTES as f64 / self.costs.zero_local_gbps;
+        local.min(self.costs.minor_fault_ns) + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
+    }
+
+    /// The part of [`Self::huge_fault_ns`] that clears the page, ns.
+    pub fn clear_2m_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
+        self.zero_2m_ns[self.pair(cpu_node, page_node)] * slowdown
+    }
+
     /// Fault of an anonymous 2 MiB page with zeroing, ns.
     pub fn huge_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
         self.costs.huge_fault_ns + self.zero_2m_ns[self.pair(cpu_node, page_node)] * slowdown
