@@ -89,7 +89,6 @@ fn the_columns_of_disjoint_vma_2023_differ_in_the_filter_alone() {
         "6.19    NI_RANDOM",
         "7.2     The load balancer gathers the threads of a process",
         "6.12    This kernel alone, as its stable tree has it: ",
-        "numa.locality_reset_on_backoff: true -> false",
     ] {
         assert!(told.contains(part), "{part}:\n{told}");
     }

@@ -128,9 +128,9 @@ numalab_base::tunables! {
         single_user_shortcut: bool = true, "", "model";
         /// Dirty file pages are neither marked nor migrated (4.17 on).
         skip_dirty_file: bool = true, "", "model";
-        /// Locality counts are zeroed also when the period backs off (6.12.117; scheduler tree, e81ee0630837 of
-        /// September 2026). Without it one failed migration makes every later placement back off.
-        locality_reset_on_backoff: bool = true, "", "model",
+        /// Locality counts are zeroed also when the period backs off (scheduler tree, e81ee0630837 of September 2026; in no
+        /// release). Without it one failed migration makes every later placement back off.
+        locality_reset_on_backoff: bool = false, "", "model",
             read when "scan" is ScanRole::V313.or_later();
         /// Local hint faults update the last cpupid of the page too (before about 5.15).
         local_fault_updates_cpupid: bool = false, "", "model";

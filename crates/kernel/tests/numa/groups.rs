@@ -387,8 +387,8 @@ fn a_grouped_task_follows_its_group() {
 }
 
 #[test]
-fn one_failure_doubles_every_later_period_in_6_1() {
-    for (release, later) in [("6.1", 4000), ("6.12", 1300)] {
+fn one_failure_doubles_every_later_period_in_every_release() {
+    for (release, later) in [("6.1", 4000), ("6.12", 2000), ("7.2", 2000), ("6.12+locality-reset", 1300)] {
         let (mut n, mut host) = (system(release, 1000), MockHost::new(4, 1));
         n.tasks[0].faults = vec![0; 16];
         n.tasks[0].numa_faults_locality = [0, 100, 1];
@@ -398,7 +398,7 @@ fn one_failure_doubles_every_later_period_in_6_1() {
         n.tasks[0].numa_scan_period = if release == "6.1" { 2000 } else { 1000 };
         n.tasks[0].numa_migrate_retry = 0;
         place(&mut n, &mut host);
-        // 6.12: one local private page since the last placement adds 3 slots of 100.
+        // With the fix, one local private page since the last placement adds 3 slots of 100.
         assert_eq!(n.tasks[0].numa_scan_period, later, "{release}");
     }
 }

@@ -64,7 +64,9 @@ fn rows_of_the_version_table() {
     let lost = ["6.0", "6.1", "6.2", "6.10", "6.11"].map(|r| s(r).changed_entry_drops_fault);
     assert_eq!(lost, [false, true, false, false, true]);
     assert!(!s("5.11").second_hint_faults && s("5.13").second_hint_faults && s("6.12").second_hint_faults);
-    assert!(!s("6.1").locality_reset_on_backoff && s("6.12").locality_reset_on_backoff);
+    let reset = ["3.13", "4.0", "6.1", "6.12", "6.12.117", "6.18", "7.2"].map(|r| s(r).locality_reset_on_backoff);
+    assert_eq!(reset, [false; 7], "the fix of September 2026 is in no release (kernel-after-6.12.md section 2.8)");
+    assert!(s("6.12+locality-reset").locality_reset_on_backoff);
     assert!(s("5.11").local_fault_updates_cpupid && !s("6.1").local_fault_updates_cpupid);
     assert_eq!((cfg("4.18").migrate_rule, cfg("4.19").migrate_rule), (MigrateRule::V46, MigrateRule::V420));
     assert!(!s("4.4").overhead_guard && s("4.5").overhead_guard);

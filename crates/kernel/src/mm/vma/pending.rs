@@ -132,11 +132,11 @@ impl Vma {
         prefetch(&self.counts[chunk * self.nodes]);
         if c.kind == ChunkKind::Small {
             let b = &self.blocks[c.index as usize];
-            [&b.present, &b.marked, &b.shared, &b.read_only].into_iter().for_each(|bits| prefetch(bits));
+            [&b.present, &b.marked, &b.shared, &b.read_only].into_iter().for_each(prefetch);
         }
         let block = self.objects.first().and_then(|&o| store.object(o).block(chunk));
         if let Some(b) = block {
-            [&b.resident, &b.locked].into_iter().for_each(|bits| prefetch(bits));
+            [&b.resident, &b.locked].into_iter().for_each(prefetch);
         }
     }
     /// Reads ahead what a fault on a page of the first object needs to know of the page.
