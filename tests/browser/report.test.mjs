@@ -376,16 +376,17 @@ for (const [what, damage] of [
     writeFileSync(file, damaged);
     const { page, trouble, close } = await open(b, pathToFileURL(file).href);
     const said = page.locator("#charts .warning");
-    assert.ok(await said.isVisible());
+    await said.waitFor();
     assert.match(await said.innerText(), /^The charts cannot be drawn: .* \(.+\)\. To write the page anew: numalab report DIR$/);
     assert.equal(trouble.length, 1, `the console has the error: ${trouble}`);
     await page.locator("#theme").click();
     assert.equal(await page.locator("#theme").innerText(), "Theme: light");
     await page.locator("a.term").first().focus();
-    assert.ok(await page.locator("#tip").isVisible());
+    await page.locator("#tip").waitFor();
     await page.locator("summary", { hasText: "Every figure: stream" }).click();
     await page.getByLabel("Filter figures of stream").fill("LOCAL");
-    assert.equal(await page.locator("table.every[data-workload=stream] tbody tr:visible").count(), 2);
+    const rows = () => [...document.querySelectorAll("table.every[data-workload=stream] tbody tr")].filter((r) => r.offsetParent);
+    await page.waitForFunction(`(${rows})().length === 2`);
     await close();
   });
 }
