@@ -20,11 +20,13 @@ use numalab_kernel::mm::{AllocatedPage, ChunkKind, Gfp, MmConfig, PageClass, Vma
 /// daemon is taken to run on the node of the huge page.
 pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usize) -> f64 {
     let cpu = sim.machine.nodes[node].cpus.first().copied();
-    let slowdown = |from| cpu.map_or(1.0, |cpu| copy_slowdown(sim, cpu, from, node));
-    let copies: f64 = sources.iter().map(|&from| sim.hw.costs.copy_4k_ns(from, node, slowdown(from))).sum();
-    let mut ns = sim.machine.costs.collapse_ns + copies;
+    let mut ns = sim.machine.costs.collapse_ns;
     for &from in sources {
-        ns = ns.max(sim.hw.contention.copied(from, node, PAGE_BYTES, When::now(sim.now_ns), ns));
+        // One page after the other: each waits for the pipes on its own account.
+        let slowdown = cpu.map_or(1.0, |cpu| copy_slowdown(sim, cpu, from, node));
+        let copy_ns = sim.hw.costs.copy_4k_ns(from, node, slowdown);
+        let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + ns as u64 };
+        ns += sim.hw.contention.copied(from, node, PAGE_BYTES, when, copy_ns);
     }
     ns
 }

@@ -193,7 +193,8 @@ impl Pipes {
         let behind = self.behind(now_ns);
         while left > 0.0 && at < end {
             if bin >= behind {
-                at = self.queue_behind((bin * BIN_NS) as f64, &mut left, end);
+                // What begins later queues up right behind the rows: until it begins, others have the pipes.
+                at = self.queue_behind((behind * BIN_NS) as f64, &mut left, end).max(at);
                 break;
             }
             let row = self.row(bin);
@@ -357,6 +358,16 @@ mod tests {
         // And nothing is left before the fourth.
         let served = stretch(&mut p, 0, (BIN, 0.1 * BIN), 1.5 * BIN);
         assert_eq!(served, Served { share: 0.0, ns: 1.5 * BIN });
+    }
+
+    #[test]
+    fn what_begins_later_leaves_the_pipes_to_others_until_then() {
+        let mut p = pipes();
+        // A copy that waits 100 ms for its turn, and asks for one bin of the narrow pipe.
+        p.want(0, 10.0 * BIN, 1.0);
+        assert_eq!(p.serve_kernel(0, 100_000_000, 2.0 * BIN), 2.0 * BIN);
+        let served = stretch(&mut p, 160 * BIN_NS, (5.0 * BIN, 0.5 * BIN), BIN);
+        assert_eq!(served, Served { share: 1.0, ns: 0.5 * BIN });
     }
 
     #[test]
