@@ -17,8 +17,7 @@ fn patched() -> SimConfig {
 }
 
 /// With the 25 % rule all 16 threads stay on one node; with the posted imb_numa_nr they spread, one per cache. STREAM
-/// prints its best repetition, and in the model some threads have left the full node by then. So three gains are known
-/// misses on both machines that the table can be read as. A row that is met has to leave the list.
+/// prints its best repetition.
 #[test]
 fn stream_gains_are_within_a_quarter_of_the_published_ones() {
     let mut missed = Vec::new();
@@ -35,8 +34,7 @@ fn stream_gains_are_within_a_quarter_of_the_published_ones() {
             }
         }
     }
-    let known = ["zen3-2s-256", "zen3-2s-128"].map(|m| ["copy_best", "add_best", "triad_best"].map(|row| (m, row)));
-    assert_eq!(missed, known.concat());
+    assert_eq!(missed, []);
 }
 
 /// Arrays far larger than all caches, as G. R. Shenoy posted them (catalog/published/imb-numa-nr-2021-stream.toml):
@@ -59,9 +57,8 @@ fn stream_from_memory_is_as_fast_as_published_with_one_two_and_four_nodes_per_so
             }
         }
     }
-    // A known miss: the best of ten repetitions comes after some threads have left the full node of an eighth of the
-    // machine. The published threads stay there.
-    assert_eq!(missed, [("zen3-2s-256-nps4", 38.0)]);
+    // A known miss: with four nodes per socket, 16 threads over eight nodes reach less than the published ones.
+    assert_eq!(missed, [("zen3-2s-256-nps4", 254.2)]);
 }
 
 /// The known miss: independent threads with a core each lose nothing by sharing a node. A change here is a finding.
