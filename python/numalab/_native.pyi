@@ -97,6 +97,7 @@ class Catalog:
         iterations: int = 1,
         baseline: str | None = None,
         files: bool = True,
+        quiet_machine: bool = False,
     ) -> Request: ...
     def experiment(self, name: str, seed: int | None = None, iterations: int | None = None) -> Request: ...
 

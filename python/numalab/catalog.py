@@ -93,6 +93,7 @@ class Catalog:
         baseline: str | None = None,
         name: str = "python",
         files: bool = True,
+        quiet_machine: bool | None = None,
     ) -> _native.Request:
         """Resolve machines × kernels × workloads × seeds into plans. Raises ``SpecError``.
 
@@ -123,6 +124,7 @@ class Catalog:
             iterations,
             baseline,
             files,
+            bool(quiet_machine),
         )
 
     def _repr_html_(self) -> str:

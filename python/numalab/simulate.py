@@ -150,6 +150,7 @@ def run(
     params: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     baseline: str | None = None,
+    quiet_machine: bool | None = None,
     policy: Policy | None = None,
     jobs: int | None = None,
     progress: bool | Progress = True,
@@ -160,7 +161,8 @@ def run(
     ``machine``, ``kernels`` and ``workload`` are names of the catalog, paths of TOML files, or specs built in
     Python; each may be a list. In their place, one name, path or spec of an experiment may be given. Iteration
     ``i`` has seed ``seed + i``. ``params`` are parameters of workloads, ``settings`` roles and tunables of all
-    kernels. ``jobs`` runs are made at a time (default: one per CPU). They are threads, and none holds the
+    kernels. On a ``quiet_machine`` no kernel threads and daemons run beside the workload, and timers fire on
+    time. ``jobs`` runs are made at a time (default: one per CPU). They are threads, and none holds the
     interpreter's lock. ``progress`` is a bar on standard error or in the notebook, ``False``, or a function.
 
     Records go to ``out`` as those of ``numalab run``; runs that have one are not repeated. Without ``out`` they
@@ -181,6 +183,7 @@ def run(
         seed=seed,
         iterations=iterations,
         baseline=baseline,
+        quiet_machine=quiet_machine,
     )
     keep = None
     if out is None:

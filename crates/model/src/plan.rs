@@ -7,6 +7,7 @@
 //! changes the id and a changed comment does not.
 //! Invariant: everything in a record's manifest besides measurements is part of the plan.
 
+use crate::experiment::{MACHINE, QUIET};
 use crate::kernel::{Kernel, RoleChoice, TunableChoice};
 use crate::machine::Machine;
 use crate::workload::Workload;
@@ -207,6 +208,11 @@ impl PlanInput {
         self.plan.conditions = conditions;
         self.id = self.plan.id()?;
         Ok(self)
+    }
+
+    /// Whether the machine does nothing beside the workload.
+    pub fn on_quiet_machine(&self) -> bool {
+        self.plan.conditions.iter().any(|(name, value)| name == MACHINE && value == QUIET)
     }
 
     /// The same plan with the files from which it was read.

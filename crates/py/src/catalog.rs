@@ -161,7 +161,7 @@ impl Catalog {
         Ok(())
     }
     /// The runs of machines × kernels × workloads × seeds; without `files` they cannot have records.
-    #[pyo3(signature = (name, machines, kernels, workloads, params, settings, seed=1, iterations=1, baseline=None, files=true))]
+    #[pyo3(signature = (name, machines, kernels, workloads, params, settings, seed=1, iterations=1, baseline=None, files=true, quiet_machine=false))]
     #[allow(clippy::too_many_arguments)] // One for each key of an experiment.
     fn request(
         &self,
@@ -176,6 +176,7 @@ impl Catalog {
         iterations: u32,
         baseline: Option<String>,
         files: bool,
+        quiet_machine: bool,
     ) -> PyResult<Request> {
         let param = |(workload, name, value): (Option<String>, String, String)| Param {
             workload,
@@ -193,7 +194,7 @@ impl Catalog {
             seed,
             sets: settings.into_iter().map(|(n, v)| setting("settings", &n, v)).collect(),
             params: params.into_iter().map(param).collect(),
-            axes: Axes::default(),
+            axes: Axes { quiet_machine, ..Axes::default() },
         };
         self.resolve(py, experiment, files)
     }

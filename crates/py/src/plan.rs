@@ -90,9 +90,13 @@ impl Plan {
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         self.input.plan.canonical().map_err(|e| error::lab(py, 3, &e.to_string()))
     }
-    /// The same run under other conditions, which is another plan.
+    /// The same run under further conditions, which is another plan.
     fn under(&self, py: Python<'_>, conditions: Vec<(String, String)>) -> PyResult<Self> {
-        let input = self.input.clone().under(conditions).map_err(|e| error::lab(py, 3, &e.to_string()))?;
+        let input = self
+            .input
+            .clone()
+            .under([self.input.plan.conditions.clone(), conditions].concat())
+            .map_err(|e| error::lab(py, 3, &e.to_string()))?;
         Ok(Self { input, iteration: self.iteration })
     }
 
@@ -131,7 +135,7 @@ fn simulate(
     check: bool,
 ) -> Result<numalab_model::record::Outcome, (u8, String)> {
     let config = SimConfig::of(&input.kernel).map_err(|e| (2, format!("kernel {}: {e}", input.kernel.name)))?;
-    let config = config.with_policies(policies);
+    let config = config.with_policies(policies).with_machine_background(!input.on_quiet_machine());
     let ran = numalab_sim::observe(&input.machine, &input.workload, &config, input.seed, check, observers);
     let mut outcome = ran.map(|o| o.outcome).map_err(|e| match e {
         SimError::Unsupported(_) | SimError::Log(_) => (3, e.to_string()),

@@ -31,6 +31,12 @@ pub struct SimConfig {
     pub harness: Harness,
     /// Processes, the last ones of the workload, that do not keep the run alive.
     pub background: usize,
+    /// Whether the machine does what it does beside a workload ([`Background`](numalab_model::machine::Background)).
+    pub machine_background: bool,
+    /// Processes, the last ones of those in the background, that stand for the machine's own threads. The run sets it.
+    pub machine_threads: usize,
+    /// A timer of the workload fires up to so much late, ns. The run sets it.
+    pub timer_slack_ns: u64,
 }
 
 /// Decisions of the caller, each in place of a role of the kernel.
@@ -83,6 +89,9 @@ impl SimConfig {
             userspace_balance: userspace_balance(kernel),
             harness: Harness::default(),
             background: 0,
+            machine_background: false,
+            machine_threads: 0,
+            timer_slack_ns: 0,
         })
     }
     /// The settings with decisions of the caller.
@@ -109,6 +118,11 @@ impl SimConfig {
     /// ended.
     pub fn with_background(self, background: usize) -> Self {
         Self { background, ..self }
+    }
+    /// The settings with the machine's own threads and late timers, or without them. The worker program runs alone: its guest has
+    /// no daemons.
+    pub fn with_machine_background(self, on: bool) -> Self {
+        Self { machine_background: on && !self.harness.is_worker(), ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

@@ -133,6 +133,8 @@ pub fn observe(
     check: bool,
     observers: Observers,
 ) -> Result<Observed, SimError> {
+    let joined = cfg.machine_background.then(|| process::background::join(machine, workload, cfg, seed));
+    let (workload, cfg) = joined.as_ref().map_or((workload, cfg), |(workload, cfg)| (workload, cfg));
     let mut engine = Engine::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
     if check {
         engine.watch_pipes();

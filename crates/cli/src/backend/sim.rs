@@ -48,7 +48,8 @@ impl Backend for Sim {
         let cfg = SimConfig::of(kernel)
             .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?
             .with_harness(self.harness)
-            .with_background(self.background);
+            .with_background(self.background)
+            .with_machine_background(!input.on_quiet_machine());
         let (mut observers, pending) = self.logs.open(input)?;
         observers.clock = Some(progress.clock());
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);

@@ -91,7 +91,7 @@ fn grouped<'a>(dir: &'a Path, cells: &'a [Cell]) -> Vec<Group<'a>> {
 /// What a run of the group needs; `None` if the simulator cannot carry it out.
 fn estimate(group: &Group<'_>) -> Option<Estimate> {
     let input = &group.cells[0].input;
-    let config = SimConfig::of(&input.kernel).ok()?;
+    let config = SimConfig::of(&input.kernel).ok()?.with_machine_background(!input.on_quiet_machine());
     let mut limit_ns = FIRST_NS;
     loop {
         let workload = Workload { limit_ns: limit_ns.min(input.workload.limit_ns), ..(*input.workload).clone() };

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::records::{self, Pick};
 use crate::run_label::run_label;
 use crate::sources::CatalogSources;
-use numalab_model::experiment::{Axes, Column, Experiment, Named, Numactl, Param, NUMACTL, WORKLOAD};
+use numalab_model::experiment::{Axes, Column, Experiment, Named, Numactl, Param, MACHINE, NUMACTL, QUIET, WORKLOAD};
 use numalab_model::kernel::{Setting, OVERRIDE};
 use numalab_model::plan::{KernelPlan, Plan, PlanInput};
 use numalab_model::record::{Outcome, Record, SOURCES};
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let record = records::find(&args.run)?;
     let place = record.path.display().to_string();
     let plan = &record.manifest.plan;
-    let known = |c: &(String, String)| [NUMACTL, WORKLOAD].contains(&c.0.as_str());
+    let known = |c: &(String, String)| [MACHINE, NUMACTL, WORKLOAD].contains(&c.0.as_str());
     if plan.backend != "sim" || !plan.conditions.iter().all(known) {
         let what = match plan.backend.as_str() {
             "sim" => "a run of `numalab validate`, on a machine that a guest was measured for".to_string(),
@@ -90,7 +90,8 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
         Column { name: named("repeat", &plan.kernel.name), kernel: named("repeat", kernel), sets: Vec::new(), numactl };
     let renamed =
         condition(WORKLOAD).map(|of| Named { name: named("repeat", &plan.workload.name), of: named("repeat", of) });
-    let axes = Axes { columns: vec![own], workloads: renamed.into_iter().collect(), sets: Vec::new() };
+    let quiet_machine = condition(MACHINE) == Some(QUIET);
+    let axes = Axes { columns: vec![own], workloads: renamed.into_iter().collect(), sets: Vec::new(), quiet_machine };
     let param = |(name, value): &(String, String)| {
         let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
         Ok(Param { workload: None, setting })

@@ -69,6 +69,10 @@ pub struct Args {
     backend: BackendKind,
     #[command(flatten)]
     guest: GuestArgs,
+    /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time
+    /// (docs/reference/machine-files.md)
+    #[arg(long)]
+    quiet_machine: bool,
     /// Verify the simulator's invariants at the end of every run, also of runs that have a record
     #[arg(long)]
     check: bool,
@@ -264,6 +268,7 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         experiment.params.retain(|old| !same(old) || old.setting.name.line == 0);
         experiment.params.push(p);
     }
+    experiment.axes.quiet_machine |= args.quiet_machine;
     experiment.check()?;
     // The baseline is checked later, since it may be a kernel of the directory.
     experiment.baseline = args.baseline.as_ref().map(|b| named("--baseline", b)).or(experiment.baseline);

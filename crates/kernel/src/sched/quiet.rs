@@ -74,6 +74,12 @@ impl Scheduler {
         self.account_unseen(cpu, last_ns);
         self.unseen[cpu as usize].tick_ns = 0;
     }
+    /// The first unseen tick of `cpu` that has not been accounted for and balances, ns. `None` if none of its unseen ticks does.
+    pub fn next_unseen_pass_ns(&self, cpu: u32) -> Option<u64> {
+        let (Unseen { tick_ns, passes }, jiffy_ns) = (self.unseen[cpu as usize], self.params.jiffy_ns);
+        let ticks = self.rqs[cpu as usize].next_balance.saturating_sub(tick_ns / jiffy_ns);
+        (tick_ns > 0 && passes).then(|| tick_ns.saturating_add(ticks.saturating_mul(jiffy_ns)))
+    }
     /// Accounts for the unseen ticks of `cpu` up to `last_ns`.
     pub fn account_unseen(&mut self, cpu: u32, last_ns: u64) {
         let Unseen { tick_ns, passes } = self.unseen[cpu as usize];
@@ -129,7 +135,7 @@ impl Scheduler {
         }
     }
     /// Whether every CPU has one task, and balance passes of busy CPUs find nothing because of that.
-    fn one_task_each(&self) -> bool {
+    pub fn one_task_each(&self) -> bool {
         let by_tasks = !self.params.balancer.by_load() && self.params.locality == Locality::Preferred;
         by_tasks && self.lone as usize == self.rqs.len() && self.idle.is_empty() && self.marked_imbalanced == 0
     }
@@ -147,7 +153,7 @@ impl Scheduler {
     pub(super) fn count_tasks(&mut self, cpu: u32, before: NodeTasks, now: NodeTasks) {
         self.node_tasks[self.topo.node_of(cpu) as usize].change(&before, &now);
         if before.nr == 1 && now.nr != 1 && self.lone as usize == self.rqs.len() {
-            self.events.push(Event::QuietEnds);
+            self.events.push(Event::SecondTask);
         }
         self.lone = self.lone + u32::from(now.nr == 1) - u32::from(before.nr == 1);
     }

@@ -34,6 +34,8 @@ pub struct Axes {
     pub workloads: Vec<Named>,
     /// Settings of one kernel, column or workload, by its name.
     pub sets: Vec<(Spot<String>, Vec<Setting>)>,
+    /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time.
+    pub quiet_machine: bool,
 }
 
 /// A column: a kernel with settings, and how the workload is started on it.

@@ -4,7 +4,7 @@ use super::axes::Column;
 use super::numactl::Numactl;
 use super::{unique, Experiment, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::plan::PlanInput;
+use crate::plan::{Backend, PlanInput};
 use crate::spec::{SpecError, Spot};
 use std::sync::Arc;
 
@@ -137,8 +137,12 @@ impl Experiment {
         mut input: PlanInput,
         (workload, original): (&Spot<String>, &str),
         numactl: Option<&Numactl>,
+        backend: Backend<'_>,
     ) -> Result<PlanInput, SpecError> {
         let mut conditions = Vec::new();
+        if self.axes.quiet_machine && backend.name == "sim" {
+            conditions.push((MACHINE.to_string(), QUIET.to_string()));
+        }
         if self.source_of(workload) != workload {
             conditions.push((WORKLOAD.to_string(), original.to_string()));
         }
@@ -156,6 +160,10 @@ impl Experiment {
 
 /// Name of the condition of a plan that says how the workload was started.
 pub const NUMACTL: &str = "numactl";
+/// Name of the condition of a plan that says that its machine does nothing beside the workload: [`QUIET`].
+pub const MACHINE: &str = "machine";
+/// The value of [`MACHINE`].
+pub const QUIET: &str = "quiet";
 /// Name of the condition of a plan that says which workload runs under another name.
 pub const WORKLOAD: &str = "workload";
 

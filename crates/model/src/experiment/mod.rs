@@ -13,7 +13,7 @@ mod columns;
 mod numactl;
 
 pub use axes::{Axes, Column, Named};
-pub use columns::{NUMACTL, WORKLOAD};
+pub use columns::{MACHINE, NUMACTL, QUIET, WORKLOAD};
 pub use numactl::Numactl;
 
 use crate::kernel::{Kernel, Setting};
@@ -97,6 +97,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         sets = of_set.0;
         scoped.extend(of_set.1);
     }
+    let quiet_machine = root.opt_bool("quiet_machine")?.is_some_and(|q| q.value);
     let experiment = Experiment {
         name: name.value.clone(),
         title,
@@ -109,7 +110,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         seed: seed.as_ref().map_or(1, |n| n.value as u64),
         sets,
         params,
-        axes: Axes { columns, workloads: named, sets: scoped },
+        axes: Axes { columns, workloads: named, sets: scoped, quiet_machine },
     };
     root.finish()?;
     // An error about the seed is placed where the file states it.
@@ -280,7 +281,8 @@ impl Experiment {
                         let written =
                             |e: serde_json::Error| workload.error(e.to_string(), "a plan that can be written as JSON");
                         let input = PlanInput::new(backend, machine.clone(), column.kernel.clone(), w.clone(), seed);
-                        let input = self.started(input.map_err(written)?, (workload, &original), column.numactl)?;
+                        let input =
+                            self.started(input.map_err(written)?, (workload, &original), column.numactl, backend)?;
                         cells.push(Cell { iteration, input: input.with_sources(files.clone()) });
                     }
                 }

@@ -1,5 +1,6 @@
 //! A machine of nothing but CPUs, caches and nodes.
 
+use super::background::Background;
 use super::costs::KernelCosts;
 use super::load::NODE_RECLAIM_DISTANCE;
 use super::types::{Cache, Clock, Cpu, Llc, Machine, MemoryKind, Node, Stream, Tlb};
@@ -55,6 +56,7 @@ impl Machine {
                 llc_stream_gbps: 0.0,
                 llc_port_gbps: None,
                 source_snoop: false,
+                memory_directory: false,
                 transfer_ns: None,
                 fill: None,
                 writes_back: true,
@@ -71,6 +73,7 @@ impl Machine {
                 nested: false,
             },
             costs: KernelCosts::default(),
+            background: Background::NONE,
             node_reclaim_distance: NODE_RECLAIM_DISTANCE,
             warnings: Vec::new(),
             cpus,

@@ -5,6 +5,7 @@
 //! its subject. A closure finds catalog files, so this module needs no folder.
 //! Invariant: everything wrong becomes one [`SpecError`], and a returned machine is complete.
 
+use super::background;
 use super::class::{self, Class};
 use super::costs::KernelCosts;
 use super::layers::{chain, placed, Find, Layers};
@@ -43,8 +44,9 @@ const SCALE: RangeInclusive<f64> = 0.01..=100.0;
 pub(super) const NODE_RECLAIM_DISTANCE: u8 = 30;
 
 /// Every key and section at the top of a machine file.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "assumed",
+    "background",
     "cache",
     "class",
     "clock",
@@ -152,6 +154,7 @@ impl Machine {
             stream,
             tlb,
             costs,
+            background: background::read(&root)?,
             node_reclaim_distance: reclaim,
             warnings: Vec::new(),
         };
@@ -232,6 +235,15 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
             Some(s) => {
                 let e = s.error(format!("no snooping `{}`", clip(&s.value)), "`source` or `filtered`");
                 return Err(e.near(&s.value, ["source", "filtered"]));
+            }
+        },
+        memory_directory: match t.opt_str("directory")? {
+            None => false,
+            Some(s) if s.value == "none" => false,
+            Some(s) if s.value == "memory" => true,
+            Some(s) => {
+                let e = s.error(format!("no directory `{}`", clip(&s.value)), "`memory` or `none`");
+                return Err(e.near(&s.value, ["memory", "none"]));
             }
         },
         transfer_ns: t.opt_within("transfer_ns", &TRANSFER_NS)?,

@@ -15,7 +15,9 @@
 //! | `[[link]]`, `routing` | `links`, `routes` |
 //! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
 //! | `[clock]`, `[cache]`, `[stream]` | `load` |
+//! | `[background]` | `background` |
 
+mod background;
 mod bare;
 mod check;
 mod class;
@@ -35,6 +37,7 @@ mod show;
 pub mod size;
 mod types;
 
+pub use background::Background;
 pub use costs::KernelCosts;
 pub use layers::{file_name, Find};
 pub use layout::{MAX_CPUS, MAX_MEMORY, MAX_NODES};

@@ -1,5 +1,6 @@
 //! The resolved machine: dense indices, explicit units.
 
+use super::background::Background;
 use super::costs::KernelCosts;
 use std::fmt;
 
@@ -42,6 +43,8 @@ pub struct Machine {
     pub tlb: Tlb,
     /// Cost of kernel operations, ns, already scaled to this machine's clock.
     pub costs: KernelCosts,
+    /// What the machine does beside the workload.
+    pub background: Background,
     /// Distance above which fork, exec and wake-affine balancing stop (30 generic, 32 on Zen).
     pub node_reclaim_distance: u8,
     /// Assumptions and suspicions from loading the machine, such as flat distances.
@@ -190,6 +193,9 @@ pub struct Cache {
     /// `snoop = "source"`). Otherwise a directory or filter at the memory keeps this traffic off the links
     /// (`"filtered"`, the default).
     pub source_snoop: bool,
+    /// Whether the memory keeps a directory of lines that other sockets may have changed (`directory = "memory"`). Then a
+    /// line that another socket writes costs one more write: the directory's bit is set when that socket gets the line.
+    pub memory_directory: bool,
     /// Time a core needs for a line that it writes in a sweep and that another core of its LLC has just written, ns,
     /// per core that sweeps with it. `None` where threads that write one buffer in step do not slow each other.
     pub transfer_ns: Option<f64>,
@@ -236,6 +242,9 @@ impl fmt::Debug for Cache {
             .field("llc_stream_gbps", &self.llc_stream_gbps)
             .field("llc_port_gbps", &self.llc_port_gbps)
             .field("source_snoop", &self.source_snoop);
+        if self.memory_directory {
+            out.field("memory_directory", &true);
+        }
         if let Some(ns) = self.transfer_ns {
             out.field("transfer_ns", &ns);
         }

@@ -1,6 +1,6 @@
 //! Names of what a log counts: processes, tasks, mappings, nodes and CPUs.
 
-use numalab_model::record::why::{VmaWhy, Why, WhyFile};
+use numalab_model::record::why::{TaskWhy, VmaWhy, Why, WhyFile};
 
 /// Names of what a log counts.
 pub(super) struct Names<'a> {
@@ -15,7 +15,11 @@ impl<'a> Names<'a> {
         &self.file.why
     }
     pub(super) fn process(&self, process: u32) -> &'a str {
-        self.file.header.processes.get(process as usize).map_or("process", |p| p.name.as_str())
+        self.file.header.processes.get(process as usize).map_or("the machine's own", |p| p.name.as_str())
+    }
+    /// Whether a task is one of the workload, and not a thread that the machine has beside it.
+    pub(super) fn is_own(&self, t: &TaskWhy) -> bool {
+        (t.process as usize) < self.file.header.processes.len()
     }
     pub(super) fn task(&self, task: u32) -> String {
         match self.file.why.tasks.get(task as usize) {

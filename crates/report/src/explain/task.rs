@@ -17,7 +17,8 @@ pub fn explain(file: &WhyFile, name: &str, series: &[Series]) -> Result<String, 
     let names = Names::new(file);
     let all: Vec<String> = (0..file.why.tasks.len()).map(|t| names.task(t as u32)).collect();
     if name.is_empty() {
-        return Ok(cut(&file.why.tasks.iter().zip(&all).map(|(t, n)| line(&names, t, n)).collect::<Vec<_>>()));
+        let own = file.why.tasks.iter().zip(&all).filter(|(t, _)| names.is_own(t));
+        return Ok(cut(&own.map(|(t, n)| line(&names, t, n)).collect::<Vec<_>>()));
     }
     match all.iter().position(|n| n == name) {
         Some(i) => Ok(one(&names, &file.why.tasks[i], name) + &stalls(name, series)),

@@ -248,7 +248,8 @@ impl Writer<'_> {
     }
 
     fn born(&mut self, e: &Event) -> io::Result<()> {
-        let process = self.header.processes.get(e.x as usize).map_or("process", |p| p.name.as_str()).to_string();
+        let process =
+            self.header.processes.get(e.x as usize).map_or("the machine's own", |p| p.name.as_str()).to_string();
         let name = format!("{process}/t{}", e.y);
         self.tasks.push(Task { name: name.clone(), process: e.x, announced: [false; 2] });
         let (pid, tid) = (self.pid(e.x), Self::tid(e.task));

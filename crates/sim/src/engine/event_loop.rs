@@ -22,7 +22,7 @@ use crate::state::effects::Effect;
 use crate::state::event_queue::{Event, EventQueue};
 use crate::state::log::Observers;
 use crate::state::simulation::Simulation;
-use crate::state::task::{Activity, NOBODY, SHORT_BINS};
+use crate::state::task::{Activity, Task, NOBODY, SHORT_BINS};
 use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
 use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
 use numalab_model::machine::Machine;
@@ -45,6 +45,8 @@ pub struct Engine<'a> {
     pub(crate) live_processes: usize,
     /// By CPU, whether it may leave out events of ticks.
     pub(crate) may_be_quiet: Vec<bool>,
+    /// Whether a [`Event::QuietCheck`] is on its way.
+    pub(crate) quiet_check: bool,
     /// Where the model time is written for whoever watches the run.
     clock: Option<Arc<AtomicU64>>,
     /// Scratch: reports of the scheduler.
@@ -70,6 +72,7 @@ impl<'a> Engine<'a> {
         Ok(Self {
             clock,
             may_be_quiet: may_be_quiet(&sim),
+            quiet_check: false,
             sim,
             queue: EventQueue::default(),
             barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
@@ -142,6 +145,7 @@ impl<'a> Engine<'a> {
                     self.carry_out_effects();
                     self.after_sched();
                 }
+                Event::QuietCheck => self.quiet_check(),
                 Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
                 Event::Push { from, to } => {
                     self.sim.kernel.sched.push(from, to, self.sim.now_ns);
@@ -184,11 +188,23 @@ impl<'a> Engine<'a> {
             catch_up_all(&mut self.sim, now_ns);
             sample(&mut self.sim);
         }
-        if self.queue.is_empty() {
+        if self.queue.is_empty() || self.only_the_machine_runs() {
             // No CPU runs a task, and no event will wake one.
             self.sim.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
         }
         self.queue.push(self.sim.now_ns + EPOCH_NS, Event::Epoch);
+    }
+
+    /// Whether all threads of the workload sleep, and no event will wake one: only the machine's own threads go on.
+    fn only_the_machine_runs(&self) -> bool {
+        let sim = &self.sim;
+        let own = |t: &Task<'_>| !sim.is_machine_thread(t.process as usize);
+        let asleep = |t: &Task<'_>| matches!(t.activity, Activity::Asleep | Activity::Dead);
+        let wakes = |e: Event| matches!(e, Event::Wake { task, .. } if own(&sim.tasks[task as usize]));
+        sim.cfg.machine_threads > 0
+            && sim.tasks.iter().filter(|t| own(t)).all(asleep)
+            && !sim.cpus.iter().filter_map(|c| c.task).any(|t| own(&sim.tasks[t as usize]))
+            && !self.queue.iter().any(|e| wakes(e) || matches!(e, Event::Daemon(_) | Event::UserspaceBalance))
     }
 
     /// `task` wakes up from its sleep number `sleep`, by `waker` or a timer ([`NOBODY`]).
@@ -231,6 +247,7 @@ impl<'a> Engine<'a> {
                     SchedEvent::Resched { cpu } => self.kick(cpu as usize),
                     SchedEvent::Disturbed { cpu } => self.disturb(cpu as usize),
                     SchedEvent::QuietEnds => self.disturb_all(None),
+                    SchedEvent::SecondTask => self.disturb_soon(),
                     SchedEvent::Moved { task, from, to, why } => {
                         log_moved(&mut self.sim, task, from, to, why);
                         if self.sim.cpus[from as usize].node != self.sim.cpus[to as usize].node {

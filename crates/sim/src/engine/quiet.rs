@@ -4,9 +4,11 @@
 //! tickless CPUs is due. It then has one event, at the first tick that does more.
 
 use crate::charge::core::{boost, sibling};
-use crate::charge::quiet::{end_quiet, end_quiet_of};
+use crate::charge::quiet::{catch_up, end_quiet, end_quiet_of};
 use crate::engine::event_loop::Engine;
+use crate::state::event_queue::Event;
 use crate::state::quiet_cpus::QuietCpu;
+use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt;
 use numalab_model::workload::Op;
 
@@ -15,6 +17,9 @@ const FEWEST_TICKS: u64 = 2;
 
 /// Compute time that is left at the end of the quiet at least, ns: the op must not end in it, whatever is rounded.
 const MARGIN_NS: u64 = 16;
+
+/// How long after a CPU has a second task balance passes are still known to come, ns.
+const SECOND_TASK_NS: u64 = 1_000_000;
 
 impl Engine<'_> {
     /// `cpu` has planned a slice of `task` up to the tick at `tick_ns`. If the ticks from there on do nothing but account, the
@@ -80,6 +85,39 @@ impl Engine<'_> {
         }
     }
 
+    /// A CPU has a second task, so balance passes may find something. A task of the machine is gone again within microseconds. So only
+    /// those CPUs tick again that balance within [`SECOND_TASK_NS`]; if there are two tasks even then, all do.
+    pub(crate) fn disturb_soon(&mut self) {
+        if self.sim.quiet.set.is_empty() {
+            return;
+        }
+        let (now_ns, until_ns) = (self.sim.now_ns, self.sim.now_ns + SECOND_TASK_NS);
+        let soon = |sim: &Simulation<'_>, cpu: usize| {
+            sim.kernel.sched.next_unseen_pass_ns(cpu as u32).is_some_and(|at_ns| at_ns <= until_ns)
+        };
+        for cpu in 0..self.sim.cpus.len() {
+            if self.sim.quiet.set.contains(cpu as u32) && soon(&self.sim, cpu) {
+                // Passes up to now found nothing. The next one may be later than that.
+                catch_up(&mut self.sim, cpu, now_ns);
+                if soon(&self.sim, cpu) {
+                    end_quiet(&mut self.sim, cpu);
+                }
+            }
+        }
+        self.carry_out_effects();
+        if !std::mem::replace(&mut self.quiet_check, true) {
+            self.queue.push(until_ns, Event::QuietCheck);
+        }
+    }
+
+    /// [`SECOND_TASK_NS`] after a CPU had a second task.
+    pub(crate) fn quiet_check(&mut self) {
+        self.quiet_check = false;
+        if !self.sim.kernel.sched.one_task_each() {
+            self.disturb_all(None);
+        }
+    }
+
     /// All CPUs tick again: those of a socket whose clock is about to change, or all.
     pub(crate) fn disturb_all(&mut self, socket: Option<usize>) {
         end_quiet_of(&mut self.sim, |sim, cpu| socket.is_none_or(|s| sim.machine.cpus[cpu].socket == s));
@@ -91,20 +129,26 @@ impl Engine<'_> {
 mod tests {
     use super::*;
     use crate::config::SimConfig;
+    use crate::process::background::join;
     use crate::state::log::Observers;
     use numalab_kernel::registry;
     use numalab_kernel::sched::shapes::Shape;
+    use numalab_model::machine::Background;
 
     /// What a run leaves behind: end, ticks, time of every task.
     type Left = (u64, u64, Vec<(u64, u64, u64)>);
 
-    fn run(kernel: &str, text: &str, quiet: bool) -> (Left, u64) {
+    fn run(kernel: &str, text: &str, quiet: bool, background: bool) -> (Left, u64) {
         let mut machine = Shape::flat(2, 4, 2, 20).machine("eight CPUs");
         machine.nodes.iter_mut().for_each(|n| n.memory_bytes = 1 << 30);
         let head = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n";
         let workload = numalab_model::workload::parse("w.toml", &format!("{head}{text}")).unwrap();
         let workload = workload.resolve(&machine, 1, &[]).unwrap();
         let cfg = SimConfig::of(&registry::catalog_kernel(kernel).unwrap()).unwrap();
+        if background {
+            machine.background = Background::default();
+        }
+        let (workload, cfg) = join(&machine, &workload, &cfg, 1);
         let mut engine = Engine::new(&machine, &workload, &cfg, 1, Observers::default()).unwrap();
         engine.may_be_quiet.iter_mut().for_each(|may| *may &= quiet);
         engine.run();
@@ -115,7 +159,7 @@ mod tests {
     }
 
     /// Whether CPUs are quiet or not, results are the same, for fewer events: while every CPU has one task, while tasks come and go
-    /// that share CPUs, and where a flush of the TLB interrupts all.
+    /// that share CPUs, beside threads of the machine, and where a flush of the TLB interrupts all.
     #[test]
     fn unseen_ticks_are_carried_out_like_others() {
         let computes =
@@ -124,11 +168,15 @@ mod tests {
         let sweeps = "[[process]]\nname = \"p\"\nthreads = \"8\"\n[[process.region]]\nname = \"r\"\nsize = \"16MiB\"\n\
                       [[process.phase]]\ncount = 20\nsteps = [{ access = \"r\", slice = \"thread\", write = 1 }, { compute = \"150ms\" }]\n";
         for kernel in ["5.11", "6.1", "6.12"] {
-            for (text, fewer) in
-                [(computes.to_string(), 3), (format!("{computes}{sleeper}"), 1), (sweeps.to_string(), 2)]
-            {
-                let (with, events) = run(kernel, &text, true);
-                let (without, all) = run(kernel, &text, false);
+            for (text, background, fewer) in [
+                (computes.to_string(), false, 3),
+                (format!("{computes}{sleeper}"), false, 1),
+                (sweeps.to_string(), false, 2),
+                (computes.to_string(), true, 1),
+                (sweeps.to_string(), true, 1),
+            ] {
+                let (with, events) = run(kernel, &text, true, background);
+                let (without, all) = run(kernel, &text, false, background);
                 assert_eq!(with, without, "{kernel}: {text}");
                 assert!(events * fewer < all, "{kernel}: {events} events of {all}: {text}");
             }

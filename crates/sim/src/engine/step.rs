@@ -31,6 +31,7 @@ impl Engine<'_> {
             Op::Compute { ns } => compute(&mut self.sim, cpu, task, *ns, clock, end),
             Op::Sleep { ns, exponential } => {
                 let ns = if *exponential { self.sim.rng.exponential(*ns as f64) as u64 } else { *ns };
+                let ns = ns + self.timer_slack_ns(task);
                 self.fall_asleep(task);
                 Step::Stop(Pending::Sleep(ns))
             }
@@ -98,6 +99,15 @@ impl Engine<'_> {
         } else {
             step
         }
+    }
+
+    /// How late the timer of a sleep fires, ns. Timers of the kernel's own threads fire on time.
+    fn timer_slack_ns(&mut self, task: u32) -> u64 {
+        let (slack_ns, process) = (self.sim.cfg.timer_slack_ns, self.sim.tasks[task as usize].process as usize);
+        if slack_ns == 0 || self.sim.is_machine_thread(process) {
+            return 0;
+        }
+        self.sim.rng.below(slack_ns + 1)
     }
 
     fn fall_asleep(&mut self, task: u32) {

@@ -39,6 +39,10 @@ pub(crate) fn start_process(
     parent_cpu: u32,
     parent: Option<u32>,
 ) -> CopiedEntries {
+    if sim.is_machine_thread(process) {
+        create_task(sim, process, 0, parent_cpu, None);
+        return CopiedEntries::default();
+    }
     let spec = &sim.workload.processes[process];
     let (nodes, mems) = (sim.machine.node_count(), sim.processes[process].mems);
     let mut p = std::mem::replace(&mut sim.processes[process], ProcessState::new(nodes, mems));
@@ -67,8 +71,9 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     let first = thread == 0;
     let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
     let ops = if first { &[] } else { program(sim, process, thread) };
+    let machine_thread = sim.is_machine_thread(process);
     let pid = sim.kernel.next_pid;
-    sim.kernel.next_pid += 1;
+    sim.kernel.next_pid += u32::from(!machine_thread);
     let affinity = sim.workload.processes[process].threads[thread].affinity.clone();
     let id = match sim.kernel.sched.add_task(affinity.as_deref(), 0) {
         Ok(id) => id,
@@ -90,7 +95,7 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     }
     let now = sim.now_ns / sim.cfg.jiffy_ns();
     match parent {
-        None => sim.kernel.numa.start(id, Some(process as u32), pid),
+        None => sim.kernel.numa.start(id, (!machine_thread).then_some(process as u32), pid),
         Some(parent) => {
             let rss = sim.processes[sim.tasks[parent as usize].process as usize].space.rss_pages();
             let clone = if first { CloneKind::Process(process as u32) } else { CloneKind::Thread };

@@ -11,6 +11,7 @@ const NOWHERE: f64 = -1.0;
 
 /// Takes a sample of both maps, if one is due or the run ends.
 pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
+    let own = sim.own_processes();
     let maps = &mut sim.record.maps;
     let due = maps.calls.is_multiple_of(maps.every) || last;
     maps.calls += 1;
@@ -36,7 +37,7 @@ pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
     }
     let before = maps.tasks.time_ns.len() - 1;
     maps.tasks.values.iter_mut().for_each(|v| v.push(NOWHERE));
-    for (id, t) in sim.tasks.iter().enumerate() {
+    for (id, t) in sim.tasks.iter().enumerate().filter(|(_, t)| (t.process as usize) < own) {
         let thread = maps.first_thread[t.process as usize] + t.thread as usize;
         if !thread.is_multiple_of(maps.fold) || matches!(t.activity, Activity::Asleep | Activity::Dead) {
             continue;

@@ -15,7 +15,8 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
         unit: unit.into(),
         higher_is_better,
     };
-    let sum = |f: fn(&crate::state::process::ProcessState) -> u64| sim.processes.iter().map(f).sum::<u64>();
+    let own = sim.own_processes();
+    let sum = |f: fn(&crate::state::process::ProcessState) -> u64| sim.processes[..own].iter().map(f).sum::<u64>();
     let elapsed = seconds(sim.end_ns);
     let mut scalars = vec![
         scalar("elapsed_s", elapsed, "s", false),

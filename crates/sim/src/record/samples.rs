@@ -32,6 +32,7 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
         return;
     }
     sample_maps(sim, last);
+    let own = sim.own_processes();
     let s = &mut sim.record.samples;
     s.pages.time_ns.push(now);
     let nodes = s.scratch.len();
@@ -40,7 +41,7 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
         let bytes = sim.processes.iter().flat_map(|p| p.space.iter()).map(|v| v.state_bytes() as u64).sum();
         sim.record.peak = (pages, bytes);
     }
-    for (i, p) in sim.processes.iter().enumerate() {
+    for (i, p) in sim.processes[..own].iter().enumerate() {
         s.scratch.fill(0);
         p.space.add_pages_on_node(&mut s.scratch);
         for n in 0..nodes {
@@ -62,7 +63,7 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
     let links = s.links.columns.len() / 2;
     push(&mut s.links, now, (0..links).flat_map(|l| [rates.link_gbps(l, true), rates.link_gbps(l, false)]));
     let mut ns = [0; 3];
-    for p in &sim.processes {
+    for p in &sim.processes[..own] {
         ns = [ns[0] + p.user_ns, ns[1] + p.system_ns, ns[2] + p.blocked_ns];
     }
     push(&mut s.cpu, now, ns.into_iter().map(|ns| ns as f64 / 1e9));

@@ -49,6 +49,8 @@ pub enum Event {
     },
     /// The daemon that balances from user space wakes up.
     UserspaceBalance,
+    /// If some CPU still has two tasks, all CPUs tick again.
+    QuietCheck,
 }
 
 /// An event as words. Written and read word by word: an `Event` is copied in pieces that straddle those it was written in, and the
@@ -66,6 +68,7 @@ impl Event {
             Self::Push { from, to } => [4, from, to, 0],
             Self::Cpu { cpu, plan } => [5, cpu, plan, 0],
             Self::UserspaceBalance => [6, 0, 0, 0],
+            Self::QuietCheck => [7, 0, 0, 0],
         }
     }
     fn of(words: Words) -> Self {
@@ -77,6 +80,7 @@ impl Event {
             [3, task, waker, sleep] => Self::Wake { task, waker, sleep },
             [4, from, to, _] => Self::Push { from, to },
             [6, ..] => Self::UserspaceBalance,
+            [7, ..] => Self::QuietCheck,
             [_, cpu, plan, _] => Self::Cpu { cpu, plan },
         }
     }
@@ -133,6 +137,11 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
+    /// All events, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
+        let near = self.present.iter().chain(self.buckets.iter().flatten());
+        near.chain(self.far.iter().map(|e| &e.0)).map(|e| Event::of(e.words))
+    }
     /// Adds an event at `at_ns`.
     pub fn push(&mut self, at_ns: u64, event: Event) {
         self.sequence += 1;

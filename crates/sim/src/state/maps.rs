@@ -6,7 +6,7 @@
 //! Values are nodes, or -1 for none: no page there yet, or a thread that is asleep, ended or not created yet.
 
 use numalab_model::record::Series;
-use numalab_model::workload::Workload;
+use numalab_model::workload::Process;
 
 /// Most rows of the map of pages.
 const PAGE_ROWS: u64 = 256;
@@ -52,15 +52,15 @@ fn series(name: &str, columns: Vec<String>) -> Series {
 }
 
 impl Maps {
-    /// Empty maps of a workload.
-    pub fn new(workload: &Workload, nodes: usize) -> Self {
+    /// Empty maps of the processes of a workload.
+    pub fn new(processes: &[Process], nodes: usize) -> Self {
         let (mut rows, mut names) = (Vec::new(), Vec::new());
-        let regions = || workload.processes.iter().enumerate().flat_map(|(p, x)| x.regions.iter().map(move |r| (p, r)));
+        let regions = || processes.iter().enumerate().flat_map(|(p, x)| x.regions.iter().map(move |r| (p, r)));
         let chunks = |bytes: u64| bytes.div_ceil(CHUNK_BYTES).max(1);
         let total: u64 = regions().map(|(_, r)| chunks(r.size_bytes)).sum();
         // At least one row per region, so many regions may make a few more rows than asked for.
         let step = total.div_ceil(PAGE_ROWS).max(1);
-        for (process, spec) in workload.processes.iter().enumerate() {
+        for (process, spec) in processes.iter().enumerate() {
             for (region, r) in spec.regions.iter().enumerate() {
                 let mut first = 0;
                 while first < chunks(r.size_bytes) && rows.len() < 4 * PAGE_ROWS as usize {
@@ -73,7 +73,7 @@ impl Maps {
         }
         let mut first_thread = Vec::new();
         let mut threads = Vec::new();
-        for p in &workload.processes {
+        for p in processes {
             first_thread.push(threads.len());
             threads.extend((0..p.threads.len()).map(|t| format!("{}/t{t}", p.name)));
         }

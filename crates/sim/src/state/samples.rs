@@ -2,7 +2,7 @@
 
 use numalab_model::machine::Machine;
 use numalab_model::record::Series;
-use numalab_model::workload::Workload;
+use numalab_model::workload::{Process, Score};
 
 /// Samples taken so far.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub struct Samples {
 const MAX_LINKS: usize = 256;
 
 impl Samples {
-    /// Empty series for a workload.
-    pub fn new(workload: &Workload, machine: &Machine) -> Self {
+    /// Empty series for the processes and scores of a workload.
+    pub fn new(processes: &[Process], scores: &[Score], machine: &Machine) -> Self {
         let nodes = machine.node_count();
         let per_node = |name: &str| (0..nodes).map(|n| format!("{name}/node{n}")).collect::<Vec<_>>();
         let series = |name: &str, unit: &str, columns: Vec<String>| Series {
@@ -41,8 +41,8 @@ impl Samples {
             columns,
             time_ns: Vec::new(),
         };
-        let pages = workload.processes.iter().flat_map(|p| per_node(&p.name)).collect();
-        let several = workload.processes.len() > 1;
+        let pages = processes.iter().flat_map(|p| per_node(&p.name)).collect();
+        let several = processes.len() > 1;
         let once = if several { (0..nodes).map(|n| format!("node{n}")).collect() } else { Vec::new() };
         let names =
             ["numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated", "numa_pte_updates", "pgfault"];
@@ -56,7 +56,7 @@ impl Samples {
             bandwidth: series("dram_bandwidth", "GB/s", per_node("dram")),
             links: series("link_bandwidth", "GB/s", links),
             cpu: series("cpu_time", "s since start", ["user", "system", "blocked"].map(String::from).to_vec()),
-            scores: series("score", "since start", workload.scores.iter().map(|s| s.name.clone()).collect()),
+            scores: series("score", "since start", scores.iter().map(|s| s.name.clone()).collect()),
             scratch: vec![0; nodes],
         }
     }

@@ -292,10 +292,11 @@ fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
 impl Recorder {
     fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, observers: Observers) -> Self {
         let nodes = machine.node_count();
+        let own = &workload.processes[..workload.processes.len() - cfg.machine_threads];
         Self {
             log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
-            samples: Samples::new(workload, machine),
-            maps: Maps::new(workload, nodes),
+            samples: Samples::new(own, &workload.scores, machine),
+            maps: Maps::new(own, nodes),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
             stalls: Stalls::default(),

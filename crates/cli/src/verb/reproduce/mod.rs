@@ -62,6 +62,10 @@ pub struct Args {
     /// columns use it (docs/explanation/trust.md)
     #[arg(long, value_name = "FILE", requires = "all")]
     trust: Option<PathBuf>,
+    /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time
+    /// (docs/reference/machine-files.md)
+    #[arg(long)]
+    quiet_machine: bool,
     /// Run nothing: print which runs would be carried out, which have a record, and about how much time and memory they
     /// need. Runs that search the amount of work are not counted
     #[arg(long, conflicts_with = "all")]
@@ -112,7 +116,7 @@ fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
     let progress = Progress::new(0);
     let jobs = options::jobs(args.jobs);
     let executor = Executor { backend: &Sim::default(), jobs, progress: &progress };
-    let work = Work { context, published: &published, dir, executor };
+    let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine };
     let mut parts = Vec::new();
     for block in selection.blocks() {
         let Ok(run) = &block.run else { continue };
@@ -195,7 +199,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let dir = options::directory(out.as_deref(), &own);
     let progress = Progress::new(0);
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
-    let work = Work { context, published: &published, dir, executor };
+    let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine };
     work.refuse_foreign()?;
     let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::OK);
     let mut experiments = Vec::new();
@@ -241,6 +245,7 @@ struct Work<'a> {
     published: &'a Published,
     dir: PathBuf,
     executor: Executor<'a>,
+    quiet_machine: bool,
 }
 
 /// Typical number of steps of a calibration, for the progress bar.
@@ -381,7 +386,7 @@ impl Work<'_> {
             seed: run.seed,
             sets: run.sets.iter().cloned().chain(own(|c| &c.sets)).collect(),
             params: params.map(|setting| Param { workload: None, setting }).collect(),
-            axes: Axes::default(),
+            axes: Axes { quiet_machine: self.quiet_machine, ..Axes::default() },
         }
     }
 

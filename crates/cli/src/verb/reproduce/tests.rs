@@ -21,7 +21,8 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     let dir = tempfile::tempdir().unwrap();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
-    let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+    let work =
+        Work { context: &context, published: &published, dir: dir.path().join("r"), executor, quiet_machine: true };
     let block = &published.blocks[0];
     let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
     let done = work.block(block, &run).unwrap();
@@ -62,7 +63,7 @@ fn cells_of_a_derived_row_are_derived_and_not_counted() {
     let mock = Mock::default();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work = Work { context: &context, published: &published, dir: PathBuf::new(), executor };
+    let work = Work { context: &context, published: &published, dir: PathBuf::new(), executor, quiet_machine: true };
     let block = &published.blocks[0];
     // Every simulated figure is the published one.
     let cells = work.cells(block, None, &|i, row| Some(row.values[i]));
@@ -148,7 +149,8 @@ fn an_incomplete_run_ends_the_search() {
         let dir = tempfile::tempdir().unwrap();
         let progress = Progress::new(0);
         let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-        let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+        let work =
+            Work { context: &context, published: &published, dir: dir.path().join("r"), executor, quiet_machine: true };
         let run = BlockRun { iterations: 1, ..published.blocks[0].run.clone().unwrap() };
         let failure = work.block(&published.blocks[0], &run).err().unwrap();
         assert_eq!(failure.exit, exit);
@@ -167,7 +169,8 @@ fn a_target_out_of_reach_is_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work = Work { context: &context, published: &published, dir: dir.path().join("r"), executor };
+    let work =
+        Work { context: &context, published: &published, dir: dir.path().join("r"), executor, quiet_machine: true };
     let run = published.blocks[0].run.clone().unwrap();
     let failure = work.block(&published.blocks[0], &run).err().unwrap();
     assert_eq!(failure.exit, Exit::FINDING);

@@ -24,7 +24,7 @@ fn ticked(config: &SchedConfig, nice: i32, unseen: bool, jiffies: u64) -> (Sched
             s.end_quiet(cpu, at_ns - 1);
             s.tick(cpu, at_ns, &NoNuma);
             s.swap_events(&mut events);
-            if events.contains(&Event::QuietEnds) {
+            if events.iter().any(|e| matches!(e, Event::QuietEnds | Event::SecondTask)) {
                 (0..16).for_each(|c| s.end_quiet(c, at_ns));
                 next = [0; 16];
             }
@@ -32,7 +32,7 @@ fn ticked(config: &SchedConfig, nice: i32, unseen: bool, jiffies: u64) -> (Sched
             let plain = if unseen { s.plain_ticks(cpu, at_ns + jiffy_ns) } else { 0 };
             if plain > 0 {
                 s.begin_quiet(cpu, at_ns + jiffy_ns);
-                next[cpu as usize] = at_ns + (plain + 1) * jiffy_ns;
+                next[cpu as usize] = at_ns.saturating_add(plain.saturating_add(1).saturating_mul(jiffy_ns));
             }
         }
     }
@@ -67,12 +67,14 @@ fn a_wake_up_on_a_quiet_cpu_disturbs_it() {
     let (mut s, _) = ticked(&config("v61"), 0, true, 100);
     let now = 100 * s.tick_ns();
     s.begin_quiet(3, now + s.tick_offset_ns(3));
+    let pass_ns = s.next_unseen_pass_ns(3).unwrap();
+    assert!(pass_ns >= now && pass_ns % s.tick_ns() == s.tick_offset_ns(3), "its next pass is at {pass_ns}");
     let late = now + 10 * s.tick_ns();
     let task = s.add_task(Some(&[3]), 0).unwrap();
     s.fork(3, task, late);
     let mut events = Vec::new();
     s.swap_events(&mut events);
-    assert!(events.contains(&Event::Disturbed { cpu: 3 }) && events.contains(&Event::QuietEnds), "{events:?}");
+    assert!(events.contains(&Event::Disturbed { cpu: 3 }) && events.contains(&Event::SecondTask), "{events:?}");
     assert_eq!(s.tasks[3].exec_start, late as i64);
     assert_eq!(s.plain_ticks(3, late), 0, "it has two tasks");
 }
