@@ -440,6 +440,34 @@ fn snoops_load_the_links() {
     assert!(c.latency_ns(0, 0) > idle + 2.0, "a local line waits for its snoops on loaded links");
 }
 
+/// With a directory in memory a line that another socket writes costs the memory one more write. Nobody waits for that write, and
+/// lines that are read, or written by the memory's own socket, cost none.
+#[test]
+fn a_directory_in_memory_adds_writes_of_other_sockets() {
+    let mut m = machines::westmere();
+    m.cache.source_snoop = false;
+    let few = |write: f64, src: u32| Flow { write, lines: 1.0, ..Flow::stream(&machines::westmere(), src, 0, 1.0) };
+    let traffic = |m: &Machine, flow: Flow| {
+        let (c, rates) = solve(m, &[flow]);
+        (c.node_gbps(0), rates[0].gbps)
+    };
+    for (write, src) in [(0.0, 1), (0.5, 0), (0.5, 1), (1.0, 1)] {
+        m.cache.memory_directory = false;
+        let (plain, rate) = traffic(&m, few(write, src));
+        m.cache.memory_directory = true;
+        let (with, same) = traffic(&m, few(write, src));
+        let more = if src == 0 { 0.0 } else { write };
+        near(with, plain * (1.0 + more), 1e-3);
+        near(same, rate, 1e-3);
+    }
+    // Where the memory is full, writers of another socket get less.
+    let many = |m: &Machine| solve(m, &[Flow { write: 0.5, ..Flow::stream(m, 1, 0, 24.0) }]).1[0].gbps;
+    m.links.iter_mut().for_each(|l| l.sustained_gbps = 1e3);
+    let with = many(&m);
+    m.cache.memory_directory = false;
+    near(with, many(&m) / 1.5, 0.02);
+}
+
 /// The result of a flow without threads is computed apart from the flows with threads. It is the same to the last bit
 /// as with a negligible thread, however the queues change.
 #[test]

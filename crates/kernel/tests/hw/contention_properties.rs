@@ -59,6 +59,9 @@ fn modelled_latency(m: &Machine, c: &Contention, f: &Flow, r: &Rate) -> f64 {
     let node = &m.nodes[dst];
     let nearest = m.cpu_nodes().map(|n| m.latency_ns[n][dst]).fold(f64::INFINITY, f64::min);
     let weight = 1.0 / (1.0 - 0.25 * f.write) / if f.random { 0.6 } else { 1.0 };
+    // Where the memory keeps a directory, a line that another socket writes is written twice.
+    let directory = m.cache.memory_directory && m.nodes[src].socket != node.socket && node.kind == MemoryKind::Dram;
+    let weight = weight * if directory { 1.0 + f.write } else { 1.0 };
     let met = |u: f64, knee: f64, own: f64| u.min(UTILISATION_CAP * knee) - own;
     let own = unmet_gbps(f, r) * weight / node.dram_sustained_gbps;
     let u = c.node_utilisation(dst);

@@ -35,8 +35,11 @@ pub(super) enum Passes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub resource: u32,
+    /// Share of the lines that cross it.
     pub share: f64,
     pub passes: Passes,
+    /// Writes that the memory makes besides, for each line written back; nobody waits for them.
+    pub posted: f64,
 }
 
 impl Step {
@@ -47,7 +50,7 @@ impl Step {
             Passes::Reads => 1.0 - write,
             Passes::Writes => write,
         };
-        Self { share: self.share * part, ..self }
+        Self { share: self.share * part, posted: self.posted * write, ..self }
     }
 }
 
@@ -86,12 +89,17 @@ impl Paths {
         for src in 0..nodes {
             for dst in 0..nodes {
                 let begin = paths.steps.len();
-                paths.steps.push(Step { resource: dst as u32, share: 1.0, passes: Passes::All });
+                let posted = f64::from(u8::from(writes_directory(machine, src, dst)));
+                paths.steps.push(Step { resource: dst as u32, share: 1.0, passes: Passes::All, posted });
                 for route in &machine.routes[src][dst] {
                     for &(link, forward) in &route.hops {
                         for (forward, passes) in [(forward, Passes::Reads), (!forward, Passes::Writes)] {
                             let resource = paths.link(link, forward) as u32;
-                            add_step(&mut paths.steps, begin, Step { resource, share: route.share, passes });
+                            add_step(
+                                &mut paths.steps,
+                                begin,
+                                Step { resource, share: route.share, passes, posted: 0.0 },
+                            );
                         }
                     }
                 }
@@ -120,7 +128,7 @@ impl Paths {
             for (route, back) in asked.chain(answered) {
                 for &(link, forward) in &route.hops {
                     let resource = self.link(link, forward == back) as u32;
-                    let step = Step { resource, share: share * route.share, passes: Passes::Reads };
+                    let step = Step { resource, share: share * route.share, passes: Passes::Reads, posted: 0.0 };
                     add_step(&mut self.steps, begin, step);
                 }
             }
@@ -176,6 +184,13 @@ fn add_step(steps: &mut Vec<Step>, begin: usize, step: Step) {
         Some(same) => same.share += step.share,
         None => steps.push(step),
     }
+}
+
+/// Whether a line of `dst` that a CPU of `src` writes costs the memory a second write, of its directory. Source: J. McCalpin,
+/// "Memory directories in Intel processors", 28 August 2023. Nothing is known of memory that is not DRAM.
+fn writes_directory(machine: &Machine, src: usize, dst: usize) -> bool {
+    let (from, to) = (&machine.nodes[src], &machine.nodes[dst]);
+    machine.cache.memory_directory && from.socket != to.socket && to.kind == MemoryKind::Dram
 }
 
 fn resources(machine: &Machine) -> Vec<Resource> {

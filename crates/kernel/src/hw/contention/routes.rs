@@ -13,7 +13,10 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hop {
     pub resource: u32,
+    /// Share of the flow's lines that load it.
     pub share: f64,
+    /// Share of the flow's lines that wait in its queue.
+    pub waits: f64,
     /// Queueing term of the flow per unit of the resource's queue, ns.
     pub queue_ns: f64,
 }
@@ -65,7 +68,8 @@ impl Routes {
         for (i, flow) in flows.iter().enumerate() {
             self.hops.extend(steps(paths, flow).map(|s| Hop {
                 resource: s.resource,
-                share: s.share,
+                share: s.share + s.posted,
+                waits: s.share,
                 queue_ns: s.share * paths.resources[s.resource as usize].queue_ns,
             }));
             self.starts.push(self.hops.len() as u32);
@@ -76,7 +80,7 @@ impl Routes {
             self.same_route.push(*first);
         }
         self.swept.clear();
-        self.swept.extend(self.hops.iter().map(|h| (h.resource, h.share)));
+        self.swept.extend(self.hops.iter().map(|h| (h.resource, h.waits)));
         for i in 0..flows.len() {
             let range = self.range(i);
             self.swept[range].sort_by_key(|s| s.0);
@@ -112,7 +116,7 @@ fn key(f: &Flow) -> (u32, u32, u32, f64) {
 /// Steps of a flow's path, with its cache port.
 fn steps<'a>(paths: &'a Paths, flow: &Flow) -> impl Iterator<Item = Step> + 'a {
     let write = flow.write.clamp(0.0, 1.0);
-    let port = paths.port(flow.llc).map(|r| Step { resource: r as u32, share: 1.0, passes: Passes::All });
+    let port = paths.port(flow.llc).map(|r| Step { resource: r as u32, share: 1.0, passes: Passes::All, posted: 0.0 });
     let path = paths.steps(flow.src_node as usize, flow.dst_node as usize).iter().copied().chain(port);
     path.map(move |s| s.of(write)).filter(|s| s.share > 0.0)
 }

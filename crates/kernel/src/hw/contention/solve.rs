@@ -336,7 +336,7 @@ impl Solver {
             for (hop, at) in self.routes.of(flow as usize).iter().zip(range) {
                 let place = &mut self.cursor[hop.resource as usize];
                 let weight = hop.share * self.states[state].load(paths.resources[hop.resource as usize].dram);
-                let (share, unmet) = (hop.share, self.unmet[at]);
+                let (share, unmet) = (hop.waits, self.unmet[at]);
                 self.active[*place as usize] = Active { state: state as u32, at: at as u32, share, unmet, weight };
                 *place += 1;
             }
@@ -612,7 +612,7 @@ pub(super) fn each_crossing(paths: &Paths, copy: &PageCopy, mut f: impl FnMut(us
     if !copy.clears {
         f(paths.dram(from), 1.0, byte_weight(0.0));
     }
-    f(paths.dram(to), 1.0, byte_weight(1.0));
+    f(paths.dram(to), 1.0 + paths.steps(cpu, to)[0].posted, byte_weight(1.0));
     // The page crosses the links as lines read, unless the CPU is on the node it comes from.
     let write = f64::from(u8::from(memory == to));
     for step in paths.steps(cpu, memory)[1..].iter().map(|s| s.of(write)) {
