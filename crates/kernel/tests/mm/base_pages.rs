@@ -1,8 +1,10 @@
 //! Table 16.2: a fault for a base page under the default policy.
 
 use crate::setup::{alloc_near, base_on_0, naples, put, small_naples, State};
-use numalab_kernel::mm::alloc::{AllocError, Constraint};
-use numalab_kernel::mm::{PageClass, PhysicalMemory};
+use numalab_kernel::mm::alloc::{AllocError, AllocSite, Constraint};
+use numalab_kernel::mm::policy::PolicyNodes;
+use numalab_kernel::mm::reclaim::NoAnonReclaim;
+use numalab_kernel::mm::{Gfp, PageClass, PhysicalMemory, Work};
 
 fn kswapds(m: &PhysicalMemory) -> usize {
     (0..m.nodes()).filter(|n| m.kswapd(*n).is_running()).count()
@@ -78,4 +80,25 @@ fn a_request_for_one_node_never_kills() {
     let mut m = exhausted(PageClass::FileMapped);
     assert_eq!(m.alloc_on(0, 3, 1), None);
     assert_eq!(m.events.oom_kill, 0);
+}
+
+/// A page that is given back at once leaves everything as an allocation and a free do, in whatever state the nodes are.
+#[test]
+fn a_page_given_back_at_once_leaves_what_an_allocation_and_a_free_leave() {
+    for settings in [&[][..], &["vm.zone_reclaim_mode=1"]] {
+        for state in [State::E, State::C, State::S, State::X] {
+            for node in 0..8 {
+                let mut m = small_naples(settings);
+                (0..=node).for_each(|n| put(&mut m, n, state));
+                let mut other = m.clone();
+                let at = AllocSite { here: 0, policy_nodes: PolicyNodes::local(0), mems: m.memory_nodes() };
+                let (mut work, mut other_work) = (Work::default(), Work::default());
+                let (gfp, class, anon) = (Gfp::HIGHUSER_MOVABLE, PageClass::Anon, &mut NoAnonReclaim);
+                let got = m.alloc_class(gfp, class, &at, anon, &mut work).unwrap();
+                m.free_page(got.node, got.frame, class);
+                assert_eq!(other.alloc_and_free(gfp, class, &at, anon, &mut other_work), Ok(got.node));
+                assert_eq!((format!("{m:?}"), work), (format!("{other:?}"), other_work), "{state:?} up to {node}");
+            }
+        }
+    }
 }

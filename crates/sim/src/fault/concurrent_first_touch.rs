@@ -15,10 +15,12 @@
 
 use crate::mm::contenders::{find_contenders, offset_in_vma, sort_contenders};
 use crate::mm::fill::fill_ns;
-use crate::mm::page_alloc::{alloc_thp, try_alloc_base, work_ns, AllocatedFolio};
+use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
+use crate::state::contender::Arrival;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
+use std::collections::BinaryHeap;
 
 /// Lets other threads that come to the page of `s` fill pages of their own until its entry is set, `fault_ns` after the fault
 /// began at `clock`. All threads look at the entry equally long after their exception.
@@ -31,21 +33,25 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
     if sim.sweep_positions.contenders.is_empty() {
         return;
     }
-    // Each draws when it comes, by turns.
+    // Each that fills draws when it comes, by turns.
+    sim.sweep_positions.contenders.retain(|c| c.writes);
     sort_contenders(sim);
-    let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
-    contenders.retain_mut(|c| {
-        if !c.writes {
-            return false;
-        }
-        c.ns = sim.rng.unit() * (fill_ns + bytes as f64 * c.ns_per_byte);
-        c.ns < fill_ns
-    });
-    contenders.sort_unstable_by(|a, b| a.ns.total_cmp(&b.ns).then(a.task.cmp(&b.task)));
-    let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
+    let contenders = std::mem::take(&mut sim.sweep_positions.contenders);
+    let mut arrivals = std::mem::take(&mut sim.sweep_positions.arrivals);
+    arrivals.clear();
     for c in &contenders {
-        let (task, cpu) = (c.task, sim.kernel.sched.cpu_of(c.task) as usize);
-        last_ns = c.ns.max(last_ns + cache_line_transfer_ns(sim, last_cpu, cpu));
+        let ns = sim.rng.unit() * (fill_ns + bytes as f64 * c.ns_per_byte);
+        if ns < fill_ns {
+            arrivals.push(Arrival { ns, task: c.task });
+        }
+    }
+    sim.sweep_positions.contenders = contenders;
+    // Few of them are early enough, so the others need no order.
+    let mut arrivals = BinaryHeap::from(arrivals);
+    let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
+    while let Some(Arrival { ns, task }) = arrivals.pop() {
+        let cpu = sim.kernel.sched.cpu_of(task) as usize;
+        last_ns = ns.max(last_ns + cache_line_transfer_ns(sim, last_cpu, cpu));
         last_cpu = cpu;
         if last_ns >= fill_ns {
             break;
@@ -54,18 +60,22 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
         sim.cpus[cpu].debt_ns += ns;
         sim.sweep_positions.delay(task, ns);
     }
-    sim.sweep_positions.contenders = contenders;
+    sim.sweep_positions.arrivals = arrivals.into_vec();
 }
 
 /// Allocates, fills and frees a page; returns the time, ns.
 fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) -> u64 {
     sim.kernel.vm.pgfault += 1;
     let mut work = Work::default();
-    let got = if huge {
-        alloc_thp(sim, s, &mut work)
-    } else {
-        try_alloc_base(sim, s, PageClass::Anon, &mut work).ok().map(|got| AllocatedFolio { huge, got })
-    };
+    if !huge {
+        let got = alloc_and_free_base(sim, s, PageClass::Anon, &mut work);
+        let ns = work_ns(sim, &work, clock);
+        return match got {
+            Ok(node) => ns + fill_ns(sim, s.cpu, node, false, clock + ns) as u64,
+            Err(_) => ns + sim.machine.costs.exception_ns as u64,
+        };
+    }
+    let got = alloc_thp(sim, s, &mut work);
     let ns = work_ns(sim, &work, clock);
     let Some(AllocatedFolio { huge, got }) = got else { return ns + sim.machine.costs.exception_ns as u64 };
     let class = if huge { PageClass::AnonHuge } else { PageClass::Anon };

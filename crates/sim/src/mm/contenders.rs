@@ -1,7 +1,8 @@
 //! Which other threads come to a page soon: those that sweep the same mapping, and when each of them arrives.
 
+use crate::state::contender::Contender;
 use crate::state::simulation::Simulation;
-use crate::state::sweep_positions::{Contender, SweepPosition};
+use crate::state::sweep_positions::SweepPosition;
 use crate::state::task::Activity;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::access::{Order, Walk};
@@ -65,7 +66,8 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
 /// Sorts what [`find_contenders`] has found by CPU and task.
 pub(crate) fn sort_contenders(sim: &mut Simulation<'_>) {
     let sched = &sim.kernel.sched;
-    sim.sweep_positions.contenders.sort_unstable_by_key(|c| (sched.cpu_of(c.task), c.task));
+    let positions = &mut sim.sweep_positions;
+    positions.order.sort(&mut positions.contenders, |task| sched.cpu_of(task));
 }
 
 /// Whether any other thread comes to byte `place` of a mapping before `before_ns`.

@@ -112,19 +112,36 @@ fn alloc_base_or_fail(
 }
 
 /// Allocates a base page of a class under the mapping's or the task's policy, and no page table.
-pub(crate) fn try_alloc_base(
+fn try_alloc_base(
     sim: &mut Simulation<'_>,
     s: &PageSite,
     class: PageClass,
     work: &mut Work,
 ) -> Result<AllocatedPage, AllocError> {
+    let site = base_site(sim, s);
+    let (physical, mut env) = reclaim_context(sim);
+    physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
+}
+
+/// Allocates a base page as for an entry, and frees it at once. Returns its node.
+pub(crate) fn alloc_and_free_base(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    class: PageClass,
+    work: &mut Work,
+) -> Result<usize, AllocError> {
+    let site = base_site(sim, s);
+    let (physical, mut env) = reclaim_context(sim);
+    physical.alloc_and_free(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
+}
+
+/// Where the base page of an entry may come from.
+fn base_site(sim: &Simulation<'_>, s: &PageSite) -> AllocSite {
     let here = sim.cpus[s.cpu].node;
     let index = page_index(sim.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
     let mut policy_nodes = policy(sim, s).policy_nodes(here, index);
     policy_nodes.preferred = home_node(sim, s.task).unwrap_or(policy_nodes.preferred);
-    let site = AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems };
-    let (physical, mut env) = reclaim_context(sim);
-    physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
+    AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems }
 }
 
 /// Allocates the page table of a chunk that has none, under the task's policy; the mapping's policy does not apply to it.

@@ -4,12 +4,16 @@
 //! one part of the state does to another is a mechanism and stands in a folder above.
 
 pub(crate) mod anon_vma_lock;
+pub(crate) mod by_offset;
 pub(crate) mod clock_hand;
+pub(crate) mod contender;
 pub(crate) mod contention;
 pub(crate) mod cpu;
+pub(crate) mod cpu_order;
 pub(crate) mod crossed_bytes;
 pub(crate) mod effects;
 pub(crate) mod event_queue;
+pub(crate) mod fast_sweeps;
 pub(crate) mod inflight_thp_copy;
 pub(crate) mod khugepaged_cursor;
 pub(crate) mod log;

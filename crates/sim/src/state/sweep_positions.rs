@@ -6,7 +6,10 @@
 //! in time, and are not looked at. Places are bytes of a mapping, times ns of model time.
 
 use crate::float::{real, whole};
-use numalab_kernel::mm::PAGE_BYTES;
+use crate::state::by_offset::ByOffset;
+use crate::state::contender::{Arrival, Contender};
+use crate::state::cpu_order::CpuOrder;
+use crate::state::fast_sweeps::{FastSweeps, FAST_NS_PER_BYTE};
 
 /// A thread that sweeps a mapping.
 #[derive(Clone, Copy, Debug)]
@@ -26,137 +29,14 @@ pub struct SweepPosition {
     pub(crate) ns_per_byte: f64,
 }
 
-/// A thread that comes to a place of a mapping.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Contender {
-    /// When it comes, ns.
-    pub ns: f64,
-    pub task: u32,
-    pub writes: bool,
-    pub ns_per_byte: f64,
-}
-
-/// Lists of tasks by where they sweep. Lists are shared by places far from each other, and by mappings.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ByOffset {
-    /// By list, its first task.
-    first: Vec<u32>,
-    /// By group of lists, which of them have a task, as bits.
-    occupied: Vec<u64>,
-    /// By task: the next and the one before on its list, and the list.
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    list: Vec<u32>,
-}
-
-/// Bytes of a mapping that share a list: a few faults on base pages for a slow thread.
-const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
-
-/// Lists of a group, for stretches that follow each other: one bit each of a word.
-const GROUP: u64 = u64::BITS as u64;
-
-/// Groups of lists. One more list holds all sweeps faster than [`FAST_NS_PER_BYTE`], wherever they are.
-const GROUPS: u64 = 1024;
-
-/// The list of the fast ones.
-const FAST: u64 = GROUPS * GROUP;
-
-/// 4 GB/s. Faster threads compute little and find their data in a cache; they come from far within the time of a fault.
-const FAST_NS_PER_BYTE: f64 = 0.25;
-
-const NONE: u32 = u32::MAX;
-
-impl ByOffset {
-    fn new() -> Self {
-        Self { first: vec![NONE; FAST as usize + 1], occupied: vec![0; GROUPS as usize + 1], ..Self::default() }
-    }
-    fn grow(&mut self, tasks: usize) {
-        for by_task in [&mut self.next, &mut self.previous, &mut self.list] {
-            by_task.resize(tasks, NONE);
-        }
-    }
-    /// The group of lists for stretches `number * GROUP` and on of a mapping. Threads often keep the same distance from each other,
-    /// so groups are spread like the hashes of a table.
-    #[inline]
-    fn group_of(of: (u32, u32), number: u64) -> u64 {
-        let key = number ^ u64::from(of.0) << 48 ^ u64::from(of.1) << 32;
-        key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GROUPS.ilog2())
-    }
-    /// The list of a stretch of a mapping.
-    #[inline]
-    fn list_of(of: (u32, u32), stretch: u64) -> u64 {
-        Self::group_of(of, stretch / GROUP) * GROUP + stretch % GROUP
-    }
-    fn remove(&mut self, task: u32) {
-        let list = std::mem::replace(&mut self.list[task as usize], NONE);
-        if list == NONE {
-            return;
-        }
-        let (next, previous) = (self.next[task as usize], self.previous[task as usize]);
-        if next != NONE {
-            self.previous[next as usize] = previous;
-        }
-        if previous != NONE {
-            self.next[previous as usize] = next;
-            return;
-        }
-        self.first[list as usize] = next;
-        if next == NONE {
-            self.occupied[(u64::from(list) / GROUP) as usize] &= !(1 << (u64::from(list) % GROUP));
-        }
-    }
-    fn insert(&mut self, task: u32, list: u64) {
-        let next = std::mem::replace(&mut self.first[list as usize], task);
-        if next != NONE {
-            self.previous[next as usize] = task;
-        }
-        self.occupied[(list / GROUP) as usize] |= 1 << (list % GROUP);
-        (self.next[task as usize], self.previous[task as usize]) = (next, NONE);
-        self.list[task as usize] = list as u32;
-    }
-    /// Calls `f` with the tasks on the lists of stretches `from` to `to` of a mapping, and with all fast ones, until it returns
-    /// false. It may be called with others.
-    #[inline]
-    fn each(&self, of: (u32, u32), (from, to): (u64, u64), mut f: impl FnMut(u32) -> bool) {
-        let (first, last) = (from / GROUP, to / GROUP);
-        // A wide range has all groups.
-        let all = last - first >= GROUPS;
-        let groups = if all { 0..=GROUPS - 1 } else { first..=last };
-        for number in groups.chain([u64::MAX]) {
-            let group = match number {
-                u64::MAX => FAST / GROUP,
-                _ if all => number,
-                _ => Self::group_of(of, number),
-            };
-            let mut lists = self.occupied[group as usize];
-            if !all && number == first {
-                lists &= u64::MAX << (from % GROUP);
-            }
-            if !all && number == last {
-                lists &= u64::MAX >> (GROUP - 1 - to % GROUP);
-            }
-            while lists != 0 {
-                let list = group * GROUP + u64::from(lists.trailing_zeros());
-                lists &= lists - 1;
-                let mut task = self.first[list as usize];
-                while task != NONE {
-                    let next = self.next[task as usize];
-                    if !f(task) {
-                        return;
-                    }
-                    task = next;
-                }
-            }
-        }
-    }
-}
-
 /// The sweeps of all threads.
 #[derive(Clone, Debug, Default)]
 pub struct SweepPositions {
     /// By task, as of the end of its slice or sleep; valid where the task is on a list.
     pub(crate) sweeper: Vec<SweepPosition>,
     pub(crate) by_place: ByOffset,
+    /// The fast ones, which are not in `by_place`.
+    fast: FastSweeps,
     /// By task, whether it has a new plan that is not listed yet.
     pub(crate) is_stale: Vec<bool>,
     /// Tasks with a new plan that is not listed yet.
@@ -169,6 +49,10 @@ pub struct SweepPositions {
     pub(crate) is_held: Vec<bool>,
     /// Result of `mm::contenders::find_contenders`.
     pub contenders: Vec<Contender>,
+    /// Sorts them by CPU.
+    pub(crate) order: CpuOrder,
+    /// Scratch: those of them that fill a page.
+    pub(crate) arrivals: Vec<Arrival>,
 }
 
 impl SweepPositions {
@@ -183,6 +67,7 @@ impl SweepPositions {
         self.is_stale.resize(tasks, false);
         self.is_held.resize(tasks, false);
         self.by_place.grow(tasks);
+        self.fast.grow(tasks);
         // No list is longer than there are tasks, so none grows while they run.
         self.stale.reserve(tasks - self.stale.len());
         self.held.reserve(tasks - self.held.len());
@@ -208,8 +93,8 @@ impl SweepPositions {
     }
     /// Adds `ns` to the delay of `task`, if the present slice delays it. (Delays of other tasks are looked up.)
     pub fn delay(&mut self, task: u32, ns: u64) {
-        for h in self.held.iter_mut().filter(|h| h.0 == task) {
-            h.2 += ns as f64;
+        if self.is_held[task as usize] {
+            self.held.iter_mut().filter(|h| h.0 == task).for_each(|h| h.2 += ns as f64);
         }
     }
     pub(crate) fn begin_slice(&mut self, slice: (u32, u64)) {
@@ -222,9 +107,13 @@ impl SweepPositions {
     }
     pub(crate) fn set(&mut self, task: u32, sweeper: Option<SweepPosition>) {
         self.by_place.remove(task);
+        self.fast.remove(task);
         if let Some(s) = sweeper {
-            let is_fast = s.ns_per_byte < FAST_NS_PER_BYTE;
-            self.by_place.insert(task, if is_fast { FAST } else { ByOffset::list_of(s.of, s.at / STRETCH_BYTES) });
+            if s.ns_per_byte < FAST_NS_PER_BYTE {
+                self.fast.insert(task, s.of, s.at, s.ns_per_byte);
+            } else {
+                self.by_place.insert(task, s.of, s.at);
+            }
             self.sweeper[task as usize] = s;
         }
     }
@@ -248,9 +137,9 @@ impl SweepPositions {
                 return;
             }
         }
-        let ahead = whole((before_ns - now_ns).clamp(0.0, 1e15) / FAST_NS_PER_BYTE) + 1;
-        let stretches = (place.saturating_sub(ahead) / STRETCH_BYTES, place / STRETCH_BYTES);
-        self.by_place.each(of, stretches, |task| {
+        let ns = (before_ns - now_ns).clamp(0.0, 1e15);
+        let from = place.saturating_sub(whole(ns / FAST_NS_PER_BYTE) + 1);
+        let mut look = |task: u32| {
             let s = &self.sweeper[task as usize];
             if !(s.at..s.end).contains(&place) || s.of != of || task == first {
                 return true;
@@ -262,7 +151,10 @@ impl SweepPositions {
             }
             let ns = from_ns + owes_ns(task) as f64 + sweep_ns;
             ns >= before_ns || f(comer(s, ns))
-        });
+        };
+        if self.by_place.each(of, (from, place), &mut look) {
+            self.fast.each(of, place, ns, look);
+        }
     }
 }
 
@@ -270,29 +162,7 @@ impl SweepPositions {
 mod tests {
     use super::*;
     use numalab_base::rng::Rng;
-
-    /// However wide the range of places, everybody in it is met once.
-    #[test]
-    fn ranges_of_any_width_meet_everybody_once() {
-        let mut lists = ByOffset::new();
-        lists.grow(64);
-        let stretch = |task: u64| task * task * 37;
-        (0..64).for_each(|task| lists.insert(task as u32, ByOffset::list_of((1, 2), stretch(task))));
-        for (from, to) in [(0, 0), (5, 130), (37, 37), (0, 70_000), (100, 200_000)] {
-            let mut met = Vec::new();
-            lists.each((1, 2), (from, to), |task| {
-                met.push(u64::from(task));
-                true
-            });
-            let mut wanted: Vec<u64> = (0..64).filter(|&task| (from..=to).contains(&stretch(task))).collect();
-            met.sort_unstable();
-            let all = met.len();
-            met.dedup();
-            assert_eq!(met.len(), all, "nobody twice");
-            wanted.retain(|task| !met.contains(task));
-            assert!(wanted.is_empty(), "{from}..={to} lacks {wanted:?}");
-        }
-    }
+    use numalab_kernel::mm::PAGE_BYTES;
 
     /// A thread that faults on one page after the other is told of every thread that comes in time, delayed ones included.
     #[test]

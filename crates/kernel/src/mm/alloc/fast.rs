@@ -86,6 +86,37 @@ impl PhysicalMemory {
         self.alloc_page(&request(gfp, &policy_nodes), anon, work)
     }
 
+    /// Allocates a base page of movable data as [`Self::alloc_class`] does, and frees it at once. Returns its node. Where the fast path
+    /// finds a page, only the counts of the allocation are left of it.
+    ///
+    /// # Errors
+    /// As [`Self::alloc_page`].
+    #[inline]
+    pub fn alloc_and_free<A: AnonReclaim>(
+        &mut self,
+        gfp: Gfp,
+        class: PageClass,
+        at: &AllocSite,
+        anon: &mut A,
+        work: &mut Work,
+    ) -> Result<usize, AllocError> {
+        debug_assert!(class.is_movable() && class != PageClass::AnonHuge, "{class:?} is no base page of movable data");
+        let policy_nodes = &at.policy_nodes;
+        if self.cfg.vm.zone_reclaim_mode == 0 {
+            let request =
+                Request { class, ..Request::anon(gfp, false, at.here, policy_nodes, at.mems, self.memory_nodes()) };
+            // Taking a page and putting it back leaves the zone as it was.
+            if let Some(zone) = self.first_zone_above(&request, Mark::Low) {
+                let node = self.zones[zone].node;
+                self.count_alloc(&request, node);
+                return Ok(node);
+            }
+        }
+        let got = self.alloc_class(gfp, class, at, anon, work)?;
+        self.free_page(got.node, got.frame, class);
+        Ok(got.node)
+    }
+
     /// Allocates above the low watermark by the fast path, without node reclaim.
     #[inline]
     pub(in crate::mm) fn alloc_above_low(&mut self, req: &Request) -> Option<AllocatedPage> {
