@@ -46,32 +46,58 @@ pub struct Served {
     pub ns: f64,
 }
 
+/// One pipe.
+#[derive(Clone, Copy, Debug)]
+struct Pipe {
+    /// Part of a bin that one byte fills; 0 without a limit.
+    per_byte: f64,
+    /// Up to this bin stretches over it look at what was refused before.
+    pressed_until: u64,
+    /// Bin for which `pressure` was found.
+    pressure_bin: u64,
+    /// How much more than it has was asked of it then, at least 1.
+    pressure: f64,
+    /// Up to when it has promised all that it has, ns: of work that began beyond the rows.
+    full_until_ns: f64,
+    /// Its place in [`Pipes::needs`]; `u32::MAX` if it is not there.
+    place: u32,
+}
+
+/// One bin of a pipe.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    /// What is promised, a part of the bin.
+    fill: f64,
+    /// What was asked for beyond that; negative where stretches are entered that ended before. By accesses, whose rates follow, and by
+    /// the kernel's copies and clears.
+    refused: [f64; 2],
+}
+
+/// What a stretch that fits takes of one of its bins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    /// Part of the stretch that is entered here.
+    got: f64,
+    /// Time that it spends here, ns.
+    ns: f64,
+}
+
 /// All pipes of a machine, and what is promised of their near future.
 #[derive(Debug)]
 pub struct Pipes {
-    /// Parts of a bin that one byte fills, by pipe; 0 without a limit.
-    per_byte: Vec<f64>,
-    /// What is promised, parts of a bin: `[bin][pipe]`, where bins come round.
-    fill: Vec<f64>,
-    /// What was asked for beyond that, same shape; negative where stretches are entered that ended before. By accesses, whose rates
-    /// follow, and by the kernel's copies and clears.
-    refused: [Vec<f64>; 2],
+    pipes: Vec<Pipe>,
+    /// `[pipe][row]`: the bins of a pipe come round, and those of one stretch lie together.
+    bins: Vec<Bin>,
+    /// Which bin each row is of.
+    bin_of_row: Vec<u64>,
     /// Start of the first bin of this epoch in which something was refused, ns.
     refused_since: Option<u64>,
-    /// Up to this bin stretches over a pipe look at what was refused before, by pipe.
-    pressed_until: Vec<u64>,
-    /// Bin that is now, and the pressure on each pipe in it, as far as it has been asked for.
-    pressure: Vec<(u64, f64)>,
-    /// Which bin each row of `fill` is of.
-    bin_of_row: Vec<u64>,
-    /// Up to when each pipe has promised all that it has, ns: of work that began beyond the rows.
-    full_until_ns: Vec<f64>,
-    /// The largest of these.
+    /// The latest of [`Pipe::full_until_ns`].
     some_full_until_ns: f64,
     /// What the present stretch wants.
     needs: Vec<Need>,
-    /// Place of a pipe in `needs`, if it is there.
-    place_of_pipe: Vec<u32>,
+    /// Scratch: the bins of the present stretch.
+    parts: Vec<Part>,
     /// What has crossed, for the check at the end of a run.
     crossed: Option<Box<CrossedBytes>>,
 }
@@ -81,18 +107,22 @@ impl Pipes {
     /// slice that runs.
     pub fn new(gbps: &[f64], ahead_ns: u64) -> Self {
         let rows = (ahead_ns.div_ceil(BIN_NS) as usize + 1).next_power_of_two();
+        let pipe = |gbps: &f64| Pipe {
+            per_byte: 1.0 / (gbps * BIN_NS as f64),
+            pressed_until: 0,
+            pressure_bin: u64::MAX,
+            pressure: 1.0,
+            full_until_ns: 0.0,
+            place: u32::MAX,
+        };
         Self {
-            per_byte: gbps.iter().map(|g| 1.0 / (g * BIN_NS as f64)).collect(),
-            fill: vec![0.0; rows * gbps.len()],
-            refused: [vec![0.0; rows * gbps.len()], vec![0.0; rows * gbps.len()]],
-            refused_since: None,
-            pressed_until: vec![0; gbps.len()],
-            pressure: vec![(u64::MAX, 1.0); gbps.len()],
+            pipes: gbps.iter().map(pipe).collect(),
+            bins: vec![Bin::default(); rows * gbps.len()],
             bin_of_row: vec![0; rows],
-            full_until_ns: vec![0.0; gbps.len()],
+            refused_since: None,
             some_full_until_ns: 0.0,
             needs: Vec::with_capacity(gbps.len()),
-            place_of_pipe: vec![u32::MAX; gbps.len()],
+            parts: Vec::with_capacity(rows),
             crossed: None,
         }
     }
@@ -107,14 +137,14 @@ impl Pipes {
     /// The present stretch wants `bytes` of a pipe, each of which counts `weight` times.
     #[inline]
     pub fn want(&mut self, pipe: usize, bytes: f64, weight: f64) {
-        let load = bytes * weight * self.per_byte[pipe];
-        let place = self.place_of_pipe[pipe];
-        if let Some(need) = self.needs.get_mut(place as usize) {
+        let of = &mut self.pipes[pipe];
+        let load = bytes * weight * of.per_byte;
+        if let Some(need) = self.needs.get_mut(of.place as usize) {
             need.load += load;
             need.bytes += bytes;
             return;
         }
-        self.place_of_pipe[pipe] = self.needs.len() as u32;
+        of.place = self.needs.len() as u32;
         self.needs.push(Need { pipe: pipe as u32, load, bytes });
     }
     /// Serves the stretch whose wants have been told, as planned at `now_ns`: from `from_ns` on, in `ns` if no pipe is in the way, and
@@ -131,17 +161,18 @@ impl Pipes {
     #[inline]
     fn serve_for(&mut self, kernel: bool, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
         let bin = from_ns / BIN_NS;
+        let slower = self.slower(bin, now_ns);
         let in_one = (from_ns - bin * BIN_NS) as f64 + ns <= BIN_NS as f64 && bin < self.behind(now_ns);
-        let served = if in_one && self.slower(bin, now_ns) == 1.0 && self.take_all(bin) {
+        let served = if in_one && slower == 1.0 && self.take_all(bin) {
             Served { share: 1.0, ns }
         } else {
-            self.serve_by_bins(kernel, now_ns, from_ns, ns, room_ns.max(ns))
+            self.serve_by_bins(kernel, slower, (now_ns, from_ns), ns, room_ns.max(ns))
         };
         if let Some(crossed) = &mut self.crossed {
             crossed.note(&self.needs, served.share, from_ns, served.ns);
         }
         for need in &self.needs {
-            self.place_of_pipe[need.pipe as usize] = u32::MAX;
+            self.pipes[need.pipe as usize].place = u32::MAX;
         }
         self.needs.clear();
         served
@@ -151,46 +182,174 @@ impl Pipes {
     fn behind(&self, now_ns: u64) -> u64 {
         now_ns / BIN_NS + self.bin_of_row.len() as u64 - PRESSURE_BINS
     }
-    /// Where the row of a bin begins; it is emptied if it was of an earlier one.
+    /// The row of a bin; it is emptied if it was of an earlier one.
     #[inline]
     fn row(&mut self, bin: u64) -> usize {
-        let (rows, pipes) = (self.bin_of_row.len(), self.per_byte.len());
-        let row = bin as usize & (rows - 1);
+        let row = bin as usize & (self.bin_of_row.len() - 1);
         if self.bin_of_row[row] != bin {
-            self.bin_of_row[row] = bin;
-            self.fill[row * pipes..][..pipes].fill(0.0);
-            self.refused.iter_mut().for_each(|r| r[row * pipes..][..pipes].fill(0.0));
-            let from_ns = (bin * BIN_NS) as f64;
-            if self.some_full_until_ns > from_ns {
-                for (fill, until) in self.fill[row * pipes..].iter_mut().zip(&self.full_until_ns) {
-                    *fill = ((until - from_ns) / BIN_NS as f64).clamp(0.0, 1.0);
-                }
-            }
+            self.begin_row(row, bin);
         }
-        row * pipes
+        row
+    }
+    #[cold]
+    fn begin_row(&mut self, row: usize, bin: u64) {
+        self.bin_of_row[row] = bin;
+        let from_ns = (bin * BIN_NS) as f64;
+        let some_full = self.some_full_until_ns > from_ns;
+        for (pipe, bins) in self.pipes.iter().zip(self.bins.chunks_mut(self.bin_of_row.len())) {
+            let full = if some_full { ((pipe.full_until_ns - from_ns) / BIN_NS as f64).clamp(0.0, 1.0) } else { 0.0 };
+            bins[row] = Bin { fill: full, refused: [0.0; 2] };
+        }
+    }
+    /// Where the bin of a pipe is in the table, by its row.
+    #[inline]
+    fn at(&self, pipe: u32, row: usize) -> usize {
+        pipe as usize * self.bin_of_row.len() + row
     }
     /// Takes the whole stretch out of one bin, if all pipes have as much left.
     #[inline]
     fn take_all(&mut self, bin: u64) -> bool {
         let row = self.row(bin);
-        let fits = self.needs.iter().all(|n| self.fill[row + n.pipe as usize] + n.load <= 1.0);
+        let fits = self.needs.iter().all(|n| self.bins[self.at(n.pipe, row)].fill + n.load <= 1.0);
         if fits {
-            for n in &self.needs {
-                self.fill[row + n.pipe as usize] += n.load;
+            for i in 0..self.needs.len() {
+                let n = self.needs[i];
+                let at = self.at(n.pipe, row);
+                self.bins[at].fill += n.load;
             }
         }
         fits
     }
-    #[cold]
-    fn serve_by_bins(&mut self, kernel: bool, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
+    /// Serves a stretch that goes `slower` than its own rate, at least 1, bin by bin.
+    fn serve_by_bins(
+        &mut self,
+        kernel: bool,
+        slower: f64,
+        (now_ns, from_ns): (u64, u64),
+        ns: f64,
+        room_ns: f64,
+    ) -> Served {
         let from = from_ns as f64;
         let rate = 1.0 / ns.max(1.0);
-        let slower = self.slower(from_ns / BIN_NS, now_ns);
         // What comes through in the room that there is, and up to when it may be entered.
         let most = (room_ns * rate / slower).min(1.0);
         let end = from + room_ns + AHEAD_NS;
-        let (mut at, mut left, mut bin) = (from, most, from_ns / BIN_NS);
         let behind = self.behind(now_ns);
+        let took_ns = |share: f64, at: f64| {
+            if share < 1.0 {
+                room_ns
+            } else {
+                (slower / rate).max(at - AHEAD_NS - from).min(room_ns)
+            }
+        };
+        let planned = self.plan_parts(from_ns, (rate, slower), (most, end), behind);
+        let fits = planned.filter(|_| self.parts_fit(from_ns / BIN_NS));
+        let (at, share) = match fits {
+            Some(at) => {
+                let ns = took_ns(most, at);
+                self.take_parts(kernel, behind, (from_ns, ns), rate);
+                (at, most)
+            }
+            None => {
+                let (at, left) = self.fill_bins(kernel, from_ns, (rate, slower), (most, end), behind);
+                let share = most - left;
+                self.note_asked(kernel, behind, (from_ns, took_ns(share, at)), rate);
+                (at, share)
+            }
+        };
+        let took_ns = took_ns(share, at);
+        if at - from > ns.max(1.0) + 1.0 || slower > 1.0 {
+            if !kernel {
+                self.refused_since = Some(self.refused_since.unwrap_or(u64::MAX).min(from_ns / BIN_NS * BIN_NS));
+            }
+            let until = (from + took_ns) as u64 / BIN_NS + PRESSED_BINS;
+            for n in &self.needs {
+                let pressed = &mut self.pipes[n.pipe as usize].pressed_until;
+                *pressed = until.max(*pressed);
+            }
+        }
+        Served { share, ns: took_ns }
+    }
+    /// Finds what a stretch takes of each of its bins if all pipes have room. Returns when it is through, ns; `None` if it goes beyond the
+    /// rows.
+    #[inline]
+    fn plan_parts(
+        &mut self,
+        from_ns: u64,
+        (rate, slower): (f64, f64),
+        (most, end): (f64, f64),
+        behind: u64,
+    ) -> Option<f64> {
+        self.parts.clear();
+        let (mut at, mut left, mut bin) = (from_ns as f64, most, from_ns / BIN_NS);
+        while left > 0.0 && at < end {
+            if bin >= behind {
+                return None;
+            }
+            self.row(bin);
+            let stop = (((bin + 1) * BIN_NS) as f64).min(end);
+            let got = left.min((stop - at) * rate / slower);
+            // What is left of rounding counts as served.
+            let done = left - got < 1e-12;
+            at = if done { at + left * slower / rate } else { stop };
+            left = if done { 0.0 } else { left - got };
+            self.parts.push(Part { got, ns: 0.0 });
+            bin += 1;
+        }
+        // Short of the end only by rounding.
+        (left == 0.0).then_some(at)
+    }
+    /// Whether all pipes have room for the parts, of which the first lies in `bin`.
+    #[inline]
+    fn parts_fit(&self, bin: u64) -> bool {
+        let rows = self.bin_of_row.len();
+        self.needs.iter().all(|n| {
+            let bins = &self.bins[n.pipe as usize * rows..][..rows];
+            let mut fits = true;
+            for (i, part) in self.parts.iter().enumerate() {
+                fits &= n.load * part.got <= 1.0 - bins[(bin as usize + i) & (rows - 1)].fill;
+            }
+            fits
+        })
+    }
+    /// Takes the parts of the stretch out of their bins, and notes what it would have got there at its own rate.
+    #[inline]
+    fn take_parts(&mut self, kernel: bool, behind: u64, (from_ns, took_ns): (u64, f64), rate: f64) {
+        let (mut at, end) = (from_ns as f64, from_ns as f64 + took_ns);
+        let (first, mut i) = (from_ns / BIN_NS, 0);
+        while at < end && first + (i as u64) < behind {
+            let bin = first + i as u64;
+            self.row(bin);
+            let stop = (((bin + 1) * BIN_NS) as f64).min(end);
+            if i == self.parts.len() {
+                self.parts.push(Part::default());
+            }
+            self.parts[i].ns = stop - at;
+            (at, i) = (stop, i + 1);
+        }
+        let rows = self.bin_of_row.len();
+        for n in &self.needs {
+            let asked = n.load * rate;
+            let bins = &mut self.bins[n.pipe as usize * rows..][..rows];
+            for (i, part) in self.parts.iter().enumerate() {
+                let bin = &mut bins[(first as usize + i) & (rows - 1)];
+                let got = n.load * part.got;
+                bin.fill += got;
+                let refused = &mut bin.refused[usize::from(kernel)];
+                *refused = *refused - got + asked * part.ns;
+            }
+        }
+    }
+    /// Takes what the pipes have left of a stretch bin after bin. Returns up to when it is entered, ns, and what is left of it.
+    fn fill_bins(
+        &mut self,
+        kernel: bool,
+        from_ns: u64,
+        (rate, slower): (f64, f64),
+        (most, end): (f64, f64),
+        behind: u64,
+    ) -> (f64, f64) {
+        let (mut at, mut left, mut bin) = (from_ns as f64, most, from_ns / BIN_NS);
         while left > 0.0 && at < end {
             if bin >= behind {
                 // What begins later queues up right behind the rows: until it begins, others have the pipes.
@@ -203,45 +362,36 @@ impl Pipes {
             let wanted = left.min((stop - at) * rate / slower);
             let mut got: f64 = wanted;
             for n in &self.needs {
-                let free = 1.0 - self.fill[row + n.pipe as usize];
+                let free = 1.0 - self.bins[self.at(n.pipe, row)].fill;
                 if n.load * wanted > free {
                     got = got.min(if free > NOTHING { free / n.load } else { 0.0 });
                 }
             }
             // What is left of rounding counts as served.
             let done = left - got < 1e-12;
-            for n in &self.needs {
-                self.fill[row + n.pipe as usize] += n.load * got;
-                self.refused[usize::from(kernel)][row + n.pipe as usize] -= n.load * got;
+            for i in 0..self.needs.len() {
+                let n = self.needs[i];
+                let at = self.at(n.pipe, row);
+                self.bins[at].fill += n.load * got;
+                self.bins[at].refused[usize::from(kernel)] -= n.load * got;
             }
             at = if done { at + left * slower / rate } else { stop };
             left = if done { 0.0 } else { left - got };
             bin += 1;
         }
-        let share = most - left;
-        let took_ns = if share < 1.0 { room_ns } else { (slower / rate).max(at - AHEAD_NS - from).min(room_ns) };
-        self.note_asked(kernel, behind, (from_ns, took_ns), rate);
-        if at - from > ns.max(1.0) + 1.0 || slower > 1.0 {
-            if !kernel {
-                self.refused_since = Some(self.refused_since.unwrap_or(u64::MAX).min(from_ns / BIN_NS * BIN_NS));
-            }
-            let until = (from + took_ns) as u64 / BIN_NS + PRESSED_BINS;
-            for n in &self.needs {
-                let pressed = &mut self.pressed_until[n.pipe as usize];
-                *pressed = until.max(*pressed);
-            }
-        }
-        Served { share, ns: took_ns }
+        (at, left)
     }
-    /// Notes what the stretch would have got at its own rate in the bins that it lies in; [`Self::fill`] has what it got.
+    /// Notes what the stretch would have got at its own rate in the bins that it lies in; [`Bin::fill`] has what it got.
     fn note_asked(&mut self, kernel: bool, behind: u64, (from_ns, took_ns): (u64, f64), rate: f64) {
         let (mut at, end) = (from_ns as f64, from_ns as f64 + took_ns);
         let mut bin = from_ns / BIN_NS;
         while at < end && bin < behind {
             let stop = (((bin + 1) * BIN_NS) as f64).min(end);
             let row = self.row(bin);
-            for n in &self.needs {
-                self.refused[usize::from(kernel)][row + n.pipe as usize] += n.load * rate * (stop - at);
+            for i in 0..self.needs.len() {
+                let n = self.needs[i];
+                let place = self.at(n.pipe, row);
+                self.bins[place].refused[usize::from(kernel)] += n.load * rate * (stop - at);
             }
             (at, bin) = (stop, bin + 1);
         }
@@ -251,7 +401,7 @@ impl Pipes {
     fn queue_behind(&mut self, behind_ns: f64, left: &mut f64, end: f64) -> f64 {
         let part = *left;
         let until = |pipes: &Self, n: &Need| {
-            pipes.full_until_ns[n.pipe as usize].max(behind_ns) + part * n.load * BIN_NS as f64
+            pipes.pipes[n.pipe as usize].full_until_ns.max(behind_ns) + part * n.load * BIN_NS as f64
         };
         let at = self.needs.iter().map(|n| until(self, n)).fold(behind_ns, f64::max);
         if at > end {
@@ -260,7 +410,7 @@ impl Pipes {
         for i in 0..self.needs.len() {
             let n = self.needs[i];
             let full = until(self, &n);
-            self.full_until_ns[n.pipe as usize] = full;
+            self.pipes[n.pipe as usize].full_until_ns = full;
             self.some_full_until_ns = self.some_full_until_ns.max(full);
         }
         *left = 0.0;
@@ -272,7 +422,7 @@ impl Pipes {
         let mut most = 1.0_f64;
         for i in 0..self.needs.len() {
             let pipe = self.needs[i].pipe as usize;
-            if bin <= self.pressed_until[pipe] {
+            if bin <= self.pipes[pipe].pressed_until {
                 most = most.max(self.pressure_on(pipe, now_ns / BIN_NS));
             }
         }
@@ -282,19 +432,21 @@ impl Pipes {
     /// delivers a little less than all. A few lines find room in the rest.
     #[inline]
     fn pressure_on(&mut self, pipe: usize, bin: u64) -> f64 {
-        if self.pressure[pipe].0 != bin {
-            self.pressure[pipe] = (bin, self.find_pressure(pipe, bin));
+        if self.pipes[pipe].pressure_bin != bin {
+            let pressure = self.find_pressure(pipe, bin);
+            let of = &mut self.pipes[pipe];
+            (of.pressure_bin, of.pressure) = (bin, pressure);
         }
-        self.pressure[pipe].1
+        self.pipes[pipe].pressure
     }
     fn find_pressure(&self, pipe: usize, bin: u64) -> f64 {
-        let (rows, pipes) = (self.bin_of_row.len(), self.per_byte.len());
+        let rows = self.bin_of_row.len();
         let mut most = 0.0_f64;
         for before in bin.saturating_sub(PRESSURE_BINS)..bin {
             let row = before as usize & (rows - 1);
             if self.bin_of_row[row] == before {
-                let at = row * pipes + pipe;
-                most = most.max(self.fill[at] + self.refused[0][at] + self.refused[1][at]);
+                let bin = &self.bins[pipe * rows + row];
+                most = most.max(bin.fill + bin.refused[0] + bin.refused[1]);
             }
         }
         if most > 1.0 {
@@ -308,8 +460,8 @@ impl Pipes {
     pub fn refused_since(&mut self) -> Option<u64> {
         let since = self.refused_since.take();
         if since.is_some() {
-            self.refused[0].fill(0.0);
-            self.pressure.fill((u64::MAX, 1.0));
+            self.bins.iter_mut().for_each(|bin| bin.refused[0] = 0.0);
+            self.pipes.iter_mut().for_each(|pipe| (pipe.pressure_bin, pipe.pressure) = (u64::MAX, 1.0));
         }
         since
     }
