@@ -12,6 +12,7 @@
 //! * [`process`]: creation of processes and threads.
 //! * [`access`]: how tasks walk memory.
 //! * [`engine`]: the event loop over CPUs.
+//! * [`predict`]: what a run will need, before it starts.
 //!
 //! Units: ns of model time, bytes, pages of 4 KiB.
 //! Invariants: a run is a pure function of its inputs; `record::check` holds what must be true at its end.
@@ -25,6 +26,7 @@ mod float;
 mod mm;
 mod numa;
 mod numa_2012;
+mod predict;
 mod process;
 mod record;
 mod state;
@@ -32,6 +34,7 @@ mod userspace_balance;
 
 pub use config::{Harness, Policies, SimConfig};
 pub use numalab_model::record::events::Sink;
+pub use predict::memory::{predict_memory, MemoryPrediction};
 pub use state::log::Observers;
 
 use engine::event_loop::Engine;

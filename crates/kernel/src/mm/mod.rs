@@ -25,6 +25,7 @@
 //! | pages that several VMAs can map, and their reverse map | [`object`], [`rmap`] |
 //! | new pages on their way to the LRU lists | [`lru_batch`] |
 //! | state read ahead of its use | `read_ahead` |
+//! | bytes that all this takes in the simulator | [`state_sizes`] |
 //! | settings; the work of an operation and its cost | [`config`], [`work`] |
 
 pub mod account;
@@ -43,6 +44,7 @@ pub mod policy;
 mod read_ahead;
 pub mod reclaim;
 pub mod rmap;
+pub mod state_sizes;
 pub mod thp;
 mod units;
 mod unmapped;
@@ -60,6 +62,7 @@ pub use lru_batch::{LruBatches, OwnPage};
 pub use object::{Backing, Mapper, PageRef, SharedMemory};
 pub use pageblock::Frame;
 pub use physical_memory::PhysicalMemory;
+pub use state_sizes::StateSizes;
 pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 pub use unmapped::Unmapped;
 pub use vma::{Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind};

@@ -9,13 +9,13 @@ use numalab_model::record::Series;
 use numalab_model::workload::Process;
 
 /// Most rows of the map of pages.
-const PAGE_ROWS: u64 = 256;
+pub(crate) const PAGE_ROWS: u64 = 256;
 
 /// Most rows of the map of threads. With more threads only every second, third, … thread has a row.
-const TASK_ROWS: usize = 512;
+pub(crate) const TASK_ROWS: usize = 512;
 
 /// Most samples kept.
-const MAX_SAMPLES: usize = 600;
+pub(crate) const MAX_SAMPLES: usize = 600;
 
 /// Bytes of a chunk.
 const CHUNK_BYTES: u64 = numalab_kernel::mm::CHUNK_BYTES;
