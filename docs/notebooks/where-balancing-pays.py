@@ -1,4 +1,4 @@
-"""The sweep of `where-balancing-pays.ipynb`: 3,024 plans on 504 machines, most of which nobody has built.
+"""The sweep of `where-balancing-pays.ipynb`: 5,040 plans on 504 machines, most of which nobody has built.
 
     python where-balancing-pays.py [--dask ADDRESS] [--workers N] [--machines N] [--out DIR] [--cache DIR]
 
@@ -15,7 +15,7 @@ import numalab as nl
 WORKLOAD = "numa02"
 KERNELS = ["off", "6.12"]
 MEMORY = "128MiB"
-LOOPS = [50, 200, 800]
+LOOPS = [12, 25, 50, 200, 800]
 NODES = (2, 4, 8)
 CORES = (1, 2, 4)
 REMOTE = (1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0)
