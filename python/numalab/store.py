@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numalab.errors import need
@@ -36,13 +36,31 @@ def write(fs: Any, path: str, data: bytes) -> None:
     """Write a file so that no reader sees a part of it."""
     if is_local(fs):
         # Local: beside its place, then renamed.
-        os.makedirs(posixpath.dirname(path), exist_ok=True)
         partial = f"{path}.{uuid.uuid4().hex}.partial"
-        with open(partial, "wb") as f:
-            f.write(data)
+        _write_local(partial, data)
         os.replace(partial, path)
     else:  # Object stores show an object when it is complete.
         fs.pipe_file(path, data)
+
+
+def _read(fs: Any, path: str, local: bool) -> bytes:
+    """Return what a file holds; a local one without the detour through fsspec, which takes as long as the file."""
+    if local:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    data: bytes = fs.cat_file(path)
+    return data
+
+
+def _write_local(path: str, data: bytes) -> None:
+    """Write a file and, if need be, its folder."""
+    try:
+        file = open(path, "wb")
+    except FileNotFoundError:
+        os.makedirs(posixpath.dirname(path), exist_ok=True)
+        file = open(path, "wb")
+    with file:
+        file.write(data)
 
 
 class PlanCache:
@@ -55,21 +73,30 @@ class PlanCache:
     def __init__(self, url: str | os.PathLike[str]) -> None:
         """Open the cache at a path or URL; it is created when the first plan has finished."""
         self.fs, self.root = file_system(url)
+        self.local = is_local(self.fs)
 
     def _path(self, plan: str) -> str:
         return f"{self.root}/{plan[:2]}/{plan}.json"
 
     def get(self, plan: str) -> dict[str, Any] | None:
-        """Return the figures of a plan, or ``None``."""
+        """Return the figures of a plan, or ``None``. A file that was not written to its end is none."""
+        path = self._path(plan)
         try:
-            value: dict[str, Any] = json.loads(self.fs.cat_file(self._path(plan)))
-        except (FileNotFoundError, json.JSONDecodeError):
+            value: dict[str, Any] = json.loads(_read(self.fs, path, self.local))
+        except (FileNotFoundError, ValueError):
             return None
         return value
 
     def put(self, plan: str, figures: Mapping[str, Any]) -> None:
-        """Keep the figures of a plan."""
-        write(self.fs, self._path(plan), json.dumps(figures, separators=(",", ":")).encode())
+        """Keep the figures of a plan.
+
+        Each plan pays for this, and a rename is half of it. It is not needed: no part of a JSON object is one.
+        """
+        data = json.dumps(figures, separators=(",", ":")).encode()
+        if self.local:
+            _write_local(self._path(plan), data)
+        else:
+            write(self.fs, self._path(plan), data)
 
 
 class Dataset:
@@ -88,8 +115,7 @@ class Dataset:
 
     def turn(self) -> str:
         """Return whose turn it is to sweep."""
-        text: bytes = self.fs.cat_file(f"{self.root}/{self.TURN}")
-        return text.decode()
+        return _read(self.fs, f"{self.root}/{self.TURN}", self.local).decode()
 
     def take_turn(self, turn: str) -> None:
         """Make it the turn of a client; batches of others end."""
@@ -113,35 +139,60 @@ class Dataset:
         return sorted(self.fs.glob(f"{self.root}/workload=*/part-*.parquet"))
 
     def intervals(self) -> list[tuple[int, int]]:
-        """Return the points that are there, as sorted intervals without the end."""
-        found = (_PART.search(path) for path in self.files())
-        return sorted((int(m[1]), int(m[2])) for m in found if m)
+        """Return the points that are there, as sorted intervals without the end. None overlap."""
+        out: list[tuple[int, int]] = []
+        for _, first, stop in _parts(self.files()):
+            if out and first <= out[-1][1]:
+                out[-1] = (out[-1][0], max(stop, out[-1][1]))
+            else:
+                out.append((first, stop))
+        return out
 
-    def put(self, workload: str, first: int, stop: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write a part."""
+    def put(
+        self, workload: str, first: int, stop: int, rows: Sequence[Mapping[str, Any]], turn: str | None = None
+    ) -> bool:
+        """Write a part, and return whether it was written: not if it is the turn of another than ``turn``."""
         import io
 
         table = _table(rows)
         sink = io.BytesIO()
-        need("pyarrow.parquet", "sweep").write_table(table, sink, compression="zstd")
+        # Dictionaries and statistics of a hundred columns take as long as everything else.
+        words = [f.name for f in table.schema if f.type == need("pyarrow", "sweep").string()]
+        options = {"use_dictionary": words, "write_statistics": ["point"]}
+        need("pyarrow.parquet", "sweep").write_table(table, sink, compression="zstd", **options)
         path = f"{self.root}/workload={workload}/part-{first:09d}-{stop:09d}.parquet"
+        if turn is not None and self.turn() != turn:
+            return False
         write(self.fs, path, sink.getvalue())
+        return True
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return all rows that are there, in the order of the grid. Figures that a workload lacks are null."""
-        import io
-
         arrow, parquet = need("pyarrow", "sweep"), need("pyarrow.parquet", "sweep")
-        parts = []
-        for path in self.files():
-            part = parquet.read_table(io.BytesIO(self.fs.cat_file(path)), partitioning=None)
-            if columns is not None:
-                part = part.select([c for c in columns if c in part.column_names])
+        parts, end = [], 0
+        for path, first, stop in _parts(self.files()):
+            if stop <= end:
+                continue
+            # Neither a file object of Python nor threads: one that still held the file at exit ended the interpreter.
+            source = parquet.ParquetFile(arrow.BufferReader(self.fs.cat_file(path)))
+            names = source.schema_arrow.names
+            wanted = names if columns is None else [c for c in columns if c in names]
+            part = source.read(columns=wanted, use_threads=False).select(wanted)
+            if first < end:
+                # A batch of a client that was killed wrote these too, at the same time. Both have the same rows.
+                part = part.slice(end - first)
+            end = stop
             parts.append(part)
         table: pa.Table = (
             arrow.concat_tables(parts, promote_options="permissive") if parts else arrow.table({})
         )
         return table.sort_by("point") if "point" in table.column_names else table
+
+
+def _parts(paths: Iterable[str]) -> list[tuple[str, int, int]]:
+    """Return the parts by their points: path, first, and the one after the last."""
+    found = ((path, _PART.search(path)) for path in paths)
+    return sorted(((path, int(m[1]), int(m[2])) for path, m in found if m), key=lambda part: part[1:])
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -9,6 +9,7 @@ turn; batches of an earlier turn, whose client was killed, end with the plan tha
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import queue
 import threading
@@ -35,18 +36,26 @@ if TYPE_CHECKING:
 
 # Batches that a worker's thread has waiting, so that it never waits for the client.
 AHEAD = 3
-# Aim for the time of a batch, s: bounds, and how many batches a thread should get at least.
-BATCH_S = (0.5, 30.0)
-BATCHES_PER_THREAD = 20
+# Aim for the CPU time of a batch, s: bounds, and how many batches a thread should get at least. A batch costs some
+# 30 ms in all processes. CPU time, because on a busy machine plans take long by the clock, and batches would be small.
+BATCH_CPU_S = (1.0, 15.0)
+BATCHES_PER_THREAD = 10
+# A batch whose plans cost more than expected ends after so many times its aim, or after so much time, s.
+OVER_AIM = 3.0
+BATCH_MOST_S = 60.0
+# Time between looks at how many threads there are, s.
+LOOK_S = 5.0
 # Workloads, machines and kernels together of which a point is resolved before a sweep begins.
 LOOKED_AT = 64
 # Most plans of a batch, and most that are resolved together.
 BATCH_MOST = 4096
 SEEDS_AT_ONCE = 64
+NOT_MY_TURN = "another client goes on with this sweep"
 # What Dask's processes look at many times a second, idle ones too, costs 6 % of a CPU by default, and 1 % like this.
 QUIET = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",
+    "distributed.client.scheduler-info-interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
 }
@@ -268,52 +277,83 @@ def row_of(found: Found, cache: PlanCache) -> tuple[dict[str, Any], str, tuple[f
     return {**axes, "plan": plan.id, **figures}, did, times
 
 
+@dataclass(frozen=True)
+class Batch:
+    """A range of points, and the CPU time that it should take, s."""
+
+    first: int
+    stop: int
+    aim_s: float = BATCH_CPU_S[1]
+
+    def over(self, cpu_s: float, wall_s: float) -> bool:
+        """Whether it takes so much longer than expected that others should have the rest."""
+        return cpu_s > OVER_AIM * self.aim_s or wall_s > BATCH_MOST_S
+
+
 def _payload(payload: dict[str, Any]) -> dict[str, Any]:
     """Return what every batch of a sweep needs. A task, so that it is sent to the cluster once."""
     return payload
 
 
 def run_batch(
-    payload: Mapping[str, Any], digest: str, turn: str, first: int, stop: int, out: str, cache: str
+    payload: Mapping[str, Any], digest: str, turn: str, batch: Batch, out: str, cache: str
 ) -> dict[str, Any]:
-    """Carry out the points from ``first`` up to ``stop``, write their part, and return counts. For workers.
+    """Carry out a batch, write its part, and return counts and where it ended. For workers.
 
     Whatever goes wrong is raised as a ``LabError``, which can be sent to the client. A panic of the extension and some
     exceptions of libraries cannot.
     """
     try:
-        return _run_batch(payload, digest, turn, first, stop, out, cache)
+        return _run_batch(payload, digest, turn, batch, out, cache)
     except (LabError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as e:
-        failure = LabError(1, f"{out}: plans {first} to {stop - 1}: {type(e).__name__}: {e}")
+        text = f"{out}: plans {batch.first} to {batch.stop - 1}: {type(e).__name__}: {e}"
+        failure = LabError(1, text)
     # Outside of the handler, so that the exception does not hold on to the other one.
     raise failure
 
 
 def _run_batch(
-    payload: Mapping[str, Any], digest: str, turn: str, first: int, stop: int, out: str, cache: str
+    payload: Mapping[str, Any], digest: str, turn: str, batch: Batch, out: str, cache: str
 ) -> dict[str, Any]:
-    """Carry out a batch."""
-    begin = time.perf_counter()
+    """Carry out a batch, or its first part if it is over its time."""
     catalog, view = _session(payload, digest)
     plans, dataset = PlanCache(cache), Dataset(out)
     rows, counts = [], {"ran": 0, "reused": 0, "refused": 0, "seconds": 0.0, "cpu_seconds": 0.0}
-    looked = 0.0
-    for i, found in enumerate(find(catalog, view, first, stop), first):
+    # What a worker reads and imports once is no cost of its first batch.
+    begin, cpu_begin = time.perf_counter(), time.thread_time()
+    looked, wall_s, cpu_s = 0.0, 0.0, 0.0
+    for i, found in enumerate(find(catalog, view, batch.first, batch.stop), batch.first):
         # A look at a local file costs nothing; one at an object store is taken once a second.
         if dataset.local or time.monotonic() - looked > 1:
             if dataset.turn() != turn:
-                raise SweepInterrupted(f"{out}: another client goes on with this sweep")
+                raise SweepInterrupted(f"{out}: {NOT_MY_TURN}")
             looked = time.monotonic()
         row, did, (wall, cpu) = row_of(found, plans)
         rows.append({"point": i, **row})
         counts[did] += 1
         counts["seconds"] += wall
         counts["cpu_seconds"] += cpu
-    if rows:
-        dataset.put(rows[0]["workload"], first, stop, rows)
-    return {**counts, "plans": stop - first, "wall": time.perf_counter() - begin}
+        wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - cpu_begin
+        if batch.over(cpu_s, wall_s):
+            break
+    stop = batch.first + len(rows)
+    if not dataset.put(rows[0]["workload"], batch.first, stop, rows, turn):
+        raise SweepInterrupted(f"{out}: {NOT_MY_TURN}")
+    return {**counts, "stop": stop, "wall_s": wall_s, "cpu_s": cpu_s}
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Wall and CPU time of a plan, s: moving means."""
+
+    wall_s: float
+    cpu_s: float
+
+    def then(self, other: _Cost) -> _Cost:
+        """Return the means after another batch."""
+        return _Cost((self.wall_s + other.wall_s) / 2, (self.cpu_s + other.cpu_s) / 2)
 
 
 class _Batches:
@@ -322,29 +362,37 @@ class _Batches:
     def __init__(self, view: GridView, done: list[tuple[int, int]], threads: int) -> None:
         self.view, self.threads = view, threads
         self.gaps = gaps(done, view.size)
-        self.gap: tuple[int, int] | None = next(self.gaps, None)
+        # What is to do next, the last one first: a gap, and what batches left of theirs.
+        self.next_gaps = list(itertools.islice(self.gaps, 1))
         self.left = view.size - sum(stop - first for first, stop in done)
-        # Seconds per plan of a workload, a moving mean.
-        self.cost: dict[int, float] = {}
+        # Cost of a plan of a workload.
+        self.cost: dict[int, _Cost] = {}
         self.probes: dict[int, int] = {}
 
-    def seen(self, first: int, plans: int, wall: float) -> None:
-        block, each = first // self.view.block, wall / max(plans, 1)
-        self.cost[block] = 0.7 * self.cost.get(block, each) + 0.3 * each
-        self.left -= plans
+    def seen(self, batch: Batch, stop: int, wall_s: float, cpu_s: float) -> None:
+        """Note that a batch has ended before the point ``stop``, and what it cost."""
+        block, plans = batch.first // self.view.block, max(1, stop - batch.first)
+        each = _Cost(wall_s / plans, cpu_s / plans)
+        self.cost[block] = self.cost[block].then(each) if block in self.cost else each
+        self.left -= stop - batch.first
+        if stop < batch.stop:
+            self.next_gaps.append((stop, batch.stop))
 
     def left_s(self) -> float | None:
         """Seconds until all is done."""
-        each = list(self.cost.values())
+        each = [c.wall_s for c in self.cost.values()]
         return self.left * sum(each) / len(each) / self.threads if each else None
 
-    def next(self) -> tuple[int, int] | None:
+    def next(self) -> Batch | None:
         """Return the next range; ``None`` if there is none, or if the cost of the next plans is awaited."""
-        if self.gap is None:
+        if not self.next_gaps:
+            self.next_gaps.extend(itertools.islice(self.gaps, 1))
+        if not self.next_gaps:
             return None
-        first, end = self.gap
+        first, end = self.next_gaps[-1]
         block = first // self.view.block
         each = self.cost.get(block)
+        low, aim_s = BATCH_CPU_S
         if each is None:
             # Single plans tell what such plans cost; a few of them are under way at a time.
             if self.probes.get(block, 0) >= self.threads:
@@ -352,12 +400,16 @@ class _Batches:
             self.probes[block] = self.probes.get(block, 0) + 1
             size = 1
         else:
-            low, high = BATCH_S
-            aim = min(max(self.left * each / self.threads / BATCHES_PER_THREAD, low), high)
-            size = max(1, min(int(aim / max(each, 1e-6)), BATCH_MOST))
+            share = self.left * each.cpu_s / self.threads / BATCHES_PER_THREAD
+            aim_s = min(max(share, low), aim_s)
+            # Time of waiting, as for an object store, bounds a batch too.
+            fit = min(aim_s / max(each.cpu_s, 1e-6), BATCH_MOST_S / 2 / max(each.wall_s, 1e-6))
+            size = max(1, min(int(fit), BATCH_MOST))
         stop = min(first + size, end, (block + 1) * self.view.block)
-        self.gap = (stop, end) if stop < end else next(self.gaps, None)
-        return first, stop
+        self.next_gaps.pop()
+        if stop < end:
+            self.next_gaps.append((stop, end))
+        return Batch(first, stop, aim_s)
 
 
 def sweep(
@@ -400,10 +452,9 @@ def sweep(
         text = f"{out}: it holds the sweep of {other}; expected {expected}"
         raise SpecError(text, file=out, what=f"it holds the sweep of {other}", expected=expected)
     result = Sweep(out, grid)
-    done = dataset.intervals()
-    if sum(stop - first for first, stop in done) < len(grid):
+    if result.done < len(grid):
         with _client(client, workers) as live, shown(progress, "plans") as show:
-            _carry_out(live, grid, done, out, cache, result.counts, show)
+            _carry_out(live, grid, out, cache, result.counts, show)
     return result
 
 
@@ -453,7 +504,8 @@ def _client(client: Client | str | None, workers: int | None) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         with _quiet():
             cluster = stack.enter_context(cluster_class(**options, worker_kwargs={"dashboard": False}))
-        yield stack.enter_context(distributed.Client(cluster, set_as_default=False))
+            own = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        yield own
 
 
 @contextlib.contextmanager
@@ -476,7 +528,6 @@ def _carry_out(
     # Any: of a client, types cannot tell whether its methods answer or give something to wait for.
     client: Any,
     grid: Grid,
-    done: list[tuple[int, int]],
     out: str,
     cache: str,
     counts: Counts,
@@ -485,23 +536,25 @@ def _carry_out(
     """Keep every thread of the cluster busy until all points are done."""
     ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
     turn = uuid.uuid4().hex
+    # The turn first: no other client writes a part after that.
     Dataset(out).take_turn(turn)
+    done = Dataset(out).intervals()
     # A task rather than scattered data: the scheduler computes it again when the workers that held it are gone.
     payload = client.submit(
         _payload, dict(grid.payload), key=f"numalab-{grid.digest}-{turn}-grid", pure=False, retries=10
     )
     threads = max(1, sum(client.nthreads().values()))
+    looked = time.monotonic()
     batches = _Batches(grid.view, done, threads)
     total = grid.view.size
-    under_way: dict[str, tuple[int, int, Any]] = {}
+    under_way: dict[str, tuple[Batch, Any]] = {}
     while True:
-        while len(under_way) < threads * AHEAD and (batch := batches.next()) is not None:
-            first, stop = batch
-            key = f"numalab-{grid.digest}-{turn}-{first}-{stop}"
-            args = (payload, grid.digest, turn, first, stop, out, cache)
+        while len(under_way) < batches.threads * AHEAD and (batch := batches.next()) is not None:
+            key = f"numalab-{grid.digest}-{turn}-{batch.first}-{batch.stop}"
+            args = (payload, grid.digest, turn, batch, out, cache)
             future = client.submit(run_batch, *args, key=key, pure=False)
             future.add_done_callback(ended.put)
-            under_way[str(future.key)] = (first, stop, future)
+            under_way[str(future.key)] = (batch, future)
         if not under_way:
             return
         left = batches.left_s()
@@ -509,24 +562,24 @@ def _carry_out(
         try:
             future = ended.get(timeout=0.5)
         except queue.Empty:
-            threads = max(1, sum(client.nthreads().values())) if client.status == "running" else threads
-            batches.threads = threads
             if client.status not in ("running", "connecting"):
                 raise _lost(client, out) from None
+            if client.status == "running" and time.monotonic() - looked > LOOK_S:
+                batches.threads = max(1, sum(client.nthreads().values()))
+                looked = time.monotonic()
             continue
-        first, stop, _ = under_way.pop(str(future.key))
+        batch, _ = under_way.pop(str(future.key))
         if future.status == "cancelled" or future.status == "lost":
             raise _lost(client, out)
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
-                text = (
-                    f"plans {first} to {stop - 1} keep killing their workers; expected more memory for them"
-                )
+                those = f"plans {batch.first} to {batch.stop - 1}"
+                text = f"{those} keep killing their workers; expected more memory for them"
                 raise SweepInterrupted(f"{out}: {text}: {error}") from error
             raise error
         result = future.result()
-        batches.seen(first, result["plans"], result["wall"])
+        batches.seen(batch, result["stop"], result["wall_s"], result["cpu_s"])
         counts.add(result)
 
 

@@ -72,31 +72,74 @@ def test_a_million_plans_cost_the_client_what_their_axes_cost() -> None:
     batches = _Batches(large.view, [], 4)
     seen = 0
     while (batch := batches.next()) is not None:
-        assert batch[0] == seen
-        seen = batch[1]
-        batches.seen(batch[0], batch[1] - batch[0], 0.05 * (batch[1] - batch[0]))
+        assert batch.first == seen
+        seen = batch.stop
+        batches.seen(batch, batch.stop, *[0.05 * (batch.stop - batch.first)] * 2)
     assert seen == 1_000_000
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20e6
 
 
+def ranges_of(batches: _Batches, wall_s: float, cpu_s: float) -> list[tuple[int, int]]:
+    """Carry out what is left, with plans of so many seconds."""
+    ranges = []
+    while (batch := batches.next()) is not None:
+        plans = batch.stop - batch.first
+        ranges.append((batch.first, batch.stop))
+        batches.seen(batch, batch.stop, wall_s * plans, cpu_s * plans)
+    return ranges
+
+
 def test_batches_follow_the_cost_of_plans_and_stay_in_a_workload() -> None:
     two = grid(workloads=["numa02", "numa01"], params={}, seeds=1000)
     batches = _Batches(two.view, [], 2)
-    assert [batches.next(), batches.next(), batches.next()] == [(0, 1), (1, 2), None], (
-        "two threads, two probes"
-    )
-    batches.seen(0, 1, 0.01)
-    first, stop = batches.next() or (0, 0)
-    assert stop - first == 99, "a second of plans of 10 ms: a twentieth of what each thread has to do"
-    ranges = [(first, stop)]
-    while (batch := batches.next()) is not None:
-        ranges.append(batch)
-        batches.seen(batch[0], batch[1] - batch[0], 2.0 * (batch[1] - batch[0]))
+    probes = [batches.next(), batches.next()]
+    assert [(b.first, b.stop) for b in probes if b] == [(0, 1), (1, 2)], "two threads, two probes"
+    assert batches.next() is None
+    assert probes[0]
+    batches.seen(probes[0], 1, 0.1, 0.02)
+    batch = batches.next()
+    assert batch and batch.stop - batch.first == 199, "a tenth of the CPU time of each thread"
+    ranges = [(batch.first, batch.stop), *ranges_of(batches, 2.0, 2.0)]
     assert ranges[-1][1] == 4000
     assert not any(first < 2000 < stop for first, stop in ranges)
     assert min(stop - first for first, stop in ranges[5:-1]) < 40, "plans that cost more make smaller batches"
+
+
+def test_a_busy_machine_makes_no_small_batches() -> None:
+    def batches(wall_s: float, plans: int) -> int:
+        alone = grid(kernels=["6.12"], params={}, seeds=plans)
+        return len(ranges_of(_Batches(alone.view, [], 2), wall_s, 0.02))
+
+    idle = batches(0.02, 10_000)
+    # Each costs some 30 ms, and 85 % of 200 s of plans leaves 35 s.
+    assert idle < 100
+    # The bound by the clock matters a little at the begin.
+    assert batches(0.1, 10_000) < 1.1 * idle
+    # Plans that wait for a store are bounded by the clock.
+    assert batches(10.0, 100) > 30
+
+
+def test_a_batch_that_costs_more_than_expected_gives_plans_back(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("numalab.sweeps.OVER_AIM", 0.0)
+    done = nl.sweep(grid(), out=tmp_path / "s", client=client, progress=False)
+    assert (done.counts.ran, list(done.frame()["point"])) == (8, list(range(8)))
+    assert len(done.dataset.files()) == 8, "every batch ends after a plan"
+    some = _Batches(grid(seeds=100).view, [(0, 3)], 1)
+    (probe,) = [b for b in [some.next()] if b]
+    some.seen(probe, probe.stop, 0.01, 0.01)
+    batch = some.next()
+    assert batch and batch.first == 4
+    some.seen(batch, 10, 30.0, 30.0)
+    again = some.next()
+    assert again and again.first == 10 and some.left == 400 - 10
+    some.seen(again, again.stop, 1.0, 1.0)
+    ranges = ranges_of(some, 1.0, 1.0)
+    points = [i for first, stop in [(again.first, again.stop), *ranges] for i in range(first, stop)]
+    assert sorted(points) == list(range(10, 400))
 
 
 @settings(deadline=None)
@@ -426,3 +469,12 @@ def test_the_cache_and_the_dataset_show_nothing_by_halves(tmp_path: Path) -> Non
     dataset.put("w", 3, 5, [{"point": 3, "a": 1}, {"point": 4, "b": "x"}])
     assert dataset.intervals() == [(3, 5)]
     assert dataset.table().to_pylist()[1]["b"] == "x"
+    # Two clients, one of which was killed while its batch was writing.
+    dataset.put("w", 4, 7, [{"point": i} for i in (4, 5, 6)])
+    dataset.put("w", 5, 6, [{"point": 5}])
+    assert dataset.intervals() == [(3, 7)]
+    assert dataset.table(["point"]).column("point").to_pylist() == [3, 4, 5, 6]
+    # A batch of an earlier turn writes nothing.
+    dataset.take_turn("second")
+    assert not dataset.put("w", 9, 10, [{"point": 9}], "first") and dataset.intervals() == [(3, 7)]
+    assert dataset.put("w", 9, 10, [{"point": 9}], "second") and dataset.intervals()[1] == (9, 10)
