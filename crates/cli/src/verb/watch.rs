@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let roots = Roots::default();
     let scope = scope(&roots, args.pid, args.cgroup.as_deref())?.unwrap_or(Scope::All);
     if args.once {
-        let mut sampler = Sampler::new(roots, scope, Limits::once());
+        let mut sampler = Sampler::new(roots, scope, Limits::once()).with_numa_work();
         let old = sampler.take().map_err(Failure::environment)?;
         std::thread::sleep(args.every);
         let new = sampler.take().map_err(Failure::environment)?;
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         let what = "standard output is no terminal; expected one, or --once (with --json for scripts)";
         return Err(Failure::environment(format!("watch: {what}")));
     }
-    let mut sampler = Sampler::new(roots, scope, Limits::default());
+    let mut sampler = Sampler::new(roots, scope, Limits::default()).with_numa_work();
     live::run(&mut sampler, args.every).map_err(Failure::environment)?;
     Ok(Done::text(String::new()))
 }

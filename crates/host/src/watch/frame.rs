@@ -2,6 +2,7 @@
 
 use super::sampler::{ProcessSample, Sample, TaskSample};
 use crate::procfs::process::TICKS_PER_S;
+use numalab_model::record::stalls::Durations;
 use serde::Serialize;
 
 /// A memory node.
@@ -46,6 +47,27 @@ pub struct KernelRates {
     pub all_migrated_per_s: f64,
 }
 
+/// Calls of `task_numa_work`, the scan that a thread carries out before it goes on with its program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct NumaWork {
+    /// Calls that ended, per second.
+    pub calls_per_s: f64,
+    /// Time in these calls, in CPUs.
+    pub cpus: f64,
+    /// The longest of them, ms.
+    pub longest_ms: f64,
+}
+
+impl NumaWork {
+    fn of(calls: &Durations, interval_s: f64) -> Self {
+        Self {
+            calls_per_s: calls.calls() as f64 / interval_s,
+            cpus: calls.total_ns() as f64 / 1e9 / interval_s,
+            longest_ms: calls.max_ns() as f64 / 1e6,
+        }
+    }
+}
+
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ThreadFrame {
@@ -69,6 +91,8 @@ pub struct ThreadFrame {
     pub migrated_per_s: Option<f64>,
     /// Share of the time for which it was blocked, from 0 to 1; absent if the kernel keeps no such statistics.
     pub blocked_share: Option<f64>,
+    /// Its scans; absent if they are not timed.
+    pub numa_work: Option<NumaWork>,
 }
 
 /// A process.
@@ -92,6 +116,8 @@ pub struct ProcessFrame {
     pub cpus_by_node: Vec<f64>,
     /// Share of memory that is local to its CPU time, from 0 to 1; absent if it is unknown or the process did not run.
     pub local_share: Option<f64>,
+    /// Scans of all its threads; absent if they are not timed.
+    pub numa_work: Option<NumaWork>,
     /// Its threads, busiest first.
     pub tasks: Vec<ThreadFrame>,
 }
@@ -216,6 +242,14 @@ fn process(
         }
         tasks.push(thread(t, old, busy_cpus, node.map(|n| (new.nodes[n].id, on(n))), interval_s));
     }
+    let numa_work = new.numa_work.as_ref().map(|all| {
+        let mut joined = Durations::default();
+        p.tasks.iter().filter_map(|t| all.get(&t.tid)).for_each(|d| joined.join(d));
+        tasks.iter_mut().for_each(|t| {
+            t.numa_work = Some(all.get(&t.tid).map(|d| NumaWork::of(d, interval_s)).unwrap_or_default());
+        });
+        NumaWork::of(&joined, interval_s)
+    });
     tasks.sort_by(|a, b| b.busy_cpus.total_cmp(&a.busy_cpus).then(a.tid.cmp(&b.tid)));
     let busy: f64 = cpus_by_node.iter().sum();
     let local: Option<f64> = (busy > 0.0)
@@ -231,6 +265,7 @@ fn process(
         memory_age_s: p.pages_age.as_secs_f64(),
         cpus_by_node,
         local_share: local,
+        numa_work,
         tasks,
     }
 }
@@ -257,6 +292,7 @@ fn thread(
         blocked_share: both
             .filter(|(n, _)| n.block_ns > 0)
             .map(|(n, o)| (rate(n.block_ns, o.block_ns) / 1e9).clamp(0.0, 1.0)),
+        numa_work: None,
     }
 }
 
@@ -285,6 +321,9 @@ pub(crate) mod tests {
             s.cost = Duration::from_millis(3);
             s.processes.iter_mut().for_each(|p| p.pages_age = Duration::ZERO);
         }
+        let mut scans = Durations::default();
+        [2_400_000, 600_000].into_iter().for_each(|ns| scans.add(ns));
+        new.numa_work = Some([(8, scans)].into());
         Frame::between(&old, &new)
     }
 
@@ -300,6 +339,9 @@ pub(crate) mod tests {
         // A quarter of the time on the node with three quarters of the memory, and the other way round.
         assert_eq!(db.local_share, Some(0.25 * 0.75 + 0.75 * 0.25));
         assert_eq!((db.tasks[0].faults_per_s, db.tasks[0].preferred_node), (Some(75.0), Some(1)));
+        let scans = NumaWork { calls_per_s: 2.0, cpus: 0.003, longest_ms: 2.4 };
+        assert_eq!((db.numa_work, db.tasks[0].numa_work), (Some(scans), Some(scans)));
+        assert_eq!(db.tasks[1].numa_work, Some(NumaWork::default()), "it has not scanned");
         assert_eq!((f.processes[1].busy_cpus, f.processes[1].local_share), (0.0, None));
         assert_eq!(f.nodes[0].scope_bytes, 768 * 4096);
     }

@@ -13,7 +13,7 @@ mod sampler;
 pub mod screen;
 pub mod text;
 
-pub use frame::{Frame, KernelRates, NodeFrame, ProcessFrame, ThreadFrame};
+pub use frame::{Frame, KernelRates, NodeFrame, NumaWork, ProcessFrame, ThreadFrame};
 pub use sampler::{Limits, ProcessSample, Sample, Sampler, TaskSample};
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use crate::procfs::limits::DutyCycle;
 use crate::procfs::numa_maps::{pages_on, Reading};
 use crate::procfs::scope::Scope;
 use crate::procfs::{self, node, numa_balancing, process, Roots};
+use numalab_model::record::stalls::Durations;
 use numalab_worker::sample::sched::{self, TaskSched};
+use numalab_worker::sample::trace::Trace;
 use numalab_worker::sample::vmstat::Vmstat;
 use std::collections::BTreeMap;
 use std::io;
@@ -89,6 +91,9 @@ pub struct Sample {
     pub vmstat: Vmstat,
     /// Processes of the scope.
     pub processes: Vec<ProcessSample>,
+    /// Durations of the calls of `task_numa_work` that ended since the sample before, by thread id; `None` if they are
+    /// not timed.
+    pub numa_work: Option<BTreeMap<u32, Durations>>,
     /// What could not be read, in sentences.
     pub missing: Vec<String>,
     /// Wall time that this sample took.
@@ -122,6 +127,8 @@ pub struct Sampler {
     maps_next: u32,
     /// Number of threads whose figures in the scheduler may still be read in this sample.
     sched_left: usize,
+    /// Times `task_numa_work`; `None` if that was not asked for, and an error says why it cannot.
+    trace: Option<io::Result<Trace>>,
 }
 
 impl Sampler {
@@ -129,7 +136,26 @@ impl Sampler {
     pub fn new(roots: Roots, scope: Scope, limits: Limits) -> Self {
         let (maps, tasks) = (DutyCycle::new(limits.maps_share), DutyCycle::new(limits.tasks_share));
         let begun = Instant::now();
-        Self { roots, scope, limits, begun, kept: BTreeMap::new(), maps, tasks, maps_next: 0, sched_left: 0 }
+        Self {
+            roots,
+            scope,
+            limits,
+            begun,
+            kept: BTreeMap::new(),
+            maps,
+            tasks,
+            maps_next: 0,
+            sched_left: 0,
+            trace: None,
+        }
+    }
+
+    /// Times the kernel's scans (`task_numa_work`) too, by two probes of this process's own. They need root, and are removed
+    /// when the sampler is dropped. Without them, samples say what is missing.
+    #[must_use]
+    pub fn with_numa_work(mut self) -> Self {
+        self.trace = Some(Trace::start());
+        self
     }
 
     /// Takes a sample.
@@ -166,7 +192,31 @@ impl Sampler {
             p.pages_age = kept.map_or(Duration::ZERO, |k| at.saturating_sub(k.read_at));
         }
         self.note_missing(&processes, balancing, &nodes, &mut missing);
-        Ok(Sample { at, nodes, balancing, vmstat, processes, missing, cost: begun.elapsed() })
+        let numa_work = self.numa_work(balancing, &mut missing);
+        Ok(Sample { at, nodes, balancing, vmstat, processes, numa_work, missing, cost: begun.elapsed() })
+    }
+
+    /// What scans took since the last sample. Without balancing there are none, and nothing is missing.
+    fn numa_work(&mut self, balancing: Option<u32>, missing: &mut Vec<String>) -> Option<BTreeMap<u32, Durations>> {
+        let lacks = |why: String| format!("stalls of task_numa_work: {why}");
+        match self.trace.as_mut()? {
+            _ if balancing.unwrap_or(0) == 0 => None,
+            Ok(trace) => {
+                let taken = trace.take_numa_work();
+                if taken.is_none() {
+                    missing.push(lacks("this kernel has no probes for it (CONFIG_KPROBE_EVENTS)".into()));
+                }
+                taken
+            }
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                missing.push(lacks("tracefs needs root".into()));
+                None
+            }
+            Err(e) => {
+                missing.push(lacks(e.to_string()));
+                None
+            }
+        }
     }
 
     /// A process; `None` for one that has ended and for threads of the kernel.
@@ -355,6 +405,22 @@ pub(crate) mod tests {
     /// Limits that nothing reaches.
     pub(crate) fn ample() -> Limits {
         Limits { maps_share: 1.0, tasks_share: 1.0, maps_at_once: Duration::from_secs(60), sched_tasks: 1 << 20 }
+    }
+
+    #[test]
+    fn scans_that_cannot_be_timed_are_missing_only_where_there_are_scans() {
+        let tree = Tree::new();
+        let mut s = Sampler::new(tree.roots.clone(), Scope::All, ample());
+        let says = |s: &mut Sampler| {
+            let sample = s.take().unwrap();
+            assert_eq!(sample.numa_work, None);
+            sample.missing.into_iter().find(|m| m.starts_with("stalls of task_numa_work"))
+        };
+        assert_eq!(says(&mut s), None, "nobody has asked for it");
+        s.trace = Some(Err(io::ErrorKind::PermissionDenied.into()));
+        assert_eq!(says(&mut s).unwrap(), "stalls of task_numa_work: tracefs needs root");
+        tree.proc("sys/kernel/numa_balancing", "0\n");
+        assert_eq!(says(&mut s), None, "without balancing nothing scans");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A frame on a terminal.
 
 use super::frame::{Frame, ProcessFrame};
-use super::text::{bytes, clean, kernel_line, memory, percent, rate};
+use super::text::{bytes, clean, kernel_line, longest, memory, percent, rate};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
@@ -116,6 +116,7 @@ fn process_table(screen: &mut ratatui::Frame<'_>, area: Rect, f: &Frame, view: &
             Cell::from(format!("{:.2}", p.busy_cpus)),
             Cell::from(p.threads.to_string()),
             Cell::from(percent(p.local_share)).style(colour(p.local_share)),
+            Cell::from(longest(p.numa_work)),
         ];
         cells.extend(memory(p, f.nodes.len()).into_iter().map(Cell::from));
         cells.push(Cell::from(clean(&p.command)));
@@ -124,10 +125,10 @@ fn process_table(screen: &mut ratatui::Frame<'_>, area: Rect, f: &Frame, view: &
             rows.extend(p.tasks.iter().take(32).map(|t| thread_row(t, f.nodes.len())));
         }
     }
-    let mut words: Vec<String> = ["PID", "BUSY", "THREADS", "LOCAL"].map(String::from).to_vec();
+    let mut words: Vec<String> = ["PID", "BUSY", "THREADS", "LOCAL", "SCAN"].map(String::from).to_vec();
     words.extend(f.nodes.iter().map(|n| format!("MEM{}", n.id)));
     words.push("COMMAND".into());
-    let mut widths: Vec<Constraint> = [8, 6, 8, 6].map(Constraint::Length).to_vec();
+    let mut widths: Vec<Constraint> = [8, 6, 8, 6, 7].map(Constraint::Length).to_vec();
     widths.extend(f.nodes.iter().map(|_| Constraint::Length(7)));
     widths.push(Constraint::Min(10));
     let table = Table::new(rows, widths)
@@ -144,6 +145,7 @@ fn thread_row<'a>(t: &super::ThreadFrame, nodes: usize) -> Row<'a> {
         Cell::from(format!("{:.2}", t.busy_cpus)),
         Cell::from(format!("node {}", node(t.node))),
         Cell::from(percent(t.local_share)).style(colour(t.local_share)),
+        Cell::from(longest(t.numa_work)),
     ];
     cells.extend((0..nodes).map(|_| Cell::from("")));
     let faults = format!(
@@ -181,11 +183,11 @@ mod tests {
             "0     1     0.25    1.0G    512M    3.0M    0        -",
             "1     1     0.75    1.0G    512M    1.1M    400      75%",
             "kernel balancing on: 0 entries marked, 40 faults (25% local), 30 pages moved per second; 0 moved by",
-            "PID      BUSY   THREADS  LOCAL  MEM0    MEM1    COMMAND",
-            "7        1.00   2        38%    3.0M    1.0M    /bin/db -x",
-            "  8      0.75   node 1   25%                    db (prefers 1, 75 faults/s, 0 moved/s)",
-            "  7      0.25   node 0   75%                    db (prefers 1, 25 faults/s, 0 moved/s)",
-            "9        0.00   1        -      0B      64K     /bin/idle -x",
+            "PID      BUSY   THREADS  LOCAL  SCAN    MEM0    MEM1    COMMAND",
+            "7        1.00   2        38%    2.4ms   3.0M    1.0M    /bin/db -x",
+            "  8      0.75   node 1   25%    2.4ms                   db (prefers 1, 75 faults/s, 0 moved/s)",
+            "  7      0.25   node 0   75%    0                       db (prefers 1, 25 faults/s, 0 moved/s)",
+            "9        0.00   1        -      0       0B      64K     /bin/idle -x",
             "",
             "missing: bandwidth and sampled accesses: not measured",
             "q quit  up/down choose  t threads  m order by memory  space pause  (0.3 % of a CPU)",

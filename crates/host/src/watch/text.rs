@@ -1,6 +1,6 @@
 //! A frame as text.
 
-use super::frame::{Frame, ProcessFrame};
+use super::frame::{Frame, NumaWork, ProcessFrame};
 use std::fmt::Write as _;
 
 /// Bytes in a binary unit, in at most six characters.
@@ -27,6 +27,16 @@ pub fn percent(share: Option<f64>) -> String {
 /// A rate; `-` for none.
 pub fn rate(value: Option<f64>) -> String {
     value.map_or("-".into(), |v| if v < 9.95 && v != v.round() { format!("{v:.1}") } else { format!("{v:.0}") })
+}
+
+/// The longest scan of an interval; `-` if scans are not timed.
+pub fn longest(work: Option<NumaWork>) -> String {
+    match work {
+        None => "-".into(),
+        Some(w) if w.calls_per_s == 0.0 => "0".into(),
+        Some(w) if w.longest_ms < 99.95 => format!("{:.1}ms", w.longest_ms),
+        Some(w) => format!("{:.0}ms", w.longest_ms),
+    }
 }
 
 /// A text of another program without control characters.
@@ -91,13 +101,14 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
         );
     }
     let _ = writeln!(out, "{}\n", kernel_line(f));
-    let _ = write!(out, "{:>8}{:>7}{:>8}{:>7}", "PID", "BUSY", "THREADS", "LOCAL");
+    let _ = write!(out, "{:>8}{:>7}{:>8}{:>7}{:>8}", "PID", "BUSY", "THREADS", "LOCAL", "SCAN");
     f.nodes.iter().for_each(|n| {
         let _ = write!(out, "{:>8}", format!("MEM{}", n.id));
     });
     let _ = writeln!(out, "  COMMAND");
     for p in f.processes.iter().take(most) {
-        let _ = write!(out, "{:>8}{:>7.2}{:>8}{:>7}", p.pid, p.busy_cpus, p.threads, percent(p.local_share));
+        let (local, scan) = (percent(p.local_share), longest(p.numa_work));
+        let _ = write!(out, "{:>8}{:>7.2}{:>8}{local:>7}{scan:>8}", p.pid, p.busy_cpus, p.threads);
         memory(p, f.nodes.len()).iter().for_each(|m| {
             let _ = write!(out, "{m:>8}");
         });
@@ -106,7 +117,7 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
             let node = |n: Option<u32>| n.map_or("-".into(), |n| n.to_string());
             let _ = writeln!(
                 out,
-                "{:>8}{:>7.2}  on node {} (CPU {}), prefers {}, {} local, {} faults/s, {} moved/s, blocked {}  {}",
+                "{:>8}{:>7.2}  on node {} (CPU {}), prefers {}, {} local, {} faults/s, {} moved/s, blocked {}, scan {}  {}",
                 t.tid,
                 t.busy_cpus,
                 node(t.node),
@@ -116,6 +127,7 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
                 rate(t.faults_per_s),
                 rate(t.migrated_per_s),
                 percent(t.blocked_share),
+                longest(t.numa_work),
                 clean(&t.name)
             );
         }
@@ -155,8 +167,9 @@ mod tests {
             lines[3],
             "kernel balancing on: 0 entries marked, 40 faults (25% local), 30 pages moved per second; 0 moved by anything"
         );
-        assert_eq!(lines[6], "       7   1.00       2    38%    3.0M    1.0M  /bin/db -x");
+        assert_eq!(lines[6], "       7   1.00       2    38%   2.4ms    3.0M    1.0M  /bin/db -x");
         assert!(lines[7].contains("on node 1 (CPU 1), prefers 1, 25% local, 75 faults/s"), "{}", lines[7]);
+        assert!(lines[7].contains("scan 2.4ms  db") && lines[8].contains("scan 0  db"), "{text}");
         assert!(text.contains("1 more processes\n") && text.contains("missing: bandwidth"), "{text}");
     }
 }

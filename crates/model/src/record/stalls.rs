@@ -57,7 +57,7 @@ impl Durations {
     }
 
     /// Adds all of another's.
-    fn join(&mut self, other: &Self) {
+    pub fn join(&mut self, other: &Self) {
         if self.counts.is_empty() {
             self.counts.resize(BUCKETS, 0);
         }

@@ -5,6 +5,7 @@
 //! at the end of the run; the next run removes the instances of runs that were killed.
 
 use super::probes::{Calls, Probes};
+use numalab_model::record::stalls::Durations;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -123,6 +124,13 @@ impl Trace {
             }
             self.counts.add(&String::from_utf8_lossy(&buffer[..n]));
         }
+    }
+
+    /// Durations of the calls of `task_numa_work` that have ended since this was last asked, by thread id. `None` if the
+    /// kernel has no probes for them.
+    pub fn take_numa_work(&mut self) -> Option<BTreeMap<u32, Durations>> {
+        self.drain();
+        self.counts.numa_work.as_mut().map(|calls| std::mem::take(&mut calls.ended))
     }
 
     /// Ends tracing and returns the counts.
