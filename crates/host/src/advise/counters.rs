@@ -1,5 +1,6 @@
 //! What balancing cost in a measurement: CPU time of the program, and the kernel's counters.
 
+use super::tree;
 use std::path::Path;
 
 /// Ticks of CPU time a second in `/proc/PID/stat`, on every architecture that numalab builds for.
@@ -49,8 +50,8 @@ impl Costs {
 pub enum Of {
     /// All descendants of this process that have ended and were waited for.
     Children,
-    /// A process.
-    Process(u32),
+    /// A process with all its descendants, also those that have ended and were waited for.
+    Tree(u32),
     /// The machine.
     Machine,
 }
@@ -61,7 +62,7 @@ pub fn read(root: &Path, of: Of) -> Costs {
     let (user, system) = match of {
         // Fields 14 and 15 are the process's own times, 16 and 17 those of its children.
         Of::Children => times(&std::fs::read_to_string("/proc/self/stat").unwrap_or_default(), 13),
-        Of::Process(pid) => times(&std::fs::read_to_string(proc.join(format!("{pid}/stat"))).unwrap_or_default(), 11),
+        Of::Tree(pid) => tree_times(&proc, pid),
         Of::Machine => machine_times(&std::fs::read_to_string(proc.join("stat")).unwrap_or_default()),
     };
     let vmstat = std::fs::read_to_string(proc.join("vmstat")).unwrap_or_default();
@@ -85,6 +86,19 @@ fn times(stat: &str, first: usize) -> (f64, f64) {
     (field(first), field(first + 1))
 }
 
+/// User and system time of a process and its descendants, s. A server such as PostgreSQL does its work in the latter.
+fn tree_times(proc: &Path, pid: u32) -> (f64, f64) {
+    let mut sum = (0.0, 0.0);
+    for pid in tree::members(proc, pid) {
+        let stat = std::fs::read_to_string(proc.join(format!("{pid}/stat"))).unwrap_or_default();
+        // What a child that was waited for has used counts for its parent from then on.
+        for (user, system) in [times(&stat, 11), times(&stat, 13)] {
+            sum = (sum.0 + user, sum.1 + system);
+        }
+    }
+    sum
+}
+
 fn machine_times(stat: &str) -> (f64, f64) {
     let line = stat.lines().next().unwrap_or_default();
     let field = |i: usize| line.split_whitespace().nth(i).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
@@ -99,13 +113,20 @@ mod tests {
     #[test]
     fn times_and_counters_are_those_of_the_files() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join("proc/7")).unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/7/task/7")).unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/8")).unwrap();
+        std::fs::write(dir.path().join("proc/7/task/7/children"), "8 ").unwrap();
+        std::fs::write(dir.path().join("proc/8/stat"), "8 (x) S 7 1 1 0 -1 0 1 2 3 4 10 20 0 0 20 0").unwrap();
         let stat = "7 (a b) c) S 1 1 1 0 -1 0 1 2 3 4 150 250 350 450 20 0";
         std::fs::write(dir.path().join("proc/7/stat"), stat).unwrap();
         let vmstat = "numa_hint_faults 10\nnuma_hint_faults_local 9\nnuma_pages_migrated 2\n";
         std::fs::write(dir.path().join("proc/vmstat"), vmstat).unwrap();
-        let found = read(dir.path(), Of::Process(7));
-        assert_eq!(found, Costs { user_s: 1.5, system_s: 2.5, hint_faults: 10, moved_bytes: 8192 });
+        let found = read(dir.path(), Of::Tree(7));
+        // Its own times, those of children that have ended, and those of the child that lives.
+        assert_eq!(
+            found,
+            Costs { user_s: 1.5 + 3.5 + 0.1, system_s: 2.5 + 4.5 + 0.2, hint_faults: 10, moved_bytes: 8192 }
+        );
         assert_eq!(times(stat, 13), (3.5, 4.5));
         std::fs::write(dir.path().join("proc/stat"), "cpu  100 5 200 900\ncpu0 1 2 3\n").unwrap();
         assert_eq!(read(dir.path(), Of::Machine).system_s, 2.0);

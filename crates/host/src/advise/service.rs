@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A running service.
 #[derive(Debug)]
 pub struct ServiceWindows {
-    /// The process whose CPU time counts; without one, that of the machine.
+    /// The process whose CPU time counts, with its descendants; without one, that of the machine.
     pub pid: Option<u32>,
     /// Its throughput.
     pub metric: Metric,
@@ -39,7 +39,7 @@ impl ServiceWindows {
 
 impl Measure for ServiceWindows {
     fn measure(&mut self, way: &Way) -> Result<Sample, Error> {
-        let of = self.pid.map_or(Of::Machine, Of::Process);
+        let of = self.pid.map_or(Of::Machine, Of::Tree);
         self.is_there()?;
         self.switch.set(way)?;
         std::thread::sleep(self.settle);

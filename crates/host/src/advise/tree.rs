@@ -18,11 +18,24 @@ impl Size {
     }
 }
 
+/// `pid` and its descendants that live. `proc` is `/proc`.
+pub fn members(proc: &Path, pid: u32) -> Vec<u32> {
+    let mut out = vec![pid];
+    let mut next = 0;
+    while let Some(&pid) = out.get(next) {
+        next += 1;
+        for task in std::fs::read_dir(proc.join(format!("{pid}/task"))).into_iter().flatten().flatten() {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            out.extend(children.split_whitespace().filter_map(|c| c.parse::<u32>().ok()));
+        }
+    }
+    out
+}
+
 /// Size of `pid` and its descendants; zero if it has ended. `proc` is `/proc`.
 pub fn size(proc: &Path, pid: u32) -> Size {
     let mut out = Size::default();
-    let mut open = vec![pid];
-    while let Some(pid) = open.pop() {
+    for pid in members(proc, pid) {
         let dir = proc.join(pid.to_string());
         let status = std::fs::read_to_string(dir.join("status")).unwrap_or_default();
         let figure = |key: &str| {
@@ -31,10 +44,6 @@ pub fn size(proc: &Path, pid: u32) -> Size {
         };
         out.resident_bytes += figure("VmRSS:") << 10;
         out.threads += figure("Threads:") as usize;
-        for task in std::fs::read_dir(dir.join("task")).into_iter().flatten().flatten() {
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            open.extend(children.split_whitespace().filter_map(|c| c.parse::<u32>().ok()));
-        }
     }
     out
 }
