@@ -63,6 +63,11 @@ if [ "$full" = full ]; then
   # Guests that have records are not run again. Simulated runs are repeated if the simulator has changed.
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
     --markdown docs/reference/fidelity.md --notes docs/log/fidelity-notes.toml
+  # Programs and shapes on which nothing of the model was chosen: printed, and kept in out/.
+  for machine in 2x1x2x1 8x1x1x1 2x2x1x1 crates/lab/tests/machines/{memory-only,asymmetric}.toml; do
+    ./target/release/numalab validate --experiment validate-shapes --machine "$machine" \
+      --out "out/validate-shapes/$(basename "$machine" .toml)"
+  done
 else
   $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
 fi
