@@ -12,7 +12,7 @@ use numalab_sim::predict_memory;
 use std::process::Command;
 
 /// The plan of a child: machine, kernel, workload, then parameters (`name=value`), settings (`@name=value`) and memory of each
-/// node (`%GiB`).
+/// node (`%GiB`), and `+` for the machine's own threads.
 const PLAN: &str = "NUMALAB_MEMORY_PLAN";
 
 /// What a run takes besides its state: code that is read for the first time, buffers of the allocator.
@@ -38,7 +38,8 @@ fn child(plan: &str) {
         m.nodes.iter_mut().for_each(|n| n.memory_bytes = gib.parse::<u64>().unwrap() << 30);
     }
     let k = kernel_set(words[1], &pairs(marked('@').map(leak).collect()));
-    let plain = words[3..].iter().filter(|w| !w.starts_with(['@', '%']));
+    let k = k.with_machine_background(words.contains(&"+"));
+    let plain = words[3..].iter().filter(|w| !w.starts_with(['@', '%', '+']));
     let w = workload(words[2], &m, 1, &pairs(plain.map(|w| leak(w)).collect()));
     let predicted = predict_memory(&m, &w, &k);
     let before = status("VmRSS").unwrap();
@@ -72,7 +73,7 @@ fn measure(plan: &str) -> (u64, u64, String) {
 }
 
 /// Plans whose memory is taken by different things.
-const PLANS: [&str; 14] = [
+const PLANS: [&str; 15] = [
     // Pages of 4 KiB.
     "2x4x8x1 6.12 numa02 memory=16GiB loops=1",
     "8x1x8x1 6.12 numa02 memory=16GiB loops=1",
@@ -85,6 +86,7 @@ const PLANS: [&str; 14] = [
     "64x4x16x1 6.12 coremark contexts=1 iterations=100 %1",
     "64x1x1x1 6.12 coremark contexts=1 iterations=100 %1",
     // Threads.
+    "64x4x16x1 6.12 coremark contexts=1 iterations=100 %1 +",
     "2x4x8x1 6.12 coremark contexts=4096 iterations=100",
     "64x1x4x1 6.12 coremark contexts=2048 iterations=100 %4",
     // Shared memory of many processes, and pages that a fork shares.

@@ -10,7 +10,10 @@
 use crate::config::SimConfig;
 use crate::predict::model_time::model_time_ns;
 use crate::predict::touched::{touched, ByProcess, Chunks, Home, Touched};
+use crate::process::background;
+use crate::state::contention::EPOCH_NS;
 use crate::state::maps;
+use crate::state::pipes::bytes_of_pipe;
 use crate::state::process::STACK_BYTES;
 use numalab_kernel::mm::thp::may_have_huge;
 use numalab_kernel::mm::{StateSizes, CHUNK_BYTES};
@@ -28,7 +31,13 @@ const PER_RATE: f64 = 72.0;
 const PER_FLOW: f64 = 64.0;
 /// For each thread beside its stack, fitted with 4,096 threads: bytes, and bytes for each node.
 const PER_THREAD: f64 = 2400.0;
-const PER_THREAD_NODE: f64 = 104.0;
+const PER_THREAD_NODE: f64 = 40.0;
+/// `numa_balancing_scan_delay_ms`, one second in all releases.
+const FIRST_SCAN_NS: u64 = 1_000_000_000;
+/// For each node and thread that may take hint faults: eight counts (`numa_faults`).
+const PER_FAULTS_NODE: f64 = 64.0;
+/// For each thread that the machine has beside the workload.
+const PER_MACHINE_THREAD: f64 = 3000.0;
 /// For any run.
 const PER_RUN: f64 = 300e3;
 /// For each pageblock once memory is compacted, which begins when a node is nearly full.
@@ -105,8 +114,8 @@ pub fn predict_memory(machine: &Machine, workload: &Workload, cfg: &SimConfig) -
     pages.processes(&all);
     pages.finish(machine);
     let mut out = pages.out;
-    out.machine += machine_bytes(machine, workload, &sizes) as u64;
-    out.threads = thread_bytes(machine, workload, &sizes) as u64;
+    out.machine += (machine_bytes(machine, workload, &sizes) + pipe_bytes(machine, cfg)) as u64;
+    out.threads = (thread_bytes(machine, workload, &sizes) + background_bytes(machine, cfg)) as u64;
     out.series = series_bytes(machine, workload) as u64;
     out
 }
@@ -133,15 +142,34 @@ fn machine_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes) -> 
         + blocks as f64 * sizes.pageblock
 }
 
+/// Memories, both directions of links, and ports of caches.
+fn pipe_bytes(machine: &Machine, cfg: &SimConfig) -> f64 {
+    let ports = machine.cache.llc_port_gbps.map_or(0, |_| 2 * machine.llcs.len());
+    let pipes = machine.node_count() + 2 * machine.links.len() + ports;
+    (pipes * bytes_of_pipe(cfg.jiffy_ns() + 2 * EPOCH_NS)) as f64
+}
+
 fn thread_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes) -> f64 {
     let nodes = machine.node_count() as f64;
+    // No scan comes before the delay of the first one, and so no hint fault.
+    let faults = model_time_ns(machine, workload) >= FIRST_SCAN_NS;
+    let by_node = PER_THREAD_NODE + if faults { PER_FAULTS_NODE } else { 0.0 };
     let threads = |p: &numalab_model::workload::Process| -> f64 {
         let steps: usize = p.prologue.len() + p.threads.iter().map(|t| t.ops.len()).sum::<usize>();
-        let own = p.threads.len() as f64 * (PER_THREAD + nodes * PER_THREAD_NODE + sizes.stack);
+        let own = p.threads.len() as f64 * (PER_THREAD + nodes * by_node + sizes.stack);
         // A process has data and the stack of its initial thread besides.
         own + steps as f64 * PER_STEP + PER_PROCESS + 2.0 * sizes.stack
     };
     workload.processes.iter().map(threads).sum()
+}
+
+/// The machine's own threads, which have no stacks.
+fn background_bytes(machine: &Machine, cfg: &SimConfig) -> f64 {
+    if !cfg.machine_background {
+        return 0.0;
+    }
+    let (threads, steps) = background::size(machine);
+    threads as f64 * PER_MACHINE_THREAD + steps as f64 * (PER_STEP + size_of::<Op>() as f64)
 }
 
 fn series_bytes(machine: &Machine, workload: &Workload) -> f64 {

@@ -41,6 +41,15 @@ pub(crate) fn join(machine: &Machine, workload: &Workload, cfg: &SimConfig, seed
     (workload, cfg)
 }
 
+/// How many threads a machine has beside the workload, and how many steps their programs have.
+pub(crate) fn size(machine: &Machine) -> (usize, usize) {
+    let b = &machine.background;
+    let cpu_threads = if b.cpu_thread_us > 0.0 { machine.cpu_count() } else { 0 };
+    let daemons = if b.daemon_us > 0.0 { b.daemons as usize } else { 0 };
+    let steps = |turns: usize| 2 * turns + 3;
+    (cpu_threads + daemons, cpu_threads * steps(CPU_THREAD_TURNS) + daemons * steps(DAEMON_TURNS))
+}
+
 /// The thread that does the deferred work of one CPU, at a fixed period.
 fn cpu_thread(b: &Background, cpu: usize, limit_ns: u64, rng: &mut Rng) -> Process {
     let period_ns = (b.cpu_thread_period_ms * 1e6) as u64;

@@ -82,6 +82,16 @@ struct Part {
     ns: f64,
 }
 
+/// Bins ahead that pipes keep: a power of two.
+fn rows(ahead_ns: u64) -> usize {
+    (ahead_ns.div_ceil(BIN_NS) as usize + 1).next_power_of_two()
+}
+
+/// Size of a pipe whose stretches end at most `ahead_ns` after the start of the earliest slice, bytes.
+pub fn bytes_of_pipe(ahead_ns: u64) -> usize {
+    size_of::<Pipe>() + rows(ahead_ns) * size_of::<Bin>()
+}
+
 /// All pipes of a machine, and what is promised of their near future.
 #[derive(Debug)]
 pub struct Pipes {
@@ -106,7 +116,7 @@ impl Pipes {
     /// Pipes of these bandwidths, GB/s, with nothing promised. Stretches end at most `ahead_ns` after the start of the earliest
     /// slice that runs.
     pub fn new(gbps: &[f64], ahead_ns: u64) -> Self {
-        let rows = (ahead_ns.div_ceil(BIN_NS) as usize + 1).next_power_of_two();
+        let rows = rows(ahead_ns);
         let pipe = |gbps: &f64| Pipe {
             per_byte: 1.0 / (gbps * BIN_NS as f64),
             pressed_until: 0,
