@@ -18,6 +18,6 @@ pub(crate) use error::did_you_mean;
 pub use error::{nearest, SpecError};
 pub use spot::Spot;
 pub(crate) use table::check_title;
-pub use table::{Doc, Table};
+pub use table::{parsed_texts, Doc, Table};
 pub(crate) use text::{clip, shown};
 pub use text::{is_hidden, position};

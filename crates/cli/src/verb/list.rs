@@ -4,7 +4,7 @@ use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
 use crate::terminal;
-use numalab_model::catalog::Kind as Folder;
+use numalab_model::catalog::{File, Heading, Kind as Folder};
 use numalab_model::{experiment, kernel, published};
 use serde::Serialize;
 
@@ -116,10 +116,25 @@ pub fn entries(context: &Context, kind: Kind) -> Result<Vec<Entry>, Failure> {
         }
     };
     let names = context.catalog.names(folder);
-    let aliases = |name: &str| context.catalog.get(folder, name).map(|f| f.aliases()).unwrap_or_default();
-    let entry =
-        |name: &str| Ok(Entry { name: name.into(), title: title(context, folder, name)?, aliases: aliases(name) });
+    let entry = |name: &str| {
+        let file = context.catalog.get(folder, name);
+        let aliases = match file.and_then(File::heading_as_built) {
+            // The row of a release stands before a file.
+            Some(heading) if folder != Folder::Kernel || context.catalog.release(name).is_none() => {
+                return Ok(Entry { name: name.into(), title: full_title(&heading, folder), aliases: heading.aliases });
+            }
+            _ => file.map(File::aliases).unwrap_or_default(),
+        };
+        Ok(Entry { name: name.into(), title: title(context, folder, name)?, aliases })
+    };
     names.map(entry).collect()
+}
+
+/// The title of a file with its other name.
+fn full_title(heading: &Heading, folder: Folder) -> String {
+    let word = if folder == Folder::Kernel { "alias of" } else { "alias" };
+    let alias = heading.alias.iter().map(|a| format!(" ({word} {a})"));
+    std::iter::once(heading.title.clone()).chain(alias).collect()
 }
 
 /// The title of a file of the catalog.
@@ -148,4 +163,48 @@ pub fn title(context: &Context, folder: Folder, name: &str) -> Result<String, Fa
             format!("{}{alias}", published.title)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_model::spec::parsed_texts;
+
+    /// Kinds with files, each with its folder.
+    const KINDS: [(Kind, Folder); 5] = [
+        (Kind::Machines, Folder::Machine),
+        (Kind::Kernels, Folder::Kernel),
+        (Kind::Workloads, Folder::Workload),
+        (Kind::Experiments, Folder::Experiment),
+        (Kind::Published, Folder::Published),
+    ];
+
+    /// A list looks at every file once, and only at what stands above its first table: no machine is built for its title.
+    #[test]
+    fn a_list_reads_the_heading_of_each_file_once() {
+        let context = Context::new(None).unwrap();
+        let (mut files, mut bytes) = (0, 0);
+        let before = parsed_texts();
+        for (kind, folder) in KINDS {
+            for e in entries(&context, kind).unwrap() {
+                assert!(!e.title.is_empty(), "{}", e.name);
+                if let Some(file) = context.catalog.get(folder, &e.name) {
+                    (files, bytes) = (files + 1, bytes + file.text.len() as u64);
+                }
+            }
+        }
+        let after = parsed_texts();
+        assert_eq!(after.0 - before.0, files, "one look at each file");
+        assert!((after.1 - before.1) * 2 < bytes, "{} of {bytes} bytes are read", after.1 - before.1);
+    }
+
+    #[test]
+    fn titles_are_those_of_the_whole_files() {
+        let context = Context::new(None).unwrap();
+        for (kind, folder) in KINDS {
+            for e in entries(&context, kind).unwrap() {
+                assert_eq!(e.title, title(&context, folder, &e.name).unwrap(), "{}", e.name);
+            }
+        }
+    }
 }

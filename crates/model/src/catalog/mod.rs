@@ -106,6 +106,17 @@ impl File {
         let Ok(doc) = Doc::parse(&self.label, &self.text) else { return String::new() };
         doc.root().opt_str("title").ok().flatten().map(|t| t.value).unwrap_or_default()
     }
+    /// What a list shows of a file that the program was built with, by one look at the text above its first table: such a file
+    /// is valid. `None` for a file of the user, which is read in full.
+    pub fn heading_as_built(&self) -> Option<Heading> {
+        let Cow::Borrowed(text) = &self.text else { return None };
+        let head = text.split_once("\n[").map_or(*text, |(head, _)| head);
+        let doc = Doc::parse(&self.label, head).ok()?;
+        let word = |key| doc.root().opt_str(key).ok().flatten().map(|w| w.value);
+        let of = if self.kind == Kind::Kernel { word("alias_of") } else { word("alias") };
+        let aliases = doc.root().strs("aliases").unwrap_or_default();
+        Some(Heading { title: word("title")?, aliases: aliases.into_iter().map(|a| a.value).collect(), alias: of })
+    }
     /// Another name for the file: the key `alias` of a published table, `None` for every other kind.
     fn alias(&self) -> Option<String> {
         if self.kind != Kind::Published {
@@ -125,6 +136,17 @@ impl File {
         }
         Err(name.error(format!("`name` is {:?}", name.value), format!("{:?}, as the file is called", self.name)))
     }
+}
+
+/// What a list shows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// The key `title`.
+    pub title: String,
+    /// The key `aliases`: words for what the file describes.
+    pub aliases: Vec<String>,
+    /// Of a published table its other name, the key `alias`; of a kernel the one that it stands for, `alias_of`.
+    pub alias: Option<String>,
 }
 
 /// All files by kind and name.
@@ -325,6 +347,19 @@ mod tests {
         let at = |n: &str| kernels.iter().position(|k| *k == n).unwrap_or_else(|| panic!("{n} is missing"));
         assert!(at("3.8") < at("3.13") && at("3.13") < at("4.15") && at("6.3") < at("6.12") && at("6.12") < at("off"));
         assert!(at("6.4-rc2") < at("6.4-rc2+rfc-v3") && at("off") < at("oracle"));
+    }
+
+    #[test]
+    fn the_heading_of_a_file_is_what_all_of_it_says() {
+        for file in &Catalog::embedded().files {
+            let heading = file.heading_as_built().unwrap_or_else(|| panic!("{} has no heading", file.label));
+            assert_eq!((&heading.title, &heading.aliases), (&file.title(), &file.aliases()), "{}", file.label);
+            if file.kind == Kind::Published {
+                assert_eq!(heading.alias, file.alias(), "{}", file.label);
+            }
+            let own = File { text: Cow::Owned(file.text.to_string()), ..file.clone() };
+            assert_eq!(own.heading_as_built(), None, "a file of the user is read in full");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::places::Places;
 use super::spot::Spot;
 use super::syntax;
 use super::text::{is_hidden, position};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use toml_edit::{ImDocument, Item, TableLike, Value};
 
@@ -18,12 +18,24 @@ pub struct Doc {
     places: Places,
 }
 
+thread_local! {
+    /// Texts that this thread has parsed, and their bytes.
+    static PARSED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+/// Number of TOML texts that this thread has parsed so far, and their bytes. Tests of what a command costs count with it.
+pub fn parsed_texts() -> (u64, u64) {
+    PARSED.get()
+}
+
 impl Doc {
     /// Parses `text`; `file` is used in messages.
     ///
     /// # Errors
     /// A [`SpecError`] at the first syntax error.
     pub fn parse(file: &str, text: &str) -> Result<Self, SpecError> {
+        let (texts, bytes) = PARSED.get();
+        PARSED.set((texts + 1, bytes + text.len() as u64));
         let parsed = ImDocument::parse(text.to_string()).map_err(|e| {
             let at = e.span().map_or(0, |s| s.start);
             let (line, column) = position(text, at);
