@@ -9,6 +9,7 @@ use crate::run_label::run_label;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::{Outcome, Record, Status, Store};
+use numalab_sim::MemoryPrediction;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,6 +26,14 @@ pub trait Backend: Sync {
     /// Whether a plan must be run although it has a record, because a requested log is missing or a check is requested.
     fn lacks(&self, _input: &PlanInput) -> bool {
         false
+    }
+    /// What a run of a plan takes at its peak, as far as that is known before.
+    fn memory(&self, _input: &PlanInput) -> Option<MemoryPrediction> {
+        None
+    }
+    /// The limit of memory that the user chose, bytes.
+    fn memory_limit(&self) -> Option<u64> {
+        None
     }
     /// Whether a run with this outcome is repeated, since its outcome did not depend on the plan alone.
     fn retries(&self, _outcome: &Outcome) -> bool {

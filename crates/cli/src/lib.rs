@@ -14,6 +14,7 @@ mod execute;
 pub mod failure;
 mod interrupt;
 pub mod logs;
+mod memory;
 mod options;
 mod output_file;
 mod progress;

@@ -543,3 +543,38 @@ fn a_rate_of_no_time_is_no_figure() {
     let why = "no figure for `rate` (x/s): what it is timed by took no time";
     assert!(format!("{}{}", said.out, said.err).contains(why), "{said:?}");
 }
+
+/// 64 GiB in pages of 4 KiB, which take more than 128 MiB of state.
+const LARGE: &str = "run --machine 2x1x2x1 --kernel off --workload numa02 --param memory=64GiB --param loops=1";
+
+#[test]
+fn a_run_that_does_not_fit_into_memory_is_refused_before_anything_is_created() {
+    let lab = Lab::new();
+    let refused = lab.run(&format!("{LARGE} --memory-limit 128MiB --out d"));
+    assert_eq!((refused.code, refused.out.as_str()), (3, ""), "{refused:?}");
+    for part in ["pages of 4 KiB", "128 MiB may be used (--memory-limit", "--set system.thp=always"] {
+        assert!(refused.err.contains(part), "{part:?}: {}", refused.err);
+    }
+    assert!(!lab.path("d").exists(), "nothing is created");
+    let dry = lab.ok(&format!("{LARGE} --memory-limit 128MiB --out d --dry-run"));
+    assert!(dry.out.contains("This would be refused") && dry.out.contains("peak of memory"), "{}", dry.out);
+    let by_environment = lab.shell(&format!("NUMALAB_MEMORY_LIMIT=128MiB numalab {LARGE} --out d"));
+    assert_eq!(by_environment.code, 3, "{by_environment:?}");
+    assert_eq!(lab.shell(&format!("NUMALAB_MEMORY_LIMIT=much numalab {LARGE}")).code, 2);
+    // The same with huge pages fits.
+    lab.ok(&format!("{LARGE} --memory-limit 128MiB --set system.thp=always --out d"));
+}
+
+#[test]
+fn fewer_runs_at_a_time_if_not_all_fit_into_memory() {
+    let lab = Lab::new();
+    let small = LARGE.replace("64GiB", "8GiB");
+    let dry = lab.ok(&format!("{small} --iterations 4 --jobs 4 --memory-limit 80MiB --out d --dry-run --json"));
+    let value = json(&dry.out);
+    assert_eq!((value["jobs"].as_u64(), value["memory_limit_bytes"].as_u64()), (Some(2), Some(80 << 20)), "{value}");
+    let parts = value["runs"][0]["memory_parts"].as_object().unwrap();
+    let sum: u64 = parts.values().map(|v| v.as_u64().unwrap()).sum();
+    assert_eq!(value["runs"][0]["memory_bytes"].as_u64(), Some(sum), "{value}");
+    let ran = lab.ok(&format!("{small} --iterations 4 --jobs 4 --memory-limit 80MiB --out d"));
+    assert!(ran.err.contains("2 runs at a time instead of 4"), "{}", ran.err);
+}

@@ -7,7 +7,7 @@ use crate::progress::RunProgress;
 use crate::run_label::run_label;
 use numalab_kernel::registry;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
-use numalab_sim::{Harness, SimConfig, SimError};
+use numalab_sim::{Harness, MemoryPrediction, SimConfig, SimError};
 
 /// The deterministic simulator.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub struct Sim {
     pub logs: Logs,
     /// Which program carries out the workload in the model.
     pub harness: Harness,
+    /// Most memory that the command may use, if the user chose it, bytes.
+    pub memory_limit: Option<u64>,
     /// Number of background processes: the last ones of the workload, which end when all others have ended.
     pub background: usize,
 }
@@ -36,6 +38,11 @@ impl Sim {
         let background = (self.background > 0).then(|| ("background".to_string(), self.background.to_string()));
         harness.into_iter().chain(background).collect()
     }
+
+    fn config(&self, input: &PlanInput) -> Result<SimConfig, String> {
+        let cfg = SimConfig::of(&input.kernel)?;
+        Ok(cfg.with_harness(self.harness).with_background(self.background))
+    }
 }
 
 impl Backend for Sim {
@@ -50,6 +57,7 @@ impl Backend for Sim {
             .with_harness(self.harness)
             .with_background(self.background)
             .with_machine_background(!input.on_quiet_machine());
+        let cfg = self.config(input).map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
         let (mut observers, pending) = self.logs.open(input)?;
         observers.clock = Some(progress.clock());
         let ran = numalab_sim::observe(&input.machine, &input.workload, &cfg, input.seed, self.check, observers);
@@ -62,6 +70,13 @@ impl Backend for Sim {
         };
         outcome.tunables = registry::effective(kernel);
         Ok(outcome.into())
+    }
+    fn memory(&self, input: &PlanInput) -> Option<MemoryPrediction> {
+        let cfg = self.config(input).ok()?;
+        Some(numalab_sim::predict_memory(&input.machine, &input.workload, &cfg))
+    }
+    fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit
     }
     fn lacks(&self, input: &PlanInput) -> bool {
         self.again || self.logs.lack(&input.id)

@@ -1,18 +1,20 @@
 //! What a command would run: which runs have a record, and about how much time and memory the others need.
 //!
-//! Approach: one run of every machine, workload and kernel is simulated for about half a second. It gives the rate of
-//! wall time to model time, and the memory that the model holds. How long a run lasts is known if the trial came to its
+//! Approach: memory is [predicted](crate::memory). One run of every machine, workload and kernel that fits is simulated for about
+//! half a second. It gives the rate of wall time to model time. How long a run lasts is known if the trial came to its
 //! end, or from records of the same machine and workload. Otherwise only a lower bound is said. Invariant: nothing is
 //! written.
 
+use crate::execute::Backend;
 use crate::failure::{Done, Failure};
+use crate::memory::{self, Limit, COMMAND_BYTES};
 use crate::progress::in_words;
 use crate::terminal;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::PlanInput;
 use numalab_model::record::{Status, Store};
 use numalab_model::workload::Workload;
-use numalab_sim::SimConfig;
+use numalab_sim::{MemoryPrediction, SimConfig};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,40 +25,45 @@ const TRIAL_S: f64 = 0.5;
 const FIRST_NS: u64 = 100_000_000;
 /// Growth of a trial's model time from one attempt to the next.
 const GROWTH: u64 = 4;
-/// Memory of the command besides the state of the model, bytes.
-const COMMAND_BYTES: u64 = 30 << 20;
 
 /// Runs that differ only in the seed.
 struct Group<'a> {
     cells: Vec<&'a Cell>,
     dir: &'a Path,
     recorded: usize,
+    /// What a run takes at its peak.
+    memory: Option<MemoryPrediction>,
+    /// How long a run takes; unknown of a run that does not fit.
     estimate: Option<Estimate>,
 }
 
-/// What one run of a group needs.
+/// How long one run of a group takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Estimate {
     /// Wall time, s.
     wall_s: f64,
     /// Whether the run needs at least this time, and nobody knows how much more.
     at_least: bool,
-    /// State of the model, bytes.
-    bytes: u64,
 }
 
 /// What would be done for the runs of directories, at most `jobs` at a time.
 ///
 /// # Errors
-/// The text cannot be written as JSON.
-pub fn forecast(work: &[(PathBuf, Vec<Cell>)], jobs: usize, simulated: bool, as_json: bool) -> Result<Done, Failure> {
+/// A wrong limit of memory; the text cannot be written as JSON.
+pub fn forecast(
+    work: &[(PathBuf, Vec<Cell>)],
+    jobs: usize,
+    backend: &dyn Backend,
+    as_json: bool,
+) -> Result<Done, Failure> {
+    let limit = memory::limit(backend.memory_limit())?;
     let mut groups: Vec<Group<'_>> = work.iter().flat_map(|(dir, cells)| grouped(dir, cells)).collect();
-    if simulated {
-        for group in groups.iter_mut().filter(|g| g.recorded < g.cells.len()) {
-            group.estimate = estimate(group);
-        }
+    for group in groups.iter_mut().filter(|g| g.recorded < g.cells.len()) {
+        group.memory = backend.memory(&group.cells[0].input);
+        let fits = |m: &MemoryPrediction| limit.as_ref().is_none_or(|l| m.total() + COMMAND_BYTES <= l.bytes);
+        group.estimate = if group.memory.as_ref().is_some_and(fits) { estimate(group) } else { None };
     }
-    let total = Total::new(&groups, jobs);
+    let total = Total::new(&groups, jobs, limit);
     if as_json {
         return Done::json(&as_value(&groups, &total));
     }
@@ -64,7 +71,8 @@ pub fn forecast(work: &[(PathBuf, Vec<Cell>)], jobs: usize, simulated: bool, as_
     for dir in work.iter().map(|w| &w.0) {
         out.push_str(&format!("{}\n{}", terminal::strong(&dir.display().to_string()), table(&groups, dir)));
     }
-    out.push_str(&terminal::wrapped(&total.text(jobs), terminal::width()));
+    out.push_str(&memory_table(&groups));
+    out.push_str(&terminal::wrapped(&total.text(), terminal::width()));
     Ok(Done::text(out))
 }
 
@@ -82,13 +90,13 @@ fn grouped<'a>(dir: &'a Path, cells: &'a [Cell]) -> Vec<Group<'a>> {
                 group.cells.push(cell);
                 group.recorded += recorded;
             }
-            None => out.push(Group { cells: vec![cell], dir, recorded, estimate: None }),
+            None => out.push(Group { cells: vec![cell], dir, recorded, memory: None, estimate: None }),
         }
     }
     out
 }
 
-/// What a run of the group needs; `None` if the simulator cannot carry it out.
+/// How long a run of the group takes; `None` if the simulator cannot carry it out.
 fn estimate(group: &Group<'_>) -> Option<Estimate> {
     let input = &group.cells[0].input;
     let config = SimConfig::of(&input.kernel).ok()?.with_machine_background(!input.on_quiet_machine());
@@ -96,17 +104,17 @@ fn estimate(group: &Group<'_>) -> Option<Estimate> {
     loop {
         let workload = Workload { limit_ns: limit_ns.min(input.workload.limit_ns), ..(*input.workload).clone() };
         let start = Instant::now();
-        let (outcome, footprint) = numalab_sim::measure(&input.machine, &workload, &config, input.seed, false).ok()?;
+        let outcome = numalab_sim::run(&input.machine, &workload, &config, input.seed, false).ok()?;
         let wall_s = start.elapsed().as_secs_f64();
         let ended = outcome.status != Status::Timeout || workload.limit_ns == input.workload.limit_ns;
         if ended {
-            return Some(Estimate { wall_s, at_least: false, bytes: footprint.state_bytes });
+            return Some(Estimate { wall_s, at_least: false });
         }
         if wall_s >= TRIAL_S {
             let model_s = workload.limit_ns as f64 / 1e9;
             let whole = recorded_s(group.dir, input);
             let wall_s = whole.map_or(wall_s, |whole| wall_s * (whole / model_s).max(1.0));
-            return Some(Estimate { wall_s, at_least: whole.is_none(), bytes: footprint.state_bytes });
+            return Some(Estimate { wall_s, at_least: whole.is_none() });
         }
         limit_ns = limit_ns.saturating_mul(GROWTH);
     }
@@ -132,42 +140,65 @@ struct Total {
     recorded: usize,
     wall_s: f64,
     at_least: bool,
+    /// Memory of the runs at a time and of the command, bytes.
     bytes: u64,
     known: bool,
+    /// Number of runs at a time that was asked for.
+    asked: usize,
+    /// How many of them fit into memory; 0 if a run does not fit alone.
+    jobs: usize,
+    limit: Option<Limit>,
 }
 
 impl Total {
-    fn new(groups: &[Group<'_>], jobs: usize) -> Self {
+    fn new(groups: &[Group<'_>], asked: usize, limit: Option<Limit>) -> Self {
         let runs = groups.iter().map(|g| g.cells.len()).sum();
         let recorded = groups.iter().map(|g| g.recorded).sum();
         let to_do = |g: &Group<'_>| g.cells.len() - g.recorded;
         let (mut work, mut longest, mut at_least, mut known) = (0.0, 0.0f64, false, true);
-        let mut states: Vec<u64> = Vec::new();
+        let mut peaks: Vec<u64> = Vec::new();
         for g in groups.iter().filter(|g| to_do(g) > 0) {
-            let Some(e) = g.estimate else {
+            let Some(memory) = &g.memory else {
                 known = false;
+                continue;
+            };
+            peaks.extend(std::iter::repeat_n(memory.total(), to_do(g)));
+            let Some(e) = g.estimate else {
+                at_least = true;
                 continue;
             };
             work += e.wall_s * to_do(g) as f64;
             longest = longest.max(e.wall_s);
             at_least |= e.at_least;
-            states.extend(std::iter::repeat_n(e.bytes, to_do(g)));
         }
-        states.sort_unstable_by(|a, b| b.cmp(a));
-        let bytes = COMMAND_BYTES + states.iter().take(jobs).sum::<u64>();
-        Self { runs, recorded, wall_s: (work / jobs.max(1) as f64).max(longest), at_least, bytes, known }
+        peaks.sort_unstable_by(|a, b| b.cmp(a));
+        let jobs = limit.as_ref().map_or(asked, |l| memory::fitting(peaks.clone(), asked, l));
+        let bytes = COMMAND_BYTES + peaks.iter().take(jobs.max(1)).sum::<u64>();
+        let wall_s = (work / jobs.max(1) as f64).max(longest);
+        Self { runs, recorded, wall_s, at_least, bytes, known, asked, jobs, limit }
     }
 
-    fn text(&self, jobs: usize) -> String {
-        let Self { runs, recorded, .. } = *self;
+    fn text(&self) -> String {
+        let Self { runs, recorded, jobs, asked, .. } = *self;
         let to_do = runs - recorded;
         let s = if runs == 1 { "" } else { "s" };
-        let head = format!("{runs} run{s}: {recorded} with a record, {to_do} to carry out, {jobs} at a time.");
+        let fewer = if jobs < asked { format!(" instead of {asked}, for lack of memory") } else { String::new() };
+        let head =
+            format!("{runs} run{s}: {recorded} with a record, {to_do} to carry out, {} at a time{fewer}.", jobs.max(1));
         if to_do == 0 {
             return format!("{head} Nothing is left to do.\n");
         }
         if !self.known {
             return format!("{head} Time and memory are known for simulated runs only.\n");
+        }
+        let may = self.limit.as_ref().map(|l| format!("{} ({})", memory::in_words(l.bytes), l.source));
+        let bytes = memory::in_words(self.bytes);
+        if jobs == 0 {
+            return format!(
+                "{runs} run{s}: {recorded} with a record, {to_do} to carry out. This would be refused: the largest run and the \
+                 command take about {bytes} of memory, and {} may be used.\n",
+                may.unwrap_or_default()
+            );
         }
         let how = if self.at_least { "At least" } else { "About" };
         let why = if self.at_least {
@@ -175,8 +206,34 @@ impl Total {
         } else {
             ""
         };
-        format!("{head} {how} {}{why}, about {} MiB of memory.\n", in_words(self.wall_s), self.bytes >> 20)
+        let of = may.map(|may| format!(", of {may}")).unwrap_or_default();
+        format!("{head} {how} {}{why}, about {bytes} of memory{of}.\n", in_words(self.wall_s))
     }
+}
+
+/// What takes the memory of each run that is to do: one row for runs that need the same.
+fn memory_table(groups: &[Group<'_>]) -> String {
+    let mut rows: Vec<([String; 2], Vec<String>, MemoryPrediction)> = Vec::new();
+    for g in groups {
+        let Some(memory) = g.memory else { continue };
+        let p = &g.cells[0].input.plan;
+        let key = [p.machine.name.clone(), p.workload.name.clone()];
+        match rows.iter_mut().find(|r| r.0 == key && r.2 == memory) {
+            Some(row) if !row.1.contains(&p.kernel.name) => row.1.push(p.kernel.name.clone()),
+            Some(_) => {}
+            None => rows.push((key, vec![p.kernel.name.clone()], memory)),
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let row = |([machine, workload], kernels, memory): &([String; 2], Vec<String>, MemoryPrediction)| {
+        let total = memory::in_words(memory.total());
+        vec![machine.clone(), workload.clone(), kernels.join(", "), total, memory::parts_in_words(memory)]
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    let head = terminal::strong("peak of memory, each run");
+    format!("{head}\n{}", terminal::table(&rows, 2, terminal::width()))
 }
 
 /// One row per group of a directory.
@@ -190,7 +247,7 @@ fn table(groups: &[Group<'_>], dir: &Path) -> String {
         };
         let each = g.estimate.map(|e| {
             let how = if e.at_least { "at least " } else { "" };
-            format!(": {how}{} and {} MiB each", in_words(e.wall_s), (e.bytes >> 20).max(1))
+            format!(": {how}{} each", in_words(e.wall_s))
         });
         vec![p.machine.name.clone(), p.workload.name.clone(), p.kernel.name.clone(), state + &each.unwrap_or_default()]
     };
@@ -204,10 +261,12 @@ fn as_value(groups: &[Group<'_>], total: &Total) -> serde_json::Value {
         let recorded = g.dir.join(c.input.id.short()).join("manifest.json").is_file();
         json!({"record": c.input.id.short(), "directory": g.dir.display().to_string(), "machine": p.machine.name,
             "workload": p.workload.name, "kernel": p.kernel.name, "seed": p.seed, "recorded": recorded,
-            "wall_s": g.estimate.map(|e| e.wall_s), "memory_bytes": g.estimate.map(|e| e.bytes)})
+            "wall_s": g.estimate.map(|e| e.wall_s), "memory_bytes": g.memory.map(|m| m.total()),
+            "memory_parts": g.memory.map(|m| m.parts().into_iter().collect::<std::collections::BTreeMap<_, _>>())})
     };
     let runs: Vec<_> = groups.iter().flat_map(|g| g.cells.iter().map(|c| run(g, c))).collect();
     json!({"runs": runs, "to_do": total.runs - total.recorded, "recorded": total.recorded,
         "wall_s": total.known.then_some(total.wall_s), "at_least": total.at_least,
-        "memory_bytes": total.known.then_some(total.bytes)})
+        "memory_bytes": total.known.then_some(total.bytes), "jobs": total.jobs,
+        "memory_limit_bytes": total.limit.as_ref().map(|l| l.bytes)})
 }

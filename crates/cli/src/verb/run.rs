@@ -6,6 +6,7 @@ use crate::execute::{execute, Executor, Finished};
 use crate::failure::{finding, note, Done, Exit, Failure};
 use crate::interrupt;
 use crate::logs::Logs;
+use crate::memory;
 use crate::options;
 use crate::progress::Progress;
 use crate::records;
@@ -51,6 +52,10 @@ pub struct Args {
     /// Number of runs at a time, which does not affect the results [default: one per CPU of this host]
     #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
+    /// Most memory to use, such as 4GiB. Fewer runs are carried out at a time if all of them do not fit, and a run that does not
+    /// fit is refused [default: NUMALAB_MEMORY_LIMIT, or what is available on this host and in its control group]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
+    memory_limit: Option<u64>,
     /// Seed S of the first run [default: the experiment's, or 1]
     #[arg(long, value_name = "S", value_parser = options::seed, allow_negative_numbers = true)]
     seed: Option<u64>,
@@ -104,7 +109,7 @@ const MAX_PAGE_RUNS: usize = 100;
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
-    let sim = Sim { check: args.check, again: args.check, logs, ..Sim::default() };
+    let sim = Sim { check: args.check, again: args.check, logs, memory_limit: args.memory_limit, ..Sim::default() };
     if args.dry_run {
         return dry(context, &experiment, args, sim);
     }
@@ -123,7 +128,6 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 /// # Errors
 /// As [`run`], as far as that is found before the first run.
 fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Result<Done, Failure> {
-    let simulated = args.backend == BackendKind::Sim;
     if args.backend == BackendKind::Vm {
         // Guests are checked as far as that needs no image, and their records are known by their image.
         backend::check_guests(context, experiment, &args.guest)?;
@@ -136,7 +140,7 @@ fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Res
     let ready = backend::prepare(context, experiment, args.backend, &args.guest, sim, &progress)?;
     let dir = options::directory(args.out.as_deref(), &format!("{}{}", experiment.name, ready.suffix));
     let jobs = options::jobs(args.jobs).min(ready.jobs_max);
-    dry_run::forecast(&[(dir, ready.cells)], jobs, simulated, args.json)
+    dry_run::forecast(&[(dir, ready.cells)], jobs, &*ready.backend, args.json)
 }
 
 /// How an experiment is carried out.
@@ -171,6 +175,7 @@ pub fn carry_out(
     let dir = options::directory(with.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();
     known_baseline(experiment, &cells, before.as_ref())?;
+    let jobs = memory::jobs_that_fit(&*backend, &cells, &dir, options::jobs(with.jobs).min(jobs_max))?;
     let fresh = !dir.exists();
     let store = Store::create(&dir, experiment, &cells)?;
     if let Some(text) = baseline_stays(experiment, &store, &cells) {
@@ -178,7 +183,6 @@ pub fn carry_out(
     }
     interrupt::watch(&store, &cells);
     progress.set_total(cells.len());
-    let jobs = options::jobs(with.jobs).min(jobs_max);
     let finished = execute(&store, &cells, &Executor { backend: &*backend, jobs, progress: &progress });
     let finished = finished.inspect_err(|e| {
         // A command that is refused leaves nothing behind.

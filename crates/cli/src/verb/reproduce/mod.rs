@@ -15,6 +15,7 @@ use crate::context::{named, Context};
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{self, Done, Exit, Failure};
 use crate::interrupt;
+use crate::memory;
 use crate::options;
 use crate::output_file;
 use crate::progress::Progress;
@@ -33,7 +34,7 @@ use numalab_report::trust::{errors_of, to_toml, FigureKind};
 use numalab_stats::describe;
 use selection::Selection;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `reproduce`.
 #[derive(Debug, clap::Args)]
@@ -127,7 +128,7 @@ fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
             parts.push((dir, experiment.cells(&sources, work.executor.backend.name())?));
         }
     }
-    dry_run::forecast(&parts, jobs, true, args.json)
+    dry_run::forecast(&parts, jobs, work.executor.backend, args.json)
 }
 
 /// Runs all tables and prints one line of score for each, and for the total.
@@ -303,9 +304,7 @@ impl Work<'_> {
             experiment.params.extend(amount.clone());
             let sources = CatalogSources::new(self.context, &experiment.workload_sources())?;
             let runs = experiment.cells(&sources, self.executor.backend.name())?;
-            let store = Store::create(dir, &experiment, &runs)?;
-            interrupt::watch(&store, &runs);
-            let finished = execute(&store, &runs, &self.executor)?;
+            let finished = self.execute(dir, &experiment, &runs, &runs)?;
             for f in &finished {
                 let m = &f.record.manifest;
                 exit = exit.max(Exit::of(&f.record.outcome.status));
@@ -330,6 +329,15 @@ impl Work<'_> {
             metric::sums(&groups.iter().filter(named).map(|g| &g.1[column]).collect::<Vec<_>>(), block.times)
         };
         (0..list.len()).map(of).collect()
+    }
+
+    /// Carries out `runs`, as many at a time as fit into memory, in the directory of an experiment that lists `listed`.
+    fn execute(&self, dir: &Path, of: &Experiment, listed: &[Run], runs: &[Run]) -> Result<Vec<Finished>, Failure> {
+        let Executor { backend, jobs, progress } = self.executor;
+        let jobs = memory::jobs_that_fit(backend, runs, dir, jobs)?;
+        let store = Store::create(dir, of, listed)?;
+        interrupt::watch(&store, runs);
+        execute(&store, runs, &Executor { backend, jobs, progress })
     }
 
     /// Refuses a directory that holds anything but experiments of this table, before the first of them is created.
@@ -411,9 +419,8 @@ impl Work<'_> {
             experiment.params.push(param(c, count));
             let mut runs = experiment.cells(&sources, self.executor.backend.name())?;
             runs.iter_mut().zip(steps.len() as u32..).for_each(|(r, n)| r.iteration = n);
-            let store = Store::create(&dir, &experiment, &[steps.as_slice(), runs.as_slice()].concat())?;
-            interrupt::watch(&store, &runs);
-            let finished = execute(&store, &runs, &self.executor)?;
+            let listed = [steps.as_slice(), runs.as_slice()].concat();
+            let finished = self.execute(&dir, &experiment, &listed, &runs)?;
             steps.extend(runs);
             if let Some(f) = finished.iter().find(|f| f.record.outcome.status != Status::Completed) {
                 return Err(unmeasured(&format!("{}: {} = {count}", block.group, c.parameter.value), f));

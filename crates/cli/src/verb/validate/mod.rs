@@ -19,6 +19,7 @@ use crate::context::{named, Context};
 use crate::execute::{execute, Backend, Executor};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::logs::Logs;
+use crate::memory;
 use crate::options;
 use crate::output_file;
 use crate::progress::Progress;
@@ -342,8 +343,9 @@ impl<'a> Bench<'a> {
             cells.push(Cell { iteration: i as u32, input });
         }
         let experiment = self.experiment_over(guests);
+        let jobs = memory::jobs_that_fit(&sim, &cells, &dir, self.jobs)?;
         let store = Store::create(&dir, &experiment, &cells)?;
-        carry_out(&store, cells, &sim, self.jobs, &Progress::new(guests.len()))
+        carry_out(&store, cells, &sim, jobs, &Progress::new(guests.len()))
     }
 
     /// The experiment that describes simulated plans in their directory.
