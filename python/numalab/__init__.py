@@ -43,6 +43,7 @@ _HOME = {
     "SweepInterrupted": "sweeps",
     "Table": "table",
     "Tuning": "tuning",
+    "UnknownName": "errors",
     "VmaFilter": "policy",
     "Workload": "spec",
     "open_sweep": "sweeps",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from numalab.errors import LabWarning as LabWarning
     from numalab.errors import MissingExtra as MissingExtra
     from numalab.errors import SpecError as SpecError
+    from numalab.errors import UnknownName as UnknownName
     from numalab.grid import Grid as Grid
     from numalab.lab import Lab as Lab
     from numalab.policy import Imbalance as Imbalance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from numalab.errors import need
+from numalab.errors import need, unknown
 from numalab.table import table_html
 
 if TYPE_CHECKING:
@@ -52,8 +52,12 @@ class Comparison(dict[str, Any]):
         return frame
 
     def metric(self, name: str = "elapsed") -> list[dict[str, Any]]:
-        """Return the rows of one metric."""
-        return [row for row in rows(self) if row["metric"] == name]
+        """Return the rows of one metric. Raises ``UnknownName``, a ``KeyError``."""
+        every = rows(self)
+        found = [row for row in every if row["metric"] == name]
+        if not found:
+            raise unknown("metric", name, dict.fromkeys(row["metric"] for row in every))
+        return found
 
     def plot(self, metric: str = "elapsed") -> Figure:
         """Draw one metric as bars: a group per workload, a bar per kernel, whiskers from least to largest."""

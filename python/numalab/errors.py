@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 
 class LabError(RuntimeError):
@@ -56,11 +57,54 @@ class SpecError(LabError):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields too, since errors come back from other processes."""
         fields = ("file", "line", "column", "what", "expected", "suggestion")
-        return _spec_error, (self.message, {name: getattr(self, name) for name in fields})
+        return _spec_error, (type(self), self.message, {name: getattr(self, name) for name in fields})
+
+    def __str__(self) -> str:
+        """Return the message alone."""
+        return self.message
 
 
-def _spec_error(message: str, fields: dict[str, Any]) -> SpecError:
-    return SpecError(message, **fields)
+class UnknownName(SpecError, KeyError):
+    """A result has no figure, counter, series or column of this name. It is a ``KeyError`` too.
+
+    ``what``, ``expected`` and ``suggestion`` are as in ``SpecError``.
+    """
+
+
+def unknown(what: str, name: object, names: Iterable[str]) -> UnknownName:
+    """Return the error for a name that is none of ``names``."""
+    from difflib import get_close_matches
+
+    there = list(names)
+    near = next(iter(get_close_matches(str(name), there, 1)), None)
+    expected = f"one of {', '.join(there[:20])}{', …' if len(there) > 20 else ''}"
+    wrong = f"no {what} `{name}`"
+    text = f"{wrong}; expected {expected}" + (f"; did you mean `{near}`?" if near else "")
+    return UnknownName(text, what=wrong, expected=expected, suggestion=near)
+
+
+Value = TypeVar("Value")
+
+
+class Named(dict[str, Value]):
+    """Values by name. A name that is not there is an ``UnknownName`` with the nearest one."""
+
+    def __init__(self, what: str, values: Mapping[str, Value]) -> None:
+        """Keep what the values are, in one word."""
+        super().__init__(values)
+        self._what = what
+
+    def __missing__(self, name: str) -> Value:
+        """Raise ``UnknownName``."""
+        raise unknown(self._what, name, self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the values."""
+        return Named, (self._what, dict(self))
+
+
+def _spec_error(kind: type[SpecError], message: str, fields: dict[str, Any]) -> SpecError:
+    return kind(message, **fields)
 
 
 class LabWarning(UserWarning):

@@ -41,8 +41,8 @@ class Grid:
     """Machines × kernels × workloads × parameters × settings × seeds.
 
     ``params`` maps a parameter (``"NAME"``, or ``"WORKLOAD.NAME"`` for one workload) to its values, ``settings``
-    a role or tunable to its values. ``seeds`` are numbers; an ``int`` n means seeds 1 to n. The number of plans
-    is ``len(grid)``.
+    a role or tunable to its values; a single value is a list of one. ``seeds`` are numbers; an ``int`` n means
+    seeds 1 to n. The number of plans is ``len(grid)``.
 
     A kernel that never reads a setting, as ``off`` reads none of the scanner, makes the point impossible, and it is
     refused. With ``ineffective="leave_out"`` the point is run without that setting.
@@ -54,8 +54,8 @@ class Grid:
     machines: Thing | Sequence[Thing]
     kernels: Thing | Sequence[Thing]
     workloads: Thing | Sequence[Thing]
-    params: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    settings: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    params: Mapping[str, Value | Sequence[Value]] = field(default_factory=dict)
+    settings: Mapping[str, Value | Sequence[Value]] = field(default_factory=dict)
     seeds: int | Sequence[int] = 1
     name: str = "sweep"
     ineffective: str = "refuse"
@@ -84,6 +84,13 @@ class Grid:
                 if text is not None:
                     texts[f"{kind}/{name}"] = text
             axes[kind] = _axis(kind, names)
+        whole = isinstance(self.seeds, int) and not isinstance(self.seeds, bool)
+        if (isinstance(self.seeds, int) and not (whole and self.seeds > 0)) or isinstance(self.seeds, str):
+            expected = "how many, from 1, or a list of them"
+            text = f"seeds: {self.seeds!r} is no number of seeds; expected {expected}"
+            raise SpecError(
+                text, file="seeds", what=f"{self.seeds!r} is no number of seeds", expected=expected
+            )
         seeds = range(1, self.seeds + 1) if isinstance(self.seeds, int) else list(self.seeds)
         return {
             "name": self.name,
@@ -91,8 +98,8 @@ class Grid:
             # The default is no part of it, so that grids without this word keep their digest.
             **({} if self.ineffective == "refuse" else {"ineffective": self.ineffective}),
             **axes,
-            "params": {k: _axis(f"params.{k}", v) for k, v in self.params.items()},
-            "settings": {k: _axis(f"settings.{k}", v) for k, v in self.settings.items()},
+            "params": {k: _axis(f"params.{k}", _listed(v)) for k, v in self.params.items()},
+            "settings": {k: _axis(f"settings.{k}", _listed(v)) for k, v in self.settings.items()},
             "seeds": [seeds.start, seeds.stop]
             if isinstance(seeds, range)
             else {"list": _axis("seeds", seeds)},
@@ -176,6 +183,10 @@ class GridView:
         # A parameter of another workload says nothing here, and neither would its name be known.
         own = {k: v for k, v in params.items() if "." not in k or k.rpartition(".")[0] == workload}
         return Point(machine, kernel, workload, own, settings, rest[-1], self.leave_out)
+
+
+def _listed(value: Value | Sequence[Value]) -> Sequence[Value]:
+    return [value] if isinstance(value, (bool, int, float, str)) else value
 
 
 def _axis(name: str, values: Iterable[Any]) -> list[Any]:

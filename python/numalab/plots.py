@@ -6,7 +6,7 @@ from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from numalab.errors import need
+from numalab.errors import need, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,11 +74,8 @@ def key(ax: Axes, title: str | None = None) -> None:
 
 
 def bars(comparison: Comparison, metric: str) -> Figure:
-    """Draw one metric of a comparison: a group per workload, a bar per kernel. Raises ``KeyError``."""
+    """Draw one metric of a comparison: a group per workload, a bar per kernel. Raises ``UnknownName``."""
     found = comparison.metric(metric)
-    if not found:
-        names = dict.fromkeys(m["name"] for w in comparison["workloads"] for m in w["metrics"])
-        raise KeyError(f"no metric `{metric}`; expected one of {', '.join(list(names)[:12])}, …")
     workloads = list(dict.fromkeys(row["workload"] for row in found))
     kernels = list(dict.fromkeys(row["kernel"] for row in found))
     figure, ax = axes()
@@ -161,9 +158,7 @@ def lines(frame: pd.DataFrame, x: str, y: str, hue: str | None = None) -> Figure
     """Draw a figure of a sweep against an axis: the mean, and a band from least to largest."""
     for name in (x, y, *([hue] if hue else [])):
         if name not in frame.columns:
-            raise KeyError(
-                f"no column `{name}`; expected one of {', '.join(map(str, frame.columns[:20]))}, …"
-            )
+            raise unknown("column", name, map(str, frame.columns))
     done: Any = frame[frame["status"] == "completed"]
     figure, ax = axes()
     groups = [("", done)] if hue is None else list(done.groupby(hue, observed=True, sort=False))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from numalab import _native
 from numalab.catalog import Catalog, Thing, things
 from numalab.comparison import Comparison
-from numalab.errors import LabError, LabWarning
+from numalab.errors import LabError, LabWarning, Named, SpecError, unknown
 from numalab.spec import Experiment
 from numalab.table import Table, table_html
 
@@ -73,17 +73,17 @@ class Run:
     @property
     def scalars(self) -> dict[str, float]:
         """Figures: ``elapsed_s``, ``user_s``, ``system_s``, ``blocked_s``, and one per score."""
-        return self.outcome.scalars
+        return Named("figure", self.outcome.scalars)
 
     @property
     def counters(self) -> dict[str, int]:
         """Counters of vmstat under the kernel's names: counts over the whole run."""
-        return self.outcome.counters
+        return Named("counter", self.outcome.counters)
 
     @property
     def reasons(self) -> dict[str, int]:
         """Counts of skips and refusals by reason."""
-        return self.outcome.reasons
+        return Named("reason", self.outcome.reasons)
 
     @property
     def series_names(self) -> list[str]:
@@ -93,8 +93,10 @@ class Run:
     def series(self, name: str) -> Table:
         """Return a time series: a row per sample, ``time_ns`` from the start, then its columns.
 
-        Raises ``KeyError`` for a name that is not in ``series_names``.
+        Raises ``UnknownName``, a ``KeyError``, for a name that is not in ``series_names``.
         """
+        if name not in self.series_names:
+            raise unknown("series", name, self.series_names)
         return Table(self.outcome.series(name))
 
     def plot_memory(self) -> Figure:
@@ -219,6 +221,11 @@ def _request(
 ) -> _native.Request:
     """Resolve what ``run`` was asked for."""
     seed, iterations = options.pop("seed"), options.pop("iterations")
+    if iterations is not None and iterations < 1:
+        what, expected = f"{iterations} runs", "at least 1"
+        raise SpecError(
+            f"iterations: {what}; expected {expected}", file="iterations", what=what, expected=expected
+        )
     if kernels is None and workload is None:
         given = things("experiment", machine)
         if len(given) != 1:
@@ -233,6 +240,9 @@ def _request(
     if kernels is None or workload is None:
         missing = "kernels" if kernels is None else "workload"
         raise TypeError(f"{missing} is missing; expected it beside machine")
+    for name, values in (("machine", machine), ("kernels", kernels), ("workload", workload)):
+        if not things(name, values):
+            raise SpecError(f"{name}: none is given; expected at least one", file=name, what="none is given")
     seed, iterations = 1 if seed is None else seed, 1 if iterations is None else iterations
     return catalog.request(machine, kernels, workload, seed=seed, iterations=iterations, **options)
 

@@ -61,6 +61,19 @@ class Spec(_Table):
         path.write_text(self.toml(), encoding="utf-8")
         return path
 
+    def _repr_html_(self) -> str:
+        """Return what the command shows of it, or why it is refused, for notebooks: of a machine, its picture."""
+        import html
+        import tempfile
+
+        from numalab import _native
+
+        with tempfile.TemporaryDirectory(prefix="numalab-") as folder:
+            code, text, message = _native.call(["show", self.KIND, str(self.save(folder))])
+        shown = text if code == 0 else f"{message}\n\n{self.toml()}"
+        shown = shown.replace(f"{folder}/", "")
+        return f"<pre>{html.escape(shown)}</pre>"
+
 
 @dataclass(frozen=True)
 class Layout(_Table):

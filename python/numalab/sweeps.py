@@ -441,6 +441,9 @@ def sweep(
     if "://" not in cache:
         cache = os.path.abspath(cache)
     _check(grid)
+    if workers is not None and workers < 1:
+        what, expected = f"{workers} processes", "at least 1"
+        raise SpecError(f"workers: {what}; expected {expected}", file="workers", what=what, expected=expected)
     made = {"grid": grid.digest, "simulator": _native.SIMULATOR, "payload": grid.payload}
     dataset = Dataset(out)
     found = dataset.manifest()

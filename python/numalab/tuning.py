@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from numalab import _native
 from numalab.catalog import Catalog, Thing
-from numalab.errors import LabError, SpecError, need
+from numalab.errors import LabError, SpecError, need, unknown
 from numalab.progress import Show, shown
 from numalab.simulate import run_plans
 from numalab.table import table_html
@@ -121,23 +121,35 @@ class Tuning:
     def importances(self, objective: str | None = None) -> dict[str, float]:
         """Return which part of an objective's variance each knob explains (fANOVA), the largest first.
 
-        Needs at least two trials. ``objective`` is the first one by default.
+        ``objective`` is the first one by default. If it is the same at all points, every share is 0. Raises
+        ``LabError`` if there are fewer than two points, and ``UnknownName`` for another objective.
         """
         optuna = _optuna()
         need("sklearn", "tune")
-        at = 0 if objective is None else self.objectives.index(objective)
+        name = self._objective(objective)
+        at, tried = self.objectives.index(name), self.trials
+        if len(tried) < 2:
+            raise LabError(2, f"{len(tried)} points cannot tell which knob matters; expected at least two")
+        if len({c.values[name] for c in tried}) == 1:
+            return dict.fromkeys(tried[0].settings, 0.0)
         evaluator = optuna.importance.FanovaImportanceEvaluator(seed=1)
         found = optuna.importance.get_param_importances(
             self.study, evaluator=evaluator, target=lambda t: t.values[at]
         )
         return {str(name): float(share) for name, share in found.items()}
 
+    def _objective(self, name: str | None) -> str:
+        """Return an objective by its name, by default the first one. Raises ``UnknownName``."""
+        if name is not None and name not in self.objectives:
+            raise unknown("objective", name, self.objectives)
+        return name or self.objectives[0]
+
     def gain(self, objective: str | None = None, choice: Choice | None = None) -> tuple[float, float]:
         """Return by how many per cent an objective falls against the kernel's own settings, and its standard error.
 
         The error is that of the seeds. It does not cover what the model does not know.
         """
-        name, choice = objective or self.objectives[0], choice or self.best
+        name, choice = self._objective(objective), choice or self.best
         before, after = self.baseline.values[name], choice.values[name]
         if before == 0:
             return 0.0, 0.0
@@ -146,7 +158,7 @@ class Tuning:
 
     def model_error(self, objective: str | None = None) -> ModelError | None:
         """Return how far the model's predictions of an objective are off, or ``None`` if no published table tells."""
-        found = _native.model_error((objective or self.objectives[0]).removeprefix("-"))
+        found = _native.model_error(self._objective(objective).removeprefix("-"))
         return None if found is None else ModelError(*found)
 
     def snippet(self, choice: Choice | None = None) -> str:
@@ -209,7 +221,7 @@ class Tuning:
         """Draw the trials by two objectives, with the Pareto front and the kernel's own settings."""
         from numalab.plots import axes, key, named
 
-        x, y = x or self.objectives[0], y or self.objectives[min(1, len(self.objectives) - 1)]
+        x, y = self._objective(x), self._objective(y or self.objectives[min(1, len(self.objectives) - 1)])
         figure, ax = axes()
         tried, front = self.trials, self.pareto
         ax.scatter([c.values[x] for c in tried], [c.values[y] for c in tried], s=14, alpha=0.5, label="tried")
@@ -236,6 +248,29 @@ def _choice(
     return Choice(
         dict(settings), dict(zip(names, values, strict=True)), dict(zip(names, errors, strict=True))
     )
+
+
+def _check(knobs: Mapping[str, Knob], names: Sequence[str], budget: int, seeds: Sequence[int]) -> None:
+    """Raise ``SpecError`` for a search that cannot be made."""
+
+    def refuse(place: str, what: str, expected: str) -> SpecError:
+        return SpecError(f"{place}: {what}; expected {expected}", file=place, what=what, expected=expected)
+
+    for place, values in (("knobs", knobs), ("objectives", names), ("seeds", seeds)):
+        if not values:
+            raise refuse(place, "none is given", "at least one")
+    if budget < 1:
+        raise refuse("budget", f"{budget} points", "at least 1")
+    for name, knob in knobs.items():
+        if isinstance(knob, list):
+            if not knob:
+                raise refuse(f"knob {name}", "no values", "at least one")
+            continue
+        whole = isinstance(knob, tuple) and [type(v) for v in knob] == [int, int]
+        if not whole or not 0 < knob[0] <= knob[1]:
+            raise refuse(
+                f"knob {name}", f"{knob!r} is no range", "(least, largest) of whole numbers from 1, or a list"
+            )
 
 
 def tune(
@@ -277,7 +312,8 @@ def tune(
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     catalog = catalog or Catalog()
-    knobs, names = dict(knobs or KNOBS), tuple(objectives)
+    knobs, names = dict(KNOBS if knobs is None else knobs), tuple(objectives)
+    _check(knobs, names, budget, seeds)
     evaluate = _evaluator(catalog, machine, kernel, workload, params, seeds, names, jobs)
     own, tunables, label = cast("tuple[Any, Any, Any]", evaluate({}))
     for name, knob in knobs.items():

@@ -38,7 +38,7 @@ GROUPS = {
     "Tuning": ["tune", "Tuning"],
     "Policies": ["VmaFilter", "PageFilter", "Imbalance", "Placement"],
     "The command": ["Lab"],
-    "Errors": ["LabError", "SpecError", "SweepInterrupted", "MissingExtra", "LabWarning"],
+    "Errors": ["LabError", "SpecError", "UnknownName", "SweepInterrupted", "MissingExtra", "LabWarning"],
 }
 
 

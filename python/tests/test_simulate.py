@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas
@@ -76,12 +77,42 @@ def test_figures_are_arrow_with_shapes_and_units(comparison: nl.Comparison) -> N
     assert isinstance(pandas_frame, pandas.DataFrame)
     assert len(series) == arrow.num_rows == frame.height == len(pandas_frame) > 1
     assert series.units["time_ns"] == "ns"
-    # No copy: polars and pyarrow read the same buffer.
-    at = arrow.column(1).chunk(0).buffers()[1].address
-    assert pyarrow.table(arrow).column(1).chunk(0).buffers()[1].address == at
+    # No copy: all read the buffer of the extension.
+    for i, name in enumerate(arrow.column_names):
+        at = arrow.column(i).chunk(0).buffers()[1].address
+        assert series.to_arrow().column(i).chunk(0).buffers()[1].address == at
+        assert frame.to_arrow().column(i).chunk(0).buffers()[1].address == at
+        assert pandas_frame[name].to_numpy().ctypes.data == at
     assert run.counters["numa_hit"] > 0 and run.scalars["elapsed_s"] == run.elapsed_s > 0
-    with pytest.raises(KeyError, match="expected one of .*page_node"):
-        run.series("nothing")
+
+
+def test_a_name_that_no_result_has_is_an_error_with_the_nearest_one(comparison: nl.Comparison) -> None:
+    run = comparison.runs[-1]
+    names: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: run.series("page_nodes"), "no series `page_nodes`", "page_node"),
+        (lambda: run.counters["numa_hits"], "no counter `numa_hits`", "numa_hit"),
+        (lambda: run.scalars["elapsed"], "no figure `elapsed`", "elapsed_s"),
+        (lambda: comparison.metric("elapsd"), "no metric `elapsd`", "elapsed"),
+        (lambda: comparison.plot("elapsd"), "no metric `elapsd`", "elapsed"),
+    ]
+    for look, what, near in names:
+        with pytest.raises(nl.UnknownName) as caught:
+            look()
+        e = caught.value
+        assert isinstance(e, KeyError) and isinstance(e, nl.SpecError)
+        assert (e.what, e.suggestion) == (what, near) and near in e.expected
+        assert str(e) == f"{what}; expected {e.expected}; did you mean `{near}`?"
+        assert type(pickle.loads(pickle.dumps(e))) is nl.UnknownName
+        assert str(pickle.loads(pickle.dumps(e))) == str(e)
+    counters = copy.deepcopy(pickle.loads(pickle.dumps(run.counters)))
+    assert counters == run.counters and counters.get("nothing") is None
+
+
+def test_a_call_without_runs_is_refused() -> None:
+    with pytest.raises(nl.SpecError, match="iterations: 0 runs; expected at least 1"):
+        nl.run("2x1x2x1", "6.12", "numa02", iterations=0)
+    with pytest.raises(nl.SpecError, match="kernels: none is given; expected at least one"):
+        nl.run("2x1x2x1", [], "numa02")
 
 
 def test_progress_says_what_runs(comparison: nl.Comparison) -> None:

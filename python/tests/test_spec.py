@@ -93,3 +93,15 @@ def test_files_and_python_give_the_same_plans(tmp_path: Any) -> None:
     catalog = nl.Catalog()
     mine = catalog.request(SMALL, "6.12", SWEEP).plans[0]
     assert nl.Catalog().request(str(SMALL.save(tmp_path)), "6.12", path).plans[0].id == mine.id
+
+
+def test_notebooks_show_what_the_command_shows() -> None:
+    machine = nl.Machine("mine", "My <own> machine", extends="epyc-7713-two")
+    near = next(name for name in nl.Catalog().machines if not name[0].isdigit())
+    shown = nl.Machine("mine", "My <own> machine", extends=near)._repr_html_()
+    assert shown.startswith("<pre>mine: My &lt;own&gt; machine\n") and "socket 0" in shown
+    assert "vma_filter" in nl.Kernel("eager", "Eager", extends="6.12")._repr_html_()
+    # What is refused is shown with the reason, and no exception spoils the cell.
+    refused = machine._repr_html_()
+    assert refused.startswith("<pre>mine.toml:") and "no machine `epyc-7713-two`" in refused
+    assert "My &lt;own&gt; machine" in refused

@@ -210,6 +210,13 @@ def test_an_object_store_will_do(client: Client, tmp_path: Path) -> None:
     assert other.counts.reused == 8
 
 
+def test_a_single_value_is_a_list_of_one() -> None:
+    one = grid(params={"loops": 2, "memory": "64MiB"}, settings={"scan.scan_delay_ms": 1000})
+    assert one[0].params == {"loops": 2, "memory": "64MiB"}
+    listed = grid(params={"loops": [2], "memory": ["64MiB"]}, settings={"scan.scan_delay_ms": [1000]})
+    assert one.digest == listed.digest
+
+
 def test_impossible_points_are_rows_and_a_wrong_grid_is_an_error(client: Client, tmp_path: Path) -> None:
     picky = dataclasses.replace(SWEEP, requires=[nl.Require("cpus >= 4", "four CPUs")])
     mixed = nl.Grid(["1x1x2x1", "2x1x2x1"], ["6.12"], [picky])
@@ -221,6 +228,11 @@ def test_impossible_points_are_rows_and_a_wrong_grid_is_an_error(client: Client,
     assert not (tmp_path / "w").exists()
     with pytest.raises(nl.SpecError, match="it holds the sweep of another grid; expected another directory"):
         nl.sweep(grid(), out=tmp_path / "m", client=client, progress=False)
+    with pytest.raises(nl.SpecError, match="workers: 0 processes; expected at least 1"):
+        nl.sweep(grid(), out=tmp_path / "w", workers=0, progress=False)
+    for seeds in (0, -1, True):
+        with pytest.raises(nl.SpecError, match=f"seeds: {seeds} is no number of seeds"):
+            len(grid(seeds=seeds))
     with pytest.raises(nl.SpecError, match="2 is there twice"):
         _check(grid(params={"loops": [2, 2]}))
     with pytest.raises(nl.LabError, match="no sweep is here"):

@@ -109,6 +109,40 @@ def test_how_far_the_model_is_off() -> None:
 def test_importances_are_shares(twelve: nl.Tuning) -> None:
     shares = twelve.importances("system_s")
     assert set(shares) == set(KNOBS) and sum(shares.values()) == pytest.approx(1)
+    with pytest.raises(nl.UnknownName, match="no objective `system`; .*did you mean `system_s`?"):
+        twelve.importances("system")
+    with pytest.raises(nl.UnknownName, match="no objective `elapsed`"):
+        twelve.gain("elapsed")
+
+
+def test_an_objective_that_is_always_the_same_depends_on_nothing(tmp_path: Path) -> None:
+    # It ends before the first scan.
+    one = tuned(tmp_path, 1, params={"loops": 2}, seeds=(1,))
+    with pytest.raises(nl.LabError, match="1 points cannot tell which knob matters"):
+        one.importances()
+    some = tuned(tmp_path, 3, params={"loops": 2}, seeds=(1,))
+    assert some.importances() == dict.fromkeys(KNOBS, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"knobs": {"scan.scan_size_mb": (256, 16)}}, "knob scan.scan_size_mb: .256, 16. is no range"),
+        (
+            {"knobs": {"scan.scan_size_mb": (0, 16)}},
+            "expected .least, largest. of whole numbers from 1, or a list",
+        ),
+        ({"knobs": {"scan.scan_size_mb": []}}, "knob scan.scan_size_mb: no values"),
+        ({"knobs": {}}, "knobs: none is given"),
+        ({"objectives": []}, "objectives: none is given"),
+        ({"budget": 0}, "budget: 0 points; expected at least 1"),
+        ({"seeds": ()}, "seeds: none is given"),
+    ],
+)
+def test_a_search_that_cannot_be_made_is_refused(options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(nl.SpecError, match=said):
+        nl.tune("numa02", "2x1x2x1", out=tmp_path / "t", **{"progress": False, **options})
+    assert not (tmp_path / "t").exists()
 
 
 def test_the_script_sets_and_undoes(twelve: nl.Tuning, tmp_path: Path) -> None:
