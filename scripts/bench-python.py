@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,18 +128,39 @@ def wheel_bytes(wheel: Path | None) -> int:
     """Return the size of a wheel, bytes."""
     if wheel is not None:
         return wheel.stat().st_size
-    package, packed = ROOT / "python/numalab", io.BytesIO()
+    packed = io.BytesIO()
     with (
         tempfile.TemporaryDirectory() as folder,
         zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
-        for path in sorted(p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-            if path.suffix == ".so" and shutil.which("strip"):
-                stripped = Path(folder) / path.name
-                subprocess.run(["strip", "-o", stripped, path], check=True)
-                path = stripped
-            archive.write(path, path.name)
+        for path, name in packed_files(Path(folder)):
+            archive.write(path, name)
     return len(packed.getvalue())
+
+
+def packed_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the files of the package and their names in a wheel; the extension is stripped, in ``folder``."""
+    python = ROOT / "python"
+    for path in sorted(p for p in (python / "numalab").rglob("*") if p.is_file()):
+        if "__pycache__" in path.parts:
+            continue
+        name = str(path.relative_to(python))
+        if path.suffix == ".so" and shutil.which("strip"):
+            stripped = folder / path.name
+            subprocess.run(["strip", "-o", stripped, path], check=True)
+            path = stripped
+        yield path, name
+
+
+def unpack(wheel: Path | None, place: Path) -> None:
+    """Lay the files of a wheel, or of the package, into a folder of packages as pip does."""
+    if wheel is not None:
+        zipfile.ZipFile(wheel).extractall(place)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for path, name in packed_files(Path(folder)):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place / name)
 
 
 def main() -> int:
