@@ -41,7 +41,8 @@ impl Sim {
 
     fn config(&self, input: &PlanInput) -> Result<SimConfig, String> {
         let cfg = SimConfig::of(&input.kernel)?;
-        Ok(cfg.with_harness(self.harness).with_background(self.background))
+        let cfg = cfg.with_harness(self.harness).with_background(self.background);
+        Ok(cfg.with_machine_background(!input.on_quiet_machine()))
     }
 }
 
@@ -52,11 +53,6 @@ impl Backend for Sim {
 
     fn run(&self, input: &PlanInput, progress: &RunProgress) -> Result<Ran, Failure> {
         let kernel = &input.kernel;
-        let cfg = SimConfig::of(kernel)
-            .map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?
-            .with_harness(self.harness)
-            .with_background(self.background)
-            .with_machine_background(!input.on_quiet_machine());
         let cfg = self.config(input).map_err(|e| Failure::usage(format!("kernel {}: {e}", kernel.name)))?;
         let (mut observers, pending) = self.logs.open(input)?;
         observers.clock = Some(progress.clock());
