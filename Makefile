@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
-# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio and rsync
-# where apt-get works without asking. Tests that lack one of these four say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against check-physics bench-python fidelity sweep docs target reproduce dist reference pictures site clean
+# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync and valgrind
+# where apt-get works without asking. Tests that lack one of these five say so and are skipped.
+.PHONY: demo test lint unit debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
 
@@ -51,8 +51,13 @@ python: build
 
 bench:
 	$(CARGO) run --release -p numalab-sim --example bench
+	$(CARGO) run --release -p numalab-sim --example limit
 	$(CARGO) run --release -p numalab-kernel --example sched_bench
 	$(CARGO) run --release -p numalab-kernel --example contention_bench
+
+# Instructions per page event and per tick, counted by callgrind: writes bench/instructions.toml, which a test compares with.
+instructions:
+	NUMALAB_INSTRUCTIONS=write $(CARGO) test --release -p numalab-sim --test instructions -- --nocapture
 
 # Speed beside another commit: make bench-against REF=v0.24.0
 bench-against:
