@@ -203,10 +203,10 @@ impl Pages<'_> {
     fn processes(&mut self, all: &[ByProcess]) {
         // What a fork after the prologue shares of private regions.
         let mut given: BTreeMap<Home, Chunks> = BTreeMap::new();
+        let late = self.workload.processes.iter().filter(|p| p.fork == ForkPoint::AfterPrologue);
+        let parents: BTreeSet<usize> = late.filter_map(|p| p.parent).collect();
         for (at, own) in all.iter().enumerate() {
-            let child_of =
-                |p: &numalab_model::workload::Process| p.parent == Some(at) && p.fork == ForkPoint::AfterPrologue;
-            let forks = self.workload.processes.iter().any(child_of);
+            let forks = parents.contains(&at);
             for (slot, home) in own.homes.iter().enumerate() {
                 let Some(region) = self.workload.processes[home.0].regions.get(home.1) else { continue };
                 let chunks = (region.misalign_bytes + region.size_bytes).div_ceil(CHUNK_BYTES) as f64;
