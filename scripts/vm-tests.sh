@@ -70,4 +70,5 @@ if [ "$full" = full ]; then
   done
 else
   $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
+  $cargo test --release -p numalab-host --test guest -- --include-ignored
 fi

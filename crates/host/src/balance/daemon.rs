@@ -220,6 +220,7 @@ impl Daemon {
         let reason = decision.reason.to_string();
         match decision.action {
             Action::MoveTask { task, group, from, to } => self.move_task((group as u32, task as u32), from, to, reason),
+            Action::KeepTask { task, group, node } => self.move_task((group as u32, task as u32), node, node, reason),
             Action::MovePages { group, start, from, to, pages } => {
                 self.move_pages(group as u32, start, (from, to), pages, reason, goes_on);
                 Ok(())
@@ -259,7 +260,7 @@ impl Daemon {
         match self.hands.set_affinity(tid, &set) {
             Ok(()) => {
                 self.log.line(&done);
-                if let Ok(mut m) = self.metrics.lock() {
+                if let (true, Ok(mut m)) = (from != to, self.metrics.lock()) {
                     *m.tasks_moved.entry((self.shape.ids[from], self.shape.ids[to])).or_default() += 1;
                 }
             }

@@ -97,6 +97,10 @@ impl Line {
                 format!("{verb} {count} pages of {name}[{pid}] at {mapping} from node {from} to {to}{rest}: {reason}")
             }
             Self::MoveTask { pid, name, tid, from, to, reason, dry_run } => {
+                if from == to {
+                    let verb = would(*dry_run, "kept", "keep");
+                    return format!("{verb} thread {tid} of {name}[{pid}] on node {to}: {reason}");
+                }
                 let verb = would(*dry_run, "moved", "move");
                 format!("{verb} thread {tid} of {name}[{pid}] from node {from} to {to}: {reason}")
             }

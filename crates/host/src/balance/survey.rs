@@ -68,6 +68,10 @@ impl Survey {
         let mut ticks = BTreeMap::new();
         let mut busy = vec![0u64; shape.ids.len()];
         for pid in self.scope.processes(&self.roots)? {
+            // The daemon itself is left where it is.
+            if pid == std::process::id() {
+                continue;
+            }
             let Some(stat) = process::stat(&self.roots, pid).filter(|s| !s.is_kernel() && s.state != 'Z') else {
                 continue;
             };

@@ -1,8 +1,10 @@
 //! The host's side: boots kernels and reads what their guests print.
 
+use crate::guest;
 use cpio::newc::{trailer, Builder, ModeFileType};
 use numalab_lab::cache::Cache;
 use numalab_lab::image::{resolve, ImageSpec, PackageVersion};
+use numalab_lab::probe;
 use numalab_lab::qemu::{self, Launch, Timing, DEFAULT_SHIFT};
 use numalab_lab::topology::GuestTopology;
 use numalab_model::machine::Machine;
@@ -10,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Scenarios of the short form.
+const SHORT: [&str; 4] = ["wrong-node", "pinned", "sigkill", "exit-exec-fork"];
 /// Longest wall time of a guest.
 const LIMIT: Duration = Duration::from_secs(1500);
 
@@ -23,14 +27,23 @@ pub fn main(args: &[String]) {
         return println!("test balance_in_guests ... ignored, needs a guest: scripts/vm-tests.sh runs it");
     }
     let kernels: &[&str] = if has("full") { &["debian-6.12", "debian-6.1"] } else { &["debian-6.12"] };
+    let known = guest::names();
+    let mut asked: Vec<&str> = known.iter().copied().filter(|n| has(n)).collect();
+    if asked.is_empty() {
+        asked = if has("full") { known } else { SHORT.to_vec() };
+    }
     let named = std::env::var("NUMALAB_TEST_KERNEL").ok();
     for kernel in named.as_deref().map_or(kernels.to_vec(), |k| vec![k]) {
-        let text = boot(kernel);
+        let text = boot(kernel, &asked);
         let results: Vec<&str> = text.lines().filter(|l| l.contains("RESULT ")).collect();
         results.iter().for_each(|l| println!("{kernel}: {l}"));
         let well = |l: &&str| l.contains(" ok");
         assert!(text.contains("ALL DONE"), "{kernel}: the guest did not finish:\n{}", tail(&text));
-        assert!(results.len() == 5 && results.iter().all(well), "{kernel}: a scenario failed:\n{}", tail(&text));
+        assert!(
+            results.len() == asked.len() && results.iter().all(well),
+            "{kernel}: a scenario failed:\n{}",
+            tail(&text)
+        );
     }
     println!("test balance_in_guests ... ok");
 }
@@ -41,8 +54,34 @@ fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(120)..].join("\n")
 }
 
-/// Boots a kernel with four nodes of two CPUs, and returns what its console showed.
-fn boot(kernel: &str) -> String {
+/// Largest number of boots of a kernel whose guests the emulator breaks.
+const BOOTS: usize = 4;
+/// What such a kernel says: it replaces its own code, and a processor of the emulator ran a breakpoint that was gone.
+const STALE_BREAKPOINT: &str = "Oops: int3";
+
+/// Boots a kernel, under KVM if that works, and returns what its console showed.
+fn boot(kernel: &str, scenarios: &[&str]) -> String {
+    let program = qemu::default_program();
+    if probe::kvm(&program).is_ok() {
+        match boot_under(kernel, scenarios, &program, true) {
+            Ok(text) => return text,
+            Err(why) => println!("{kernel}: without KVM, as it fails here: {why}"),
+        }
+    }
+    let emulated = || boot_under(kernel, scenarios, &program, false).unwrap_or_else(|why| panic!("{kernel}: {why}"));
+    let mut text = emulated();
+    for _ in 1..BOOTS {
+        if !text.contains(STALE_BREAKPOINT) {
+            break;
+        }
+        println!("{kernel}: booted again, as the emulator ran a breakpoint that was gone");
+        text = emulated();
+    }
+    text
+}
+
+/// Boots a kernel with four nodes of two CPUs. An error is one of KVM's own, which leaves the guest hanging.
+fn boot_under(kernel: &str, scenarios: &[&str], program: &Path, kvm: bool) -> Result<String, String> {
     let cache = Cache::open().unwrap();
     let spec = ImageSpec::parse(kernel).unwrap();
     let image = resolve(&spec, PackageVersion::Kept, &cache, &mut |what| eprintln!("{what}")).unwrap();
@@ -55,38 +94,43 @@ fn boot(kernel: &str) -> String {
     let mut machine = Machine::from_shorthand("4x1x2x1").unwrap();
     machine.nodes.iter_mut().for_each(|n| n.memory_bytes = 384 << 20);
     let topology = GuestTopology::of(&machine).unwrap();
-    let program = qemu::default_program();
     let launch = Launch {
-        qemu: &program,
+        qemu: program,
         topology: &topology,
         kernel: &image.path,
         initrd: &at("initrd"),
         console: &at("console"),
         report: &at("report"),
         timing: Timing::Counters,
-        kvm: numalab_lab::probe::kvm(&program).is_ok(),
+        kvm,
         seed: 1,
         shift: DEFAULT_SHIFT,
         plugin: None,
-        boot_options: &[],
+        boot_options: &[format!("{}={}", guest::ASKED, scenarios.join(","))],
     };
     let errors = std::fs::File::create(at("errors")).unwrap();
-    let mut guest = Command::new(&program)
+    let mut guest = Command::new(program)
         .args(qemu::arguments(&launch))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
         .spawn()
         .unwrap();
+    let text = |name: &str| String::from_utf8_lossy(&std::fs::read(at(name)).unwrap()).into_owned();
+    let broken = || text("errors").lines().find(|l| l.starts_with("KVM internal error")).map(str::to_string);
     let begun = Instant::now();
-    while guest.try_wait().unwrap().is_none() && begun.elapsed() < LIMIT {
+    let mut failed = None;
+    while failed.is_none() && guest.try_wait().unwrap().is_none() && begun.elapsed() < LIMIT {
         std::thread::sleep(Duration::from_millis(100));
+        failed = broken();
     }
     let _ = guest.kill();
     let _ = guest.wait();
+    if let Some(why) = failed {
+        return Err(why);
+    }
     println!("{kernel}: the guest ran for {:.0} s", begun.elapsed().as_secs_f64());
-    let text = |name: &str| String::from_utf8_lossy(&std::fs::read(at(name)).unwrap()).into_owned();
-    text("console") + &text("errors")
+    Ok(text("console") + &text("errors"))
 }
 
 /// The initial RAM disk: this program as `/init`, and the libraries that it is linked with.

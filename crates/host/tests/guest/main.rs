@@ -5,8 +5,8 @@
 //! packaged kernel with four nodes. In the guest ([`guest`]) it starts targets ([`target`]) and the daemon as processes,
 //! waits for what must come out, and prints one line for each scenario. Every target checks the contents of its memory.
 //!
-//! `cargo test` prints that a guest is needed. `cargo test -p numalab-host --test guest -- --ignored` runs the scenarios
-//! on one kernel, and with `full` on two.
+//! `cargo test` prints that a guest is needed. `cargo test -p numalab-host --test guest -- --ignored` runs some scenarios
+//! on one kernel. With `full` it runs all on two kernels; with names of scenarios, those.
 #![allow(clippy::unwrap_used)]
 
 mod guest;

@@ -78,7 +78,8 @@ impl Balancer {
     fn wanted(&self, look: &Look, groups: &[Group], now: &[Vec<u32>]) -> Vec<Vec<u32>> {
         let settling = |g: &Group| self.memory.get(&g.id).is_some_and(|m| m.settle > 0);
         let fixed: Vec<bool> = groups.iter().map(|g| stays(g) || settling(g)).collect();
-        let planned = plan(look, &self.topo, &self.llc_cpus, groups, &fixed);
+        let last: Vec<&[u32]> = groups.iter().map(|g| self.memory.get(&g.id).map_or(&[][..], |m| &m.wanted)).collect();
+        let planned = plan(look, &self.topo, &self.llc_cpus, groups, &fixed, &last);
         let worth = |threads: &[Vec<u32>]| -> u64 {
             groups.iter().zip(threads).map(|(g, t)| g.locality(t) * g.busy.len() as u64).sum()
         };
@@ -104,25 +105,30 @@ impl Balancer {
     }
 }
 
-/// Moves threads so that `wanted` of them are on each node. Threads on a node that keeps as many stay.
+/// Moves threads so that `wanted` of them are on each node. Threads on a node that keeps as many stay, and are kept there:
+/// else the kernel's load balancing would take them elsewhere, and the group's memory would follow.
 fn move_tasks(group: &Group, now: &[u32], wanted: &[u32], verdict: &mut Verdict) {
     let reason = Reason::of_threads(group.locality(now), group.locality(wanted));
     let mut room = wanted.to_vec();
     let mut tasks = group.busy.clone();
     tasks.sort_by_key(|t| t.task);
     let mut movers = Vec::new();
+    let mut kept = Vec::new();
     for t in tasks {
-        match room[t.node] {
-            0 => movers.push(t),
-            _ => room[t.node] -= 1,
+        if room[t.node] == 0 {
+            movers.push(t);
+        } else {
+            room[t.node] -= 1;
+            kept.push(Action::KeepTask { task: t.task, group: group.id, node: t.node });
         }
     }
     for t in movers {
-        let Some(to) = room.iter().position(|&r| r > 0) else { return };
+        let Some(to) = room.iter().position(|&r| r > 0) else { break };
         room[to] -= 1;
         let action = Action::MoveTask { task: t.task, group: group.id, from: t.node, to };
         verdict.decisions.push(Decision { action, reason });
     }
+    verdict.decisions.extend(kept.into_iter().map(|action| Decision { action, reason }));
 }
 
 /// Share of the pages of busy groups that is local to their CPU time, in thousandths; 1000 without any.

@@ -17,6 +17,15 @@ pub enum Action {
         /// Node that it is to run on.
         to: usize,
     },
+    /// Let a thread run on the CPUs of the node that it is on and no others, because threads of its group move.
+    KeepTask {
+        /// Id of the thread.
+        task: u64,
+        /// Id of its group.
+        group: u64,
+        /// Node that it runs on.
+        node: usize,
+    },
     /// Move pages of a mapping.
     MovePages {
         /// Id of the group.

@@ -41,7 +41,8 @@ pub(super) fn limits(topo: &NumaTopology, llc_cpus: &[u32], total: u32) -> Vec<u
     (0..topo.nodes()).map(limit).collect()
 }
 
-/// Threads per node for every group, in the order of `groups`. Groups choose one after the other, those with most busy
+/// Threads per node for every group, in the order of `groups`; `last` has what the last look asked for, empty for a new
+/// group. Groups choose one after the other, those with most busy
 /// threads first. Groups that must stay, and threads of no group, have taken their room before.
 pub(super) fn plan(
     look: &Look,
@@ -49,6 +50,7 @@ pub(super) fn plan(
     llc_cpus: &[u32],
     groups: &[Group],
     fixed: &[bool],
+    last: &[&[u32]],
 ) -> Vec<Vec<u32>> {
     let nodes = topo.nodes();
     let mut running: Vec<u32> = (0..nodes).map(|n| look.nodes.get(n).map_or(0, |l| l.busy_elsewhere)).collect();
@@ -62,7 +64,7 @@ pub(super) fn plan(
     }
     for &i in order.iter().filter(|&&i| !fixed[i]) {
         let room: Vec<u32> = (0..nodes).map(|n| limits[n].saturating_sub(running[n])).collect();
-        if let Some(homes) = choose(&groups[i], topo, &room) {
+        if let Some(homes) = choose(&groups[i], topo, &room, last[i]) {
             out[i] = homes;
         }
         (0..nodes).for_each(|n| running[n] += out[i][n]);
@@ -71,37 +73,66 @@ pub(super) fn plan(
 }
 
 /// Threads per node for one group: all on one node if one has room, preferably the group's preferred node, else on as few
-/// as possible. `None` if there is not room for all.
-fn choose(group: &Group, topo: &NumaTopology, room: &[u32]) -> Option<Vec<u32>> {
+/// as possible. Where nodes are equal, those of the last look are chosen again. `None` if there is not room for all.
+fn choose(group: &Group, topo: &NumaTopology, room: &[u32], last: &[u32]) -> Option<Vec<u32>> {
     let nodes = topo.nodes();
     let (here, all) = (group.threads(nodes), group.busy.len() as u32);
-    let may = |n: usize| group.allowed.contains(n) && room[n] > 0;
+    let room = usable(group, topo, room);
+    let chosen = |n: usize| last.get(n).copied().unwrap_or(0);
     let alone = |n: usize| (0..nodes).map(|other| if other == n { all } else { 0 }).collect::<Vec<u32>>();
-    let rank = |n: usize| (group.weight(topo, n), here[n], usize::MAX - n);
     let preferred = group.preferred(topo);
-    let whole = (0..nodes).filter(|&n| may(n) && room[n] >= all);
-    let best = whole.max_by_key(|&n| (group.locality(&alone(n)), Some(n) == preferred, rank(n)));
-    if let Some(n) = best {
+    let whole = (0..nodes).filter(|&n| room[n] >= all);
+    let rank = |n: usize| (group.weight(topo, n), chosen(n), here[n], usize::MAX - n);
+    if let Some(n) = whole.max_by_key(|&n| (group.locality(&alone(n)), Some(n) == preferred, rank(n))) {
         return Some(alone(n));
     }
-    let first = preferred.filter(|&n| may(n)).or_else(|| (0..nodes).filter(|&n| may(n)).max_by_key(|&n| rank(n)))?;
-    let mut order: Vec<usize> = (0..nodes).filter(|&n| may(n) && n != first).collect();
-    // Nodes with most room first, so that the group is on few of them.
-    order.sort_by_key(|&n| {
-        (
-            std::cmp::Reverse((group.weight(topo, n), room[n].min(all))),
-            topo.distance(first, n),
-            usize::MAX - here[n] as usize,
-            n,
-        )
-    });
+    let mut fewest = fewest(&room, all)?;
     let mut out = vec![0; nodes];
     let mut left = all;
-    for n in std::iter::once(first).chain(order) {
-        out[n] = room[n].min(left);
-        left -= out[n];
+    let mut first = None;
+    while left > 0 {
+        // A node fits if the largest others have room for the rest.
+        let fits = |n: usize| {
+            let mut others: Vec<u32> = (0..nodes).filter(|&o| o != n && out[o] == 0).map(|o| room[o]).collect();
+            others.sort_unstable_by_key(|&r| std::cmp::Reverse(r));
+            room[n] + others.iter().take(fewest - 1).sum::<u32>() >= left
+        };
+        let distance = |n: usize| first.map_or(0, |f| topo.distance(f, n));
+        let best = (0..nodes).filter(|&n| room[n] > 0 && out[n] == 0 && fits(n)).max_by_key(|&n| {
+            let wish = first.is_none() && Some(n) == preferred;
+            (wish, group.weight(topo, n), std::cmp::Reverse(distance(n)), rank(n))
+        })?;
+        first.get_or_insert(best);
+        out[best] = room[best].min(left);
+        left -= out[best];
+        fewest = fewest.saturating_sub(1).max(1);
     }
-    (left == 0).then_some(out)
+    Some(out)
+}
+
+/// Threads that a group may put on each node: none beyond its CPUs, unless there are more threads than CPUs for them.
+fn usable(group: &Group, topo: &NumaTopology, room: &[u32]) -> Vec<u32> {
+    let may = |n: usize| if group.allowed.contains(n) { room[n] } else { 0 };
+    let one_each: Vec<u32> = (0..topo.nodes()).map(|n| may(n).min(topo.cpus(n).len() as u32)).collect();
+    if one_each.iter().sum::<u32>() >= group.busy.len() as u32 {
+        one_each
+    } else {
+        (0..topo.nodes()).map(may).collect()
+    }
+}
+
+/// Smallest number of nodes whose room together is enough; `None` if all of it is not.
+fn fewest(room: &[u32], all: u32) -> Option<usize> {
+    let mut sorted = room.to_vec();
+    sorted.sort_unstable_by_key(|&r| std::cmp::Reverse(r));
+    let mut left = all;
+    for (i, r) in sorted.into_iter().enumerate() {
+        left = left.saturating_sub(r);
+        if left == 0 {
+            return Some(i + 1);
+        }
+    }
+    None
 }
 
 /// Whether nothing may be done about the threads of a group.

@@ -46,6 +46,9 @@ impl World {
                 Action::MoveTask { task, to, .. } => {
                     self.look.tasks.iter_mut().find(|t| t.task == task).unwrap().node = to;
                 }
+                Action::KeepTask { task, node, .. } => {
+                    assert_eq!(self.look.tasks.iter().find(|t| t.task == task).unwrap().node, node);
+                }
                 Action::MovePages { group, start, from, to, pages } => {
                     let m = self.look.mappings.iter_mut().find(|m| (m.group, m.start) == (group, start)).unwrap();
                     m.pages[from] -= pages;
@@ -113,6 +116,28 @@ fn a_move_says_whom_it_serves() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_third_that_runs_now_and_then_does_not_bring_two_processes_together() {
+    let (mut w, mut b) = (World::new(4), balancer(4, 2));
+    for node in 0..4 {
+        [1, 2].into_iter().for_each(|group| {
+            w.task(group, node);
+        });
+    }
+    w.task(3, 0).busy_permille = 300;
+    [1, 2].into_iter().for_each(|group| {
+        w.mapping(group, &[8000, 0, 0, 0]);
+    });
+    let verdicts = w.run(&mut b, 20);
+    let (one, two) = (w.nodes_of(1), w.nodes_of(2));
+    assert!(one.and(two).is_empty(), "{one:?} {two:?}");
+    assert_eq!((one.len(), two.len()), (2, 2), "as few nodes as have CPUs for all");
+    assert!(w.look.mappings.iter().all(|m| m.pages.iter().filter(|&&p| p > 0).count() == 2));
+    // Threads that are right already are kept there while others move.
+    let kept = verdicts.iter().flat_map(|v| &v.decisions).filter(|d| matches!(d.action, Action::KeepTask { .. }));
+    assert!(kept.count() > 0);
 }
 
 #[test]
@@ -256,6 +281,10 @@ proptest! {
                     Action::MoveTask { task, from, to, .. } => {
                         let t = &look.tasks[task as usize];
                         prop_assert!(t.hold.is_none() && t.node == from && from != to && to < 4);
+                    }
+                    Action::KeepTask { task, node, .. } => {
+                        let t = &look.tasks[task as usize];
+                        prop_assert!(t.hold.is_none() && t.node == node);
                     }
                     Action::MovePages { start, from, to, pages, .. } => {
                         let m = &look.mappings[start as usize];

@@ -16,6 +16,7 @@ use numalab_kernel::userspace_balance::Action;
 pub(crate) fn act(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, action: Action) {
     match action {
         Action::MoveTask { task, to, .. } => move_task(sim, daemon, task as u32, to),
+        Action::KeepTask { task, node, .. } => move_task(sim, daemon, task as u32, node),
         Action::MovePages { group, start, from, to, pages } => {
             move_pages(sim, (group as usize, start), from, to, pages)
         }
