@@ -55,6 +55,10 @@ impl BitTree {
     pub fn contains(&self, i: usize) -> bool {
         i < self.len && self.levels[0][i >> 6] >> (i & 63) & 1 != 0
     }
+    /// Members `64 * word` to `64 * word + 63`, as bits.
+    pub(super) fn word(&self, word: usize) -> u64 {
+        self.levels[0].get(word).copied().unwrap_or(0)
+    }
     /// Adds `i`, which is below the length. Returns false if it was a member already.
     #[inline]
     pub fn insert(&mut self, i: usize) -> bool {
