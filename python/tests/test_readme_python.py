@@ -41,7 +41,7 @@ def test_the_python_door_of_the_readme_opens(tmp_path: Path) -> None:
     place = Path(say("import sysconfig; print(sysconfig.get_path('purelib'))"))
     assert place.is_relative_to(tmp_path), "an environment of its own"
     say("import numalab", check=False)
-    # NUMALAB_WHEEL names one that `make dist` made. Without it, the files that a wheel would have are laid where pip lays them.
+    # NUMALAB_WHEEL names one that `make dist` made. Without it, its files are laid where pip lays them.
     wheel = os.environ.get("NUMALAB_WHEEL")
     bench().unpack(Path(wheel) if wheel else None, place)
     assert "numalab" in say("import numalab; print(numalab.__file__)")
