@@ -19,6 +19,7 @@ import numalab as nl
 
 PACKAGE = Path(nl.__file__).parents[1]
 HERE = Path(__file__).parent
+COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
 PATIENCE_S = 240.0
 # Plans of some 30 ms, so that a kill comes while most are still to do.
 PLANS = 60
@@ -175,3 +176,20 @@ def test_the_client_is_killed(cluster: Cluster, tmp_path: Path) -> None:
     cluster.wait(lambda: again.poll() is not None)
     assert again.returncode == 0
     check(cluster, tmp_path / "out", 2)
+
+
+def test_the_command_sweeps_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.scheduler()
+    cluster.worker()
+    (tmp_path / "far.toml").write_text(
+        'machines = ["2x1x2x1"]\nkernels = ["off", "6.12"]\nworkloads = ["numa02"]\nseeds = 3\n[params]\nloops = [2]\n'
+    )
+    line = [COMMAND, "sweep", "far.toml", "--dask", cluster.address, "--out", str(tmp_path / "far"), "--json"]
+    environment = {**cluster.environment, "NUMALAB_PYTHON": sys.executable}
+    ended = subprocess.run(
+        line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["status"] == {"completed": 6}
+    # They ran on the worker of the cluster, which wrote them down, and nowhere else.
+    assert set(cluster.noted("kept")) == set(nl.open_sweep(tmp_path / "far").frame()["plan"])
