@@ -12,6 +12,7 @@ pub mod node;
 pub mod numa_balancing;
 pub mod numa_maps;
 pub mod process;
+pub mod resctrl;
 pub mod scope;
 pub mod stat;
 pub mod status;

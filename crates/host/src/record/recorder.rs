@@ -193,7 +193,7 @@ impl Recorder {
             [self.vmstat, self.node_pages, self.node_free, self.task_node, self.task_preferred, self.local_share];
         let series: Vec<Series> = series.into_iter().filter_map(Growing::finish).collect();
         let mut warnings: Vec<String> = self.lacks.into_iter().chain(self.last.missing).collect();
-        warnings.retain(|w| !w.starts_with("bandwidth"));
+        warnings.retain(|w| !w.starts_with("bandwidth") && !w.starts_with("sampled accesses"));
         let outcome = Outcome { status, scalars, counters, reasons, series, warnings, ..Outcome::default() };
         Recording { outcome, own_cpu, samples: self.samples }
     }

@@ -28,6 +28,10 @@ pub struct NodeFrame {
     pub busy_cpus: f64,
     /// Memory of the scope's processes on this node, bytes.
     pub scope_bytes: u64,
+    /// What the caches of its CPUs exchange with memory, of all programs, GB/s; absent if nobody counts it.
+    pub traffic_gbps: Option<f64>,
+    /// Share of that with memory of this node, from 0 to 1; absent if it is not counted, or without any.
+    pub local_traffic_share: Option<f64>,
 }
 
 /// What the kernel's balancing does, per second.
@@ -183,6 +187,7 @@ fn node(i: usize, old: &Sample, new: &Sample, interval_s: f64, processes: &[Proc
         at(Some(n)).saturating_sub(at(before)) as f64
     };
     let (local, other) = (growth("local_node"), growth("other_node"));
+    let traffic = traffic(i, old, new);
     let of = |p: &ProcessFrame| p.bytes_by_node.as_ref().and_then(|b| b.get(i).copied()).unwrap_or(0);
     NodeFrame {
         id: n.id,
@@ -195,7 +200,19 @@ fn node(i: usize, old: &Sample, new: &Sample, interval_s: f64, processes: &[Proc
         local_share: share(local, local + other),
         busy_cpus: processes.iter().map(|p| p.cpus_by_node.get(i).copied().unwrap_or(0.0)).sum(),
         scope_bytes: processes.iter().map(of).fold(0, u64::saturating_add),
+        traffic_gbps: traffic.map(|(total, _)| total / 1e9 / interval_s),
+        local_traffic_share: traffic.and_then(|(total, local)| share(local?, total)),
     }
+}
+
+/// Bytes that the caches of a node have exchanged with memory between two samples, and those with memory of the node. `None` if a
+/// count is missing or went back, as it does when a group is removed.
+fn traffic(i: usize, old: &Sample, new: &Sample) -> Option<(f64, Option<f64>)> {
+    let same = old.nodes.get(i).map(|n| n.id) == new.nodes.get(i).map(|n| n.id);
+    let (before, now) = (old.traffic.as_ref()?.get(i)?, new.traffic.as_ref()?.get(i)?);
+    let total = now.total_bytes.checked_sub(before.total_bytes).filter(|_| same)? as f64;
+    let local = now.local_bytes.zip(before.local_bytes).and_then(|(now, before)| now.checked_sub(before));
+    Some((total, local.map(|bytes| bytes as f64)))
 }
 
 fn rates(old: &Sample, new: &Sample, interval_s: f64) -> KernelRates {
@@ -302,6 +319,7 @@ pub(crate) mod tests {
     use super::super::sampler::tests::{ample, Tree};
     use super::super::Sampler;
     use super::*;
+    use crate::procfs::resctrl::Traffic;
     use crate::procfs::scope::Scope;
     use std::time::Duration;
 
@@ -324,6 +342,9 @@ pub(crate) mod tests {
         let mut scans = Durations::default();
         [2_400_000, 600_000].into_iter().for_each(|ns| scans.add(ns));
         new.numa_work = Some([(8, scans)].into());
+        let traffic = |total_bytes, local_bytes| Traffic { total_bytes, local_bytes };
+        old.traffic = Some(vec![traffic(7, Some(7)), traffic(0, None)]);
+        new.traffic = Some(vec![traffic(2_000_000_007, Some(500_000_007)), traffic(1_500_000_000, None)]);
         Frame::between(&old, &new)
     }
 
@@ -333,6 +354,8 @@ pub(crate) mod tests {
         assert_eq!((f.kernel.hint_faults_per_s, f.kernel.local_faults_share), (40.0, Some(0.25)));
         assert_eq!((f.nodes[1].allocations_per_s, f.nodes[1].local_share), (400.0, Some(0.75)));
         assert_eq!(f.nodes[0].local_share, None, "no allocation, no share");
+        assert_eq!((f.nodes[0].traffic_gbps, f.nodes[0].local_traffic_share), (Some(2.0), Some(0.25)));
+        assert_eq!((f.nodes[1].traffic_gbps, f.nodes[1].local_traffic_share), (Some(1.5), None));
         let db = &f.processes[0];
         assert_eq!((db.name.as_str(), db.busy_cpus, db.tasks[0].tid), ("db", 1.0, 8));
         assert_eq!(db.cpus_by_node, [0.25, 0.75]);
@@ -354,6 +377,10 @@ pub(crate) mod tests {
         let (mut old, new) = (Sample { ..sample() }, sample());
         old.processes[0].ticks = 1 << 40;
         assert_eq!(Frame::between(&old, &new).processes[0].busy_cpus, 0.0);
+        let mut back = sample();
+        old.traffic = Some(vec![Traffic { total_bytes: 9, local_bytes: Some(9) }; old.nodes.len()]);
+        back.traffic = Some(vec![Traffic { total_bytes: 3, local_bytes: Some(3) }; back.nodes.len()]);
+        assert_eq!(Frame::between(&old, &back).nodes[0].traffic_gbps, None);
     }
 
     fn sample() -> Sample {

@@ -2,6 +2,7 @@
 
 use crate::procfs::limits::DutyCycle;
 use crate::procfs::numa_maps::{pages_on, Reading};
+use crate::procfs::resctrl::{self, Traffic};
 use crate::procfs::scope::Scope;
 use crate::procfs::{self, node, numa_balancing, process, Roots};
 use numalab_model::record::stalls::Durations;
@@ -94,6 +95,8 @@ pub struct Sample {
     /// Durations of the calls of `task_numa_work` that ended since the sample before, by thread id; `None` if they are
     /// not timed.
     pub numa_work: Option<BTreeMap<u32, Durations>>,
+    /// Memory traffic of the caches of each node so far, in the order of [`Sample::nodes`]; `None` if nobody counts it.
+    pub traffic: Option<Vec<Traffic>>,
     /// What could not be read, in sentences.
     pub missing: Vec<String>,
     /// Wall time that this sample took.
@@ -193,7 +196,15 @@ impl Sampler {
         }
         self.note_missing(&processes, balancing, &nodes, &mut missing);
         let numa_work = self.numa_work(balancing, &mut missing);
-        Ok(Sample { at, nodes, balancing, vmstat, processes, numa_work, missing, cost: begun.elapsed() })
+        let cpus: Vec<&[u32]> = nodes.iter().map(|n| &n.cpus[..]).collect();
+        let traffic = match resctrl::traffic(&self.roots, &cpus) {
+            Ok(traffic) => Some(traffic),
+            Err(why) => {
+                missing.push(format!("bandwidth: {why}"));
+                None
+            }
+        };
+        Ok(Sample { at, nodes, balancing, vmstat, processes, numa_work, traffic, missing, cost: begun.elapsed() })
     }
 
     /// What scans took since the last sample. Without balancing there are none, and nothing is missing.
@@ -318,7 +329,7 @@ impl Sampler {
             }
             Some(_) => {}
         }
-        missing.push("bandwidth and sampled accesses: not measured".into());
+        missing.push("sampled accesses: not measured".into());
     }
 }
 

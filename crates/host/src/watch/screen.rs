@@ -96,10 +96,13 @@ fn node_table(f: &Frame) -> Table<'_> {
             Cell::from(bytes(n.scope_bytes)),
             Cell::from(rate(Some(n.allocations_per_s))),
             Cell::from(percent(n.local_share)).style(colour(n.local_share)),
+            Cell::from(rate(n.traffic_gbps)),
+            Cell::from(percent(n.local_traffic_share)).style(colour(n.local_traffic_share)),
         ])
     });
-    let words = ["NODE", "CPUS", "BUSY", "TOTAL", "FREE", "SCOPE", "ALLOC/s", "LOCAL"].map(String::from);
-    Table::new(rows, [5, 5, 7, 7, 7, 7, 8, 6].map(Constraint::Length)).header(header(words))
+    let words = ["NODE", "CPUS", "BUSY", "TOTAL", "FREE", "SCOPE", "ALLOC/s", "LOCAL", "GB/s", "NEAR"];
+    let words = words.map(String::from);
+    Table::new(rows, [5, 5, 7, 7, 7, 7, 8, 6, 6, 5].map(Constraint::Length)).header(header(words))
 }
 
 fn process_table(screen: &mut ratatui::Frame<'_>, area: Rect, f: &Frame, view: &View) {
@@ -179,17 +182,17 @@ mod tests {
         let view = View { threads: true, ..View::default() };
         let got = drawn(&frame(), &view, 100, 12);
         let want = [
-            "NODE  CPUS  BUSY    TOTAL   FREE    SCOPE   ALLOC/s  LOCAL",
-            "0     1     0.25    1.0G    512M    3.0M    0        -",
-            "1     1     0.75    1.0G    512M    1.1M    400      75%",
+            "NODE  CPUS  BUSY    TOTAL   FREE    SCOPE   ALLOC/s  LOCAL  GB/s   NEAR",
+            "0     1     0.25    1.0G    512M    3.0M    0        -      2      25%",
+            "1     1     0.75    1.0G    512M    1.1M    400      75%    1.5    -",
             "kernel balancing on: 0 entries marked, 40 faults (25% local), 30 pages moved per second; 0 moved by",
             "PID      BUSY   THREADS  LOCAL  SCAN    MEM0    MEM1    COMMAND",
             "7        1.00   2        38%    2.4ms   3.0M    1.0M    /bin/db -x",
             "  8      0.75   node 1   25%    2.4ms                   db (prefers 1, 75 faults/s, 0 moved/s)",
             "  7      0.25   node 0   75%    0                       db (prefers 1, 25 faults/s, 0 moved/s)",
             "9        0.00   1        -      0       0B      64K     /bin/idle -x",
-            "",
-            "missing: bandwidth and sampled accesses: not measured",
+            "missing: sampled accesses: not measured",
+            "missing: bandwidth: resctrl is not mounted (mount -t resctrl resctrl /sys/fs/resctrl, where the proc",
             "q quit  up/down choose  t threads  m order by memory  space pause  (0.3 % of a CPU)",
         ];
         assert_eq!(got, want);

@@ -83,13 +83,13 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(
         out,
-        "{:<6}{:>5}{:>8}{:>8}{:>8}{:>8}{:>9}{:>7}",
-        "NODE", "CPUS", "BUSY", "TOTAL", "FREE", "SCOPE", "ALLOC/s", "LOCAL"
+        "{:<6}{:>5}{:>8}{:>8}{:>8}{:>8}{:>9}{:>7}{:>8}{:>6}",
+        "NODE", "CPUS", "BUSY", "TOTAL", "FREE", "SCOPE", "ALLOC/s", "LOCAL", "GB/s", "NEAR"
     );
     for n in &f.nodes {
         let _ = writeln!(
             out,
-            "{:<6}{:>5}{:>8.2}{:>8}{:>8}{:>8}{:>9}{:>7}",
+            "{:<6}{:>5}{:>8.2}{:>8}{:>8}{:>8}{:>9}{:>7}{:>8}{:>6}",
             n.id,
             n.cpus,
             n.busy_cpus,
@@ -97,7 +97,9 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
             bytes(n.free_bytes),
             bytes(n.scope_bytes),
             rate(Some(n.allocations_per_s)),
-            percent(n.local_share)
+            percent(n.local_share),
+            rate(n.traffic_gbps),
+            percent(n.local_traffic_share)
         );
     }
     let _ = writeln!(out, "{}\n", kernel_line(f));
@@ -161,8 +163,8 @@ mod tests {
     fn the_text_of_a_frame() {
         let text = write(&frame(), 1, true);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "NODE   CPUS    BUSY   TOTAL    FREE   SCOPE  ALLOC/s  LOCAL");
-        assert_eq!(lines[2], "1         1    0.75    1.0G    512M    1.1M      400    75%");
+        assert_eq!(lines[0], "NODE   CPUS    BUSY   TOTAL    FREE   SCOPE  ALLOC/s  LOCAL    GB/s  NEAR");
+        assert_eq!(lines[2], "1         1    0.75    1.0G    512M    1.1M      400    75%     1.5     -");
         assert_eq!(
             lines[3],
             "kernel balancing on: 0 entries marked, 40 faults (25% local), 30 pages moved per second; 0 moved by anything"
@@ -170,6 +172,6 @@ mod tests {
         assert_eq!(lines[6], "       7   1.00       2    38%   2.4ms    3.0M    1.0M  /bin/db -x");
         assert!(lines[7].contains("on node 1 (CPU 1), prefers 1, 25% local, 75 faults/s"), "{}", lines[7]);
         assert!(lines[7].contains("scan 2.4ms  db") && lines[8].contains("scan 0  db"), "{text}");
-        assert!(text.contains("1 more processes\n") && text.contains("missing: bandwidth"), "{text}");
+        assert!(text.contains("1 more processes\n") && text.contains("missing: "), "{text}");
     }
 }
