@@ -85,7 +85,8 @@ fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &P
         seed: plan.seed,
         sets: Vec::new(),
         params: Vec::new(),
-        axes: Axes::default(),
+        // What else ran on the machine is part of what was recorded.
+        axes: Axes { quiet_machine: true, ..Axes::default() },
     };
     experiment.check()?;
     let guest = GuestArgs::default();

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A thread whose affinity was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,10 @@ struct Contents {
 /// `format` of the file.
 const FORMAT: &str = "numalab balance state 1";
 
+/// How often the lock is tried, and the time between.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
 /// The file, and what is in it. No other daemon can use it while the value lives.
 #[derive(Debug)]
 pub struct State {
@@ -52,7 +57,7 @@ impl State {
         }
         // The lock has a file of its own: the state is replaced whenever it changes.
         let lock = File::options().create(true).append(true).open(path.with_extension("lock")).map_err(wrong)?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !is_locked(&lock) {
             return Err(format!(
                 "{}: another `numalab balance` uses it; expected that one to have ended",
                 path.display()
@@ -140,6 +145,16 @@ impl State {
 /// Whether the thread of an entry still runs.
 pub(super) fn lives(roots: &Roots, e: &Entry) -> bool {
     process::task_stat(roots, e.pid, e.tid).is_some_and(|s| s.start == e.start)
+}
+
+/// Takes the lock. A program that an earlier daemon is just starting holds it for a moment after the daemon has ended.
+fn is_locked(lock: &File) -> bool {
+    (0..TRIES).any(|n| {
+        if n > 0 {
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+    })
 }
 
 #[cfg(test)]
