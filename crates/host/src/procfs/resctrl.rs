@@ -32,6 +32,10 @@ pub fn traffic(roots: &Roots, cpus_of_nodes: &[&[u32]]) -> Result<Vec<Traffic>, 
         });
     }
     let node_of = nodes_of_caches(roots, cpus_of_nodes);
+    let lacks = |(n, cpus): (usize, &&[u32])| !cpus.is_empty() && !node_of.values().any(|&of| of == n);
+    if cpus_of_nodes.iter().enumerate().any(lacks) {
+        return Err("which cache is on which node cannot be told: nodes share one, or caches have no id".into());
+    }
     let mut out = vec![Traffic { total_bytes: 0, local_bytes: Some(0) }; cpus_of_nodes.len()];
     let mut counted = false;
     for group in groups(&root) {
@@ -113,6 +117,9 @@ mod tests {
             let id = format!("devices/system/cpu/cpu{cpu}/cache/index3/id");
             write(roots.sys.join(id), &format!("{cache}\n"));
         }
+        let all_in_one: [&[u32]; 3] = [&[0], &[1], &[2]];
+        write(resctrl.join("mon_data/mon_L3_00/llc_occupancy"), "7\n");
+        assert!(traffic(&roots, &all_in_one).unwrap_err().contains("nodes share one"));
         let event = |group: &str, cache: u32, name: &str| {
             resctrl.join(group).join(format!("mon_data/mon_L3_{cache:02}/{name}"))
         };

@@ -34,6 +34,7 @@ pub struct Recorder {
     task_node: Growing,
     task_preferred: Growing,
     local_share: Growing,
+    cache_bandwidth: Growing,
 }
 
 /// CPU time of this process so far, user and system.
@@ -77,6 +78,7 @@ impl Recorder {
             task_node: Growing::new("task_node", "node", -1.0, THREADS_MAX),
             task_preferred: Growing::new("task_preferred_node", "node", -1.0, THREADS_MAX),
             local_share: Growing::new("local_share", "%", 0.0, PROCESSES_MAX),
+            cache_bandwidth: Growing::new("cache_bandwidth", "GB/s", 0.0, 2 * 1024),
         };
         let first = recorder.first.clone();
         recorder.take_in(&first);
@@ -108,6 +110,7 @@ impl Recorder {
             &mut self.task_node,
             &mut self.task_preferred,
             &mut self.local_share,
+            &mut self.cache_bandwidth,
         ] {
             series.begin(time_ns);
         }
@@ -150,6 +153,13 @@ impl Recorder {
     /// What is only known of an interval: CPU time, blocked time, and the share of local memory.
     fn take_rates(&mut self, now: &Sample) {
         let frame = Frame::between(&self.last, now);
+        for (i, n) in frame.nodes.iter().enumerate() {
+            let Some(gbps) = n.traffic_gbps else { continue };
+            self.cache_bandwidth.set(&format!("node{i}"), gbps);
+            if let Some(share) = n.local_traffic_share {
+                self.cache_bandwidth.set(&format!("node{i} near"), gbps * share);
+            }
+        }
         for p in &frame.processes {
             let Some(share) = p.local_share else { continue };
             self.local_share.set(&format!("{}.{}", plain(&p.name), p.pid), share * 100.0);
@@ -189,8 +199,15 @@ impl Recorder {
         let reasons = self.trace.take().map(|t| t.stop().reasons()).unwrap_or_default();
         let own_cpu = cpu_time().saturating_sub(self.own_cpu);
         let counters = self.last.vmstat.since(&self.first.vmstat);
-        let series =
-            [self.vmstat, self.node_pages, self.node_free, self.task_node, self.task_preferred, self.local_share];
+        let series = [
+            self.vmstat,
+            self.node_pages,
+            self.node_free,
+            self.task_node,
+            self.task_preferred,
+            self.local_share,
+            self.cache_bandwidth,
+        ];
         let series: Vec<Series> = series.into_iter().filter_map(Growing::finish).collect();
         let mut warnings: Vec<String> = self.lacks.into_iter().chain(self.last.missing).collect();
         warnings.retain(|w| !w.starts_with("bandwidth") && !w.starts_with("sampled accesses"));
@@ -223,9 +240,14 @@ mod tests {
     fn a_recording_has_the_series_of_a_run() {
         let tree = Tree::new();
         tree.process(7, "d b", &[(7, 100, 0), (8, 50, 1)], "N0=768 N1=256");
+        tree.sys("fs/resctrl/schemata", "L3:0=fff\n");
+        tree.sys("devices/system/cpu/cpu0/cache/index3/id", "0\n");
+        tree.sys("devices/system/cpu/cpu1/cache/index3/id", "3\n");
+        tree.sys("fs/resctrl/mon_data/mon_L3_03/mbm_total_bytes", "1000\n");
         let mut r = Recorder::start(tree.roots.clone(), Scope::All, ample(), false).unwrap();
         tree.process(7, "d b", &[(7, 200, 1), (8, 50, 1)], "N0=512 N1=512");
         tree.process(9, "late", &[(9, 5, 0)], "N1=16");
+        tree.sys("fs/resctrl/mon_data/mon_L3_03/mbm_total_bytes", "5000\n");
         tree.proc("vmstat", "numa_hint_faults 40\nnuma_pages_migrated 30\nnuma_pte_updates 0\n");
         assert_eq!(r.sample().unwrap(), 2);
         let done = r.finish(Duration::from_secs(3), None, Status::Completed);
@@ -235,6 +257,9 @@ mod tests {
         assert_eq!(pages.columns, ["d_b.7/node0", "d_b.7/node1", "late.9/node0", "late.9/node1"]);
         assert_eq!(pages.values, [vec![768.0, 512.0], vec![256.0, 512.0], vec![0.0, 0.0], vec![0.0, 16.0]]);
         assert_eq!(series("task_node").values[0], [0.0, 1.0]);
+        let traffic = series("cache_bandwidth");
+        assert_eq!(traffic.columns, ["node0", "node1"]);
+        assert!(traffic.values[1][1] > 0.0 && traffic.values[0][1] == 0.0, "{traffic:?}");
         assert_eq!(series("task_node").values[2], [-1.0, 0.0], "a thread that came later");
         assert_eq!(series("task_preferred_node").values[0], [1.0, 1.0]);
         let scalar = |name: &str| o.scalars.iter().find(|s| s.name == name).unwrap().value;
