@@ -113,3 +113,16 @@ fn a_deadlock_is_found_beside_the_background() {
         assert!(scalar(&o, "elapsed_s") < 1.0);
     }
 }
+
+/// The machine's own threads have slept for long when the program begins. So they load no CPU then, and forks go where they would on a
+/// quiet machine.
+#[test]
+fn threads_start_where_they_do_on_a_quiet_machine() {
+    let m = machine("2x1x2x1");
+    let text = "[[process]]\nname = \"main\"\nthreads = 2\ninitial = \"joins\"\n[[process.region]]\nname = \"b\"\nsize = \"64MiB\"\n\
+                [[process.prologue]]\naccess = \"b\"\nwrite = 1\n[[process.phase]]\ncount = 50\naccess = \"b\"\nslice = \"thread\"\n";
+    for seed in 1..4 {
+        let ratio = elapsed(&m, text, &busy(), seed) / elapsed(&m, text, &kernel("6.12"), seed);
+        assert!((ratio - 1.0).abs() < 0.03, "seed {seed}: {ratio:.4} of the time on a quiet machine");
+    }
+}

@@ -1,7 +1,7 @@
 //! Fork and wake-up, from the choice of a CPU to its queue (kernel: `wake_up_new_task`, `try_to_wake_up`).
 
 use crate::sched::event::{Event, Why};
-use crate::sched::pelt::new_task_util;
+use crate::sched::pelt::{new_task_util, Pelt};
 use crate::sched::rq::cfs;
 use crate::sched::rq::runqueue::Arrival;
 use crate::sched::rq::task::{State, TaskId, COLD};
@@ -34,6 +34,18 @@ impl Scheduler {
         self.events.push(Event::Moved { task: child, from: parent_cpu, to: cpu, why: Why::Fork });
         self.wakeup_preempt(cpu, child);
         cpu
+    }
+    /// Puts a new task to sleep on `cpu`, as if it had slept there for long: its averages are 0, and no CPU is loaded by it. Kernel
+    /// threads and daemons are older than the program that is run. Nothing happens to a task that is not new.
+    pub fn sleep_from_start(&mut self, task: TaskId, cpu: u32, now_ns: u64) {
+        self.clock(now_ns);
+        let v = self.rqs[cpu as usize].min_vruntime;
+        let t = &mut self.tasks[task as usize];
+        if t.state != State::New {
+            return;
+        }
+        (t.state, t.cpu, t.recent_used_cpu, t.attached) = (State::Blocked, cpu, cpu, true);
+        (t.vruntime, t.pelt) = (v, Pelt::with_averages(now_ns, t.weight, 0, 0, 0));
     }
     /// Sets the first averages of a new task, from those of the queue it starts on (§6.4).
     fn post_init_entity_util_avg(&mut self, child: TaskId, cpu: u32) {

@@ -28,7 +28,7 @@ impl Engine<'_> {
     pub(crate) fn next_stage(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let process = self.sim.tasks[task as usize].process as usize;
-        if stage(&self.sim, task) == Stage::ForkEarly(0) && !self.sim.is_machine_thread(process) {
+        if stage(&self.sim, task) == Stage::ForkEarly(0) {
             // exec and the C library touch stack and data before the program's own first step, under the default policy.
             touch_program(&mut self.sim, cpu, task);
         }

@@ -4,9 +4,14 @@
 //! preempt a thread of the workload, and count as load while they run. Records leave them out.
 
 use crate::config::SimConfig;
+use crate::process::fork::program;
+use crate::record::log::log_task_created;
+use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
+use crate::state::task::{Activity, Stage, Task, NOBODY};
 use numalab_base::rng::Rng;
 use numalab_model::machine::{Background, Machine};
+use numalab_model::record::Status;
 use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
 use std::sync::Arc;
 
@@ -87,6 +92,34 @@ fn process(name: String, affinity: Option<Arc<[u32]>>, ops: Vec<Op>) -> Process 
         threads: vec![Thread { affinity, ops: ops.into() }],
         mems: None,
     }
+}
+
+/// Creates a thread of the machine, asleep until its first turn: it is older than the program that is run.
+pub(crate) fn start_machine_thread(sim: &mut Simulation<'_>, process: usize, cpu: u32) {
+    let ops = program(sim, process, 0);
+    let affinity = sim.workload.processes[process].threads[0].affinity.clone();
+    let id = match sim.kernel.sched.add_task(affinity.as_deref(), 0) {
+        Ok(id) => id,
+        Err(e) => {
+            sim.status = Status::Failed(e.to_string());
+            return;
+        }
+    };
+    let cpu = affinity.as_deref().and_then(|cpus| cpus.first().copied()).unwrap_or(cpu);
+    let mut task = Task::new(process as u32, 0, ops, Stage::Body);
+    (task.pc, task.activity) = (1, Activity::Asleep);
+    let first_ns = match ops.first() {
+        Some(Op::Sleep { ns, exponential: true }) => sim.rng.exponential(*ns as f64) as u64,
+        Some(Op::Sleep { ns, .. }) => *ns,
+        _ => 0,
+    };
+    sim.effects.at(sim.now_ns + first_ns, Event::Wake { task: id, waker: NOBODY, sleep: task.sleep });
+    sim.tasks.push(task);
+    sim.processes[process].live_threads += 1;
+    sim.kernel.numa.start(id, None, sim.kernel.next_pid);
+    sim.kernel.sched.set_process(id, process as u32);
+    sim.kernel.sched.sleep_from_start(id, cpu, sim.now_ns);
+    log_task_created(sim, id);
 }
 
 impl Simulation<'_> {

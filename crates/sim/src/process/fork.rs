@@ -3,6 +3,7 @@
 use crate::charge::tlb_flush::shoot_down;
 use crate::mm::page_alloc::{alloc_anon_folio, alloc_page_table, work_ns, AllocatedFolio};
 use crate::numa_2012::hooks::fork;
+use crate::process::background::start_machine_thread;
 use crate::process::program_pages::{stack_frame_page, use_page};
 use crate::record::log::log_task_created;
 use crate::state::page_site::PageSite;
@@ -40,7 +41,7 @@ pub(crate) fn start_process(
     parent: Option<u32>,
 ) -> CopiedEntries {
     if sim.is_machine_thread(process) {
-        create_task(sim, process, 0, parent_cpu, None);
+        start_machine_thread(sim, process, parent_cpu);
         return CopiedEntries::default();
     }
     let spec = &sim.workload.processes[process];
@@ -71,9 +72,8 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     let first = thread == 0;
     let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
     let ops = if first { &[] } else { program(sim, process, thread) };
-    let machine_thread = sim.is_machine_thread(process);
     let pid = sim.kernel.next_pid;
-    sim.kernel.next_pid += u32::from(!machine_thread);
+    sim.kernel.next_pid += 1;
     let affinity = sim.workload.processes[process].threads[thread].affinity.clone();
     let id = match sim.kernel.sched.add_task(affinity.as_deref(), 0) {
         Ok(id) => id,
@@ -95,7 +95,7 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     }
     let now = sim.now_ns / sim.cfg.jiffy_ns();
     match parent {
-        None => sim.kernel.numa.start(id, (!machine_thread).then_some(process as u32), pid),
+        None => sim.kernel.numa.start(id, Some(process as u32), pid),
         Some(parent) => {
             let rss = sim.processes[sim.tasks[parent as usize].process as usize].space.rss_pages();
             let clone = if first { CloneKind::Process(process as u32) } else { CloneKind::Thread };

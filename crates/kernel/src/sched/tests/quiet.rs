@@ -78,3 +78,16 @@ fn a_wake_up_on_a_quiet_cpu_disturbs_it() {
     assert_eq!(s.tasks[3].exec_start, late as i64);
     assert_eq!(s.plain_ticks(3, late), 0, "it has two tasks");
 }
+
+/// A task that has slept from the start loads nothing, and wakes up on its CPU.
+#[test]
+fn a_task_can_be_older_than_the_run() {
+    for form in FORMS {
+        let mut s = Scheduler::new(&Shape::flat(2, 4, 1, 20).machine("m"), &config(form)).unwrap();
+        let task = s.add_task(None, 0).unwrap();
+        s.sleep_from_start(task, 5, 0);
+        assert_eq!((s.nr_running(5), s.tasks[task as usize].pelt.load, s.cpu_of(task)), (0, 0, 5), "{form}");
+        assert_eq!(s.wake(task, None, false, 3_000_000), 5, "{form}: its CPU idles");
+        assert_eq!(s.nr_running(5), 1, "{form}");
+    }
+}
