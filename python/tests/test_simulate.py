@@ -199,3 +199,11 @@ def test_every_name_is_there() -> None:
         assert getattr(nl, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         nl.nothing  # noqa: B018
+
+
+def test_a_run_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMALAB_MEMORY_LIMIT", "128MiB")
+    params = {"memory": "200GiB", "loops": 1}
+    with pytest.raises(nl.LabError, match="would take about .* of memory") as e:
+        nl.run("milan-2s-nps1", "6.12", "numa02", params=params, progress=False)
+    assert e.value.code == 3

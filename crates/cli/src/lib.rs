@@ -14,7 +14,7 @@ mod execute;
 pub mod failure;
 mod interrupt;
 pub mod logs;
-mod memory;
+pub mod memory;
 mod options;
 mod output_file;
 mod progress;

@@ -11,7 +11,7 @@ use crate::run_label::run_label;
 use numalab_host::procfs::{cgroup, Roots};
 use numalab_model::experiment::Cell;
 use numalab_model::plan::PlanInput;
-use numalab_sim::MemoryPrediction;
+use numalab_sim::{MemoryPrediction, SimConfig};
 use std::path::Path;
 
 /// Memory of the command besides what its runs take: the catalog, records, pages.
@@ -171,6 +171,24 @@ pub fn jobs_that_fit(backend: &dyn Backend, cells: &[Cell], dir: &Path, jobs: us
             Ok(fit)
         }
         _ => Ok(jobs),
+    }
+}
+
+/// Runs that take no more than this are carried out without a look at the host, bytes.
+const SMALL_BYTES: u64 = 256 << 20;
+
+/// Refuses a run that does not fit into memory by itself, as the Python package does before each.
+///
+/// # Errors
+/// The run does not fit; a wrong limit.
+pub fn check(input: &PlanInput, cfg: &SimConfig) -> Result<(), Failure> {
+    let peak = numalab_sim::predict_memory(&input.machine, &input.workload, cfg);
+    if peak.total() <= SMALL_BYTES {
+        return Ok(());
+    }
+    match limit(None)? {
+        Some(limit) if fitting(vec![peak.total()], 1, &limit) == 0 => Err(refusal(input, &peak, &limit)),
+        _ => Ok(()),
     }
 }
 

@@ -126,3 +126,18 @@ fn threads_start_where_they_do_on_a_quiet_machine() {
         assert!((ratio - 1.0).abs() < 0.03, "seed {seed}: {ratio:.4} of the time on a quiet machine");
     }
 }
+
+/// Every design and form of kernel runs beside the machine's own threads, with the checks of the simulator.
+#[test]
+fn every_kind_of_kernel_has_a_background() {
+    let m = machine("2x1x2x1");
+    let text = "[[process]]\nname = \"p\"\nthreads = \"cpus\"\n[[process.region]]\nname = \"b\"\nsize = \"64MiB\"\n\
+                [[process.phase]]\ncount = 60\nsteps = [{ access = \"b\", write = 0.5 }, { sleep = \"20ms\" }]\n";
+    for name in
+        ["off", "oracle", "3.7-autonuma-v27", "3.7-schednuma-v1r3", "3.8", "4.15", "5.11", "7.2", "userspace-balance"]
+    {
+        let cfg = kernel(name).with_machine_background(true);
+        let o = run(&m, &inline(text, &m, 1, &[]), &cfg, 1);
+        assert!(scalar(&o, "elapsed_s") > 1.2, "{name}");
+    }
+}

@@ -56,6 +56,10 @@ pub(crate) fn tick(sim: &mut Simulation<'_>, cpu: usize, task: u32, balanced: bo
         return;
     }
     let process = sim.tasks[task as usize].process;
+    if sim.is_machine_thread(process as usize) {
+        // Both designs leave threads without memory alone.
+        return;
+    }
     if sim.kernel.numa_2012.cfg.scan == Scanner::PerProcess {
         let runtime = sim.kernel.sched.runtime_ns(task);
         let now_ms = sim.now_ns / 1_000_000;

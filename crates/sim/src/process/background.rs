@@ -4,6 +4,7 @@
 //! preempt a thread of the workload, and count as load while they run. Records leave them out.
 
 use crate::config::SimConfig;
+use crate::numa_2012::hooks::fork;
 use crate::process::fork::program;
 use crate::record::log::log_task_created;
 use crate::state::event_queue::Event;
@@ -117,6 +118,7 @@ pub(crate) fn start_machine_thread(sim: &mut Simulation<'_>, process: usize, cpu
     sim.tasks.push(task);
     sim.processes[process].live_threads += 1;
     sim.kernel.numa.start(id, None, sim.kernel.next_pid);
+    fork(sim, process, None);
     sim.kernel.sched.set_process(id, process as u32);
     sim.kernel.sched.sleep_from_start(id, cpu, sim.now_ns);
     log_task_created(sim, id);
