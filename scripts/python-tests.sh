@@ -21,7 +21,7 @@ cd python
 ../"$venv"/bin/ruff format --check .
 ../"$venv"/bin/mypy numalab tests
 # The stub of the extension has the names and arguments of the extension.
-../"$venv"/bin/python -m mypy.stubtest numalab._native
+../"$venv"/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml numalab._native
 # pyright is a program for Node.js, which its package fetches when it is first called.
 if ../"$venv"/bin/pyright --version >/dev/null 2>&1; then
   ../"$venv"/bin/pyright --warnings --pythonpath ../"$venv"/bin/python
