@@ -5,7 +5,6 @@
 
 use crate::config::SimConfig;
 use crate::numa_2012::hooks::fork;
-use crate::process::fork::program;
 use crate::record::log::log_task_created;
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
@@ -97,8 +96,9 @@ fn process(name: String, affinity: Option<Arc<[u32]>>, ops: Vec<Op>) -> Process 
 
 /// Creates a thread of the machine, asleep until its first turn: it is older than the program that is run.
 pub(crate) fn start_machine_thread(sim: &mut Simulation<'_>, process: usize, cpu: u32) {
-    let ops = program(sim, process, 0);
-    let affinity = sim.workload.processes[process].threads[0].affinity.clone();
+    let workload = sim.workload;
+    let thread = &workload.processes[process].threads[0];
+    let (ops, affinity) = (&thread.ops[..], thread.affinity.clone());
     let id = match sim.kernel.sched.add_task(affinity.as_deref(), 0) {
         Ok(id) => id,
         Err(e) => {
