@@ -37,6 +37,16 @@ fn a_base_page_is_allocated_by_all_who_miss_it() {
     assert!(faults.abs_diff(more) <= 7 * 4, "{faults} {more}");
 }
 
+/// A page that was filled in vain is the next that its CPU takes, and its lines are cached.
+#[test]
+fn pages_that_come_back_are_cleared_in_the_cache() {
+    let system_ns = |o: &Outcome| 1e9 * scalar(o, "system_s") / counter(o, "pgfault") as f64;
+    let alone = outcome("6.1", "never", "1", "1");
+    let together = outcome("6.1", "never", "cpus", "1");
+    let (alone, together) = (system_ns(&alone), system_ns(&together));
+    assert!(together < 0.85 * alone, "{together} ns of a fault, {alone} ns alone");
+}
+
 #[test]
 fn a_huge_page_filled_in_vain_counts_as_allocated_before_4_3() {
     let huge = PAGES / 512;

@@ -10,46 +10,36 @@
 //! in step to the microsecond. Each fills a page of its own if the entry is still empty. (Threads in perfect step would all
 //! come: five for every huge page of the published numa01 of 2012, whose baseline allocated 1.7 more than needed.)
 //!
+//! A page that is freed again is the next that its CPU allocates, and its lines are in the CPU's cache. So in a convoy most clears touch no
+//! memory, and take a fraction of the time.
+//!
 //! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes from core to
 //! core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of model time.
 
-use crate::mm::contenders::{find_contenders, offset_in_vma, sort_contenders};
-use crate::mm::fill::fill_ns;
+use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
+use crate::mm::fill::{fill_freed_page_ns, fill_ns, keep_freed_page};
 use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
-use crate::state::contender::Arrival;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
+use numalab_base::math::exp;
 use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
-use std::collections::BinaryHeap;
 
-/// Lets other threads that come to the page of `s` fill pages of their own until its entry is set, `fault_ns` after the fault
-/// began at `clock`. All threads look at the entry equally long after their exception.
-pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64, fault_ns: u64) {
-    let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
-    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
+/// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`, `fault_ns` after the
+/// fault began at `clock`. All threads look at the entry equally long after their exception.
+pub(crate) fn concurrent_first_touch(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    folio: AllocatedFolio,
+    clock: u64,
+    fault_ns: u64,
+) {
+    let huge = folio.huge;
     let fill_ns = (fault_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
-    let there_ns = clock as f64 + fill_ns;
-    find_contenders(sim, s.task, s.vma, place, there_ns);
-    if sim.sweep_positions.contenders.is_empty() {
-        return;
-    }
-    // Each that fills draws when it comes, by turns.
-    sim.sweep_positions.contenders.retain(|c| c.writes);
-    sort_contenders(sim);
-    let contenders = std::mem::take(&mut sim.sweep_positions.contenders);
-    let mut arrivals = std::mem::take(&mut sim.sweep_positions.arrivals);
-    arrivals.clear();
-    for c in &contenders {
-        let ns = sim.rng.unit() * (fill_ns + bytes as f64 * c.ns_per_byte);
-        if ns < fill_ns {
-            arrivals.push(Arrival { ns, task: c.task });
-        }
-    }
-    sim.sweep_positions.contenders = contenders;
-    // Few of them are early enough, so the others need no order.
-    let mut arrivals = BinaryHeap::from(arrivals);
+    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES } as f64;
+    let Some(mut arrivals) = Arrivals::new(sim, s, (clock, fill_ns), bytes) else { return };
     let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
-    while let Some(Arrival { ns, task }) = arrivals.pop() {
+    let mut freed = 0;
+    while let Some((ns, task)) = arrivals.next(sim) {
         let cpu = sim.kernel.sched.cpu_of(task) as usize;
         last_ns = ns.max(last_ns + cache_line_transfer_ns(sim, last_cpu, cpu));
         last_cpu = cpu;
@@ -59,8 +49,77 @@ pub(crate) fn concurrent_first_touch(sim: &mut Simulation<'_>, s: &PageSite, hug
         let ns = fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, clock + last_ns as u64);
         sim.cpus[cpu].debt_ns += ns;
         sim.sweep_positions.delay(task, ns);
+        freed += 1;
     }
-    sim.sweep_positions.arrivals = arrivals.into_vec();
+    // Of those who filled the page any might have been first. Whoever is first at the next page has filled this one in vain with these odds.
+    if !huge && sim.rng.below(freed + 1) < freed {
+        keep_freed_page(sim, s.cpu, folio.got.node, clock + fault_ns);
+    }
+}
+
+/// Threads that begin to fill the page of a fault while it is filled, in the order of time.
+///
+/// Each of the convoy comes at a random moment within its time of one page. The moments are drawn in their order: the first of
+/// n, then the first of those that are left. So the cost is that of those who come, not of all who might. The draws are for the
+/// fastest thread; a slower one is kept with the odds of its time.
+struct Arrivals {
+    /// How many of the convoy have no moment yet.
+    left: usize,
+    /// The last moment that was drawn, after the fault's look at the entry, ns.
+    at_ns: f64,
+    /// Time of one page of the fastest thread, ns.
+    period_ns: f64,
+    /// Time of the fault after its look at the entry, ns.
+    fill_ns: f64,
+    bytes: f64,
+    place: u64,
+    before_ns: f64,
+}
+
+impl Arrivals {
+    /// Those that come during the fault of `s`, which began at `clock` and takes `fill_ns` after its exception; `None` if nobody may.
+    fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, fill_ns): (u64, f64), bytes: f64) -> Option<Self> {
+        let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
+        let before_ns = clock as f64 + fill_ns;
+        update_convoy(sim, (s.task, s.vma), place, (clock as f64, before_ns));
+        let convoy = &sim.convoy;
+        let period_ns = fill_ns + bytes * convoy.least_ns_per_byte;
+        let left = convoy.tasks.len();
+        (left > 0).then_some(Self { left, at_ns: 0.0, period_ns, fill_ns, bytes, place, before_ns })
+    }
+
+    /// The next moment, ns after the look of the fault, and the thread.
+    fn next(&mut self, sim: &mut Simulation<'_>) -> Option<(f64, u32)> {
+        while self.left > 0 {
+            // The part of the remaining time behind the first of `left` uniform draws is a power of a uniform draw.
+            let behind = exp_minus(sim.rng.standard_exponential() / self.left as f64);
+            self.at_ns = self.period_ns - (self.period_ns - self.at_ns) * behind;
+            if self.at_ns >= self.fill_ns {
+                return None;
+            }
+            let drawn = sim.rng.below(self.left as u64) as usize;
+            self.left -= 1;
+            let tasks = &mut sim.convoy.tasks;
+            tasks.swap(drawn, self.left);
+            let task = tasks[self.left];
+            if !comes_before(sim, task, self.place, self.before_ns) {
+                continue;
+            }
+            let own_ns = self.fill_ns + self.bytes * sim.sweep_positions.sweeper[task as usize].ns_per_byte;
+            if own_ns <= self.period_ns || sim.rng.unit() * own_ns < self.period_ns {
+                return Some((self.at_ns, task));
+            }
+        }
+        None
+    }
+}
+
+/// exp(-x) for x of 0 and more; below 1/4 by a series that leaves out less than 10^-6.
+fn exp_minus(x: f64) -> f64 {
+    if x >= 0.25 {
+        return exp(-x);
+    }
+    1.0 - x * (1.0 - x * (1.0 / 2.0 - x * (1.0 / 6.0 - x * (1.0 / 24.0 - x * (1.0 / 120.0)))))
 }
 
 /// Allocates, fills and frees a page; returns the time, ns.
@@ -71,7 +130,7 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
         let got = alloc_and_free_base(sim, s, PageClass::Anon, &mut work);
         let ns = work_ns(sim, &work, clock);
         return match got {
-            Ok(node) => ns + fill_ns(sim, s.cpu, node, false, clock + ns) as u64,
+            Ok(node) => ns + fill_freed_page_ns(sim, s.cpu, node, clock + ns) as u64,
             Err(_) => ns + sim.machine.costs.exception_ns as u64,
         };
     }
@@ -83,7 +142,10 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
     if huge && !sim.cfg.mm.thp.counts_unused_alloc {
         sim.mm.physical.events.thp_fault_alloc -= 1;
     }
-    ns + fill_ns(sim, s.cpu, got.node, huge, clock + ns) as u64
+    if huge {
+        return ns + fill_ns(sim, s.cpu, got.node, true, clock + ns) as u64;
+    }
+    ns + fill_freed_page_ns(sim, s.cpu, got.node, clock + ns) as u64
 }
 
 /// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the latency of

@@ -23,9 +23,8 @@ pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
         }
     }
     let mut ns = replace_zero_page(sim, s);
-    let Some(AllocatedFolio { huge, got }) = alloc_anon_folio(sim, s, clock, &mut ns) else {
-        return (ns, FaultEnd::OutOfMemory);
-    };
+    let Some(folio) = alloc_anon_folio(sim, s, clock, &mut ns) else { return (ns, FaultEnd::OutOfMemory) };
+    let AllocatedFolio { huge, got } = folio;
     let vma = sim.processes[s.process].space.vma_mut(s.vma);
     if huge {
         vma.populate_huge(s.chunk, got.node, got.frame);
@@ -37,7 +36,7 @@ pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
     }
     let fault = fill_ns(sim, s.cpu, got.node, huge, clock + ns);
     log_first_touch(sim, got.node, if huge { CHUNK_PAGES } else { 1 });
-    concurrent_first_touch(sim, s, huge, clock, ns + fault as u64);
+    concurrent_first_touch(sim, s, folio, clock, ns + fault as u64);
     if huge && sim.cfg.mm.vm.fault_holds_mmap_lock {
         let p = &mut sim.processes[s.process];
         p.filling_until_ns = p.filling_until_ns.max(clock + ns + fault as u64);

@@ -1,9 +1,10 @@
 //! Which other threads come to a page soon: those that sweep the same mapping, and when each of them arrives.
 
 use crate::state::contender::Contender;
+use crate::state::cpu::CpuState;
 use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::SweepPosition;
-use crate::state::task::Activity;
+use crate::state::task::{Activity, Task};
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::access::{Order, Walk};
 use numalab_model::workload::Op;
@@ -25,9 +26,13 @@ fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
 
 /// Kernel work of its CPU and sleep that lie before a task goes on with its sweep, ns.
 fn time_before_sweep_ns(sim: &Simulation<'_>, task: u32) -> u64 {
-    let cpu = &sim.cpus[sim.kernel.sched.cpu_of(task) as usize];
+    owes_ns(&sim.cpus[sim.kernel.sched.cpu_of(task) as usize], &sim.tasks[task as usize], task)
+}
+
+/// As [`time_before_sweep_ns`], from the state of the CPU and the task.
+fn owes_ns(cpu: &CpuState, t: &Task<'_>, task: u32) -> u64 {
     let debt_ns = if cpu.task == Some(task) { cpu.debt_ns } else { 0 };
-    debt_ns + sim.tasks[task as usize].block_ns
+    debt_ns + t.block_ns
 }
 
 /// Calls `f` with every other thread that comes to byte `place` of a mapping before `before_ns`, in the slice of `first`, which
@@ -61,6 +66,25 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
         true
     });
     sim.sweep_positions.contenders = contenders;
+}
+
+/// Brings the list of threads up to date that may fill the missing page at byte `place` of a mapping together with `first`, whose fault
+/// is from `fault_ns.0` to `fault_ns.1`. Empty if `first` is alone in its process.
+pub(crate) fn update_convoy(sim: &mut Simulation<'_>, (first, vma): (u32, usize), place: u64, fault_ns: (f64, f64)) {
+    if !update_sweep_positions(sim, first) {
+        sim.convoy.tasks.clear();
+        return;
+    }
+    let of = (sim.tasks[first as usize].process, vma as u32);
+    let (cpus, sched, tasks) = (&sim.cpus, &sim.kernel.sched, &sim.tasks);
+    let owes_ns = |task: u32| owes_ns(&cpus[sched.cpu_of(task) as usize], &tasks[task as usize], task);
+    sim.convoy.update(&sim.sweep_positions, of, place, fault_ns, sim.now_ns as f64, owes_ns);
+}
+
+/// Whether `task`, which is in the convoy, comes to byte `place` of the mapping before `before_ns`.
+pub(crate) fn comes_before(sim: &Simulation<'_>, task: u32, place: u64, before_ns: f64) -> bool {
+    let owes_ns = |task| time_before_sweep_ns(sim, task);
+    sim.sweep_positions.comes_ns(task, place, sim.now_ns as f64, owes_ns).is_some_and(|ns| ns < before_ns)
 }
 
 /// Sorts what [`find_contenders`] has found by CPU and task.

@@ -6,9 +6,10 @@
 //! contention model sees nodes. A port that is asked for more than it lets through slows the threads behind it in proportion, and
 //! those ask that much less of the node.
 
+use crate::state::access_kind::{threads_per_core, AccessKind, KindSet};
 use crate::state::crossed_bytes::CrossedBytes;
 use crate::state::pipes::{Pipes, Served};
-use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, NO_LLC, UTILISATION_CAP};
+use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling, MAX_THREADS};
 use numalab_model::access::Traffic;
 use numalab_model::machine::Machine;
@@ -17,58 +18,6 @@ use std::cell::Cell;
 
 /// Time between two solutions of the bandwidth model.
 pub const EPOCH_NS: u64 = 4_000_000;
-
-/// A kind of access that differs in what it asks of memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AccessKind {
-    /// Lines in flight per thread.
-    pub lines: f64,
-    /// Cap of one thread, GB/s of traffic.
-    pub cap_gbps: f64,
-    /// Share of the traffic that is write-back.
-    pub write: f64,
-    /// Lines written back beside each line that the thread waits for ([`Flow::back`]).
-    pub writebacks: f64,
-    /// Random lines (bank conflicts).
-    pub random: bool,
-}
-
-impl AccessKind {
-    fn flow(&self, src: usize, dst: usize) -> Flow {
-        Flow {
-            src_node: src as u32,
-            dst_node: dst as u32,
-            llc: NO_LLC,
-            threads: 0.0,
-            kind_threads: 0.0,
-            lines: self.lines,
-            cap_gbps: self.cap_gbps,
-            extra_ns: 0.0,
-            write: self.write,
-            writebacks: self.writebacks,
-            random: self.random,
-        }
-    }
-}
-
-/// Kinds of an access by what the siblings do ([`Sibling::index`]).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KindSet([u16; MAX_THREADS + 1]);
-
-impl KindSet {
-    /// Kind beside `sibling`.
-    #[inline]
-    pub fn beside(self, sibling: Sibling) -> usize {
-        usize::from(self.0[sibling.index()])
-    }
-}
-
-/// Most hardware threads of a core of a machine.
-fn threads_per_core(machine: &Machine) -> usize {
-    let mut threads = vec![0; machine.cores];
-    machine.cpus.iter().for_each(|c| threads[c.core] += 1);
-    threads.into_iter().max().unwrap_or(1)
-}
 
 /// Rates of all kinds of access between all places and nodes.
 #[derive(Debug)]

@@ -73,6 +73,17 @@ pub struct CpuState {
     pub busy_stretch_ns: u64,
     /// Latest tick asked for while idle, ns.
     pub idle_tick_ns: u64,
+    /// The base page that it has cleared and freed last, if nobody has taken it since.
+    pub freed_page: Option<FreedPage>,
+}
+
+/// A base page at the head of a CPU's list of free pages, whose lines are in the CPU's cache.
+#[derive(Clone, Copy, Debug)]
+pub struct FreedPage {
+    /// Node of its memory.
+    pub node: u16,
+    /// Until then its lines are still there, ns.
+    pub until_ns: u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(CpuState, node) == 56, "what its events read is in one line of 64 bytes");
@@ -92,6 +103,7 @@ impl CpuState {
             group: NO_GROUP,
             next_tick_ns: 0,
             idle_tick_ns: 0,
+            freed_page: None,
             node: own.node,
             llc: own.llc,
             siblings: (0..machine.cpu_count()).filter(sibling).map(|o| o as u32).collect(),

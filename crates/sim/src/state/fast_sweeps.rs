@@ -55,15 +55,15 @@ impl FastSweeps {
         self.by_offset.insert(task, of, at);
         self.least_ns_per_byte = self.least_ns_per_byte.min(ns_per_byte);
     }
-    /// Calls `f` with the tasks that may come to `place` of a mapping within `ns`, and with others, until it returns false.
+    /// Calls `f` with the tasks that may come to places `first` to `last` of a mapping within `ns`, and with others, until it returns false.
     #[inline]
-    pub(crate) fn each(&self, of: (u32, u32), place: u64, ns: f64, mut f: impl FnMut(u32) -> bool) {
+    pub(crate) fn each(&self, of: (u32, u32), (first, last): (u64, u64), ns: f64, mut f: impl FnMut(u32) -> bool) {
         if self.tasks.is_empty() {
             return;
         }
-        let from = place.saturating_sub(whole(ns / self.least_ns_per_byte).saturating_add(1));
-        if ByOffset::groups((from, place)) <= self.tasks.len() as u64 {
-            self.by_offset.each(of, (from, place), f);
+        let from = first.saturating_sub(whole(ns / self.least_ns_per_byte).saturating_add(1));
+        if ByOffset::groups((from, last)) <= self.tasks.len() as u64 {
+            self.by_offset.each(of, (from, last), f);
         } else {
             self.tasks.iter().all(|&task| f(task));
         }

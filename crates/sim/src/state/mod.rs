@@ -3,11 +3,13 @@
 //! Each file holds one kind of state and the small rules that need nothing else. [`simulation`] puts the parts together. Whatever
 //! one part of the state does to another is a mechanism and stands in a folder above.
 
+pub(crate) mod access_kind;
 pub(crate) mod anon_vma_lock;
 pub(crate) mod by_offset;
 pub(crate) mod clock_hand;
 pub(crate) mod contender;
 pub(crate) mod contention;
+pub(crate) mod convoy;
 pub(crate) mod cpu;
 pub(crate) mod cpu_order;
 pub(crate) mod crossed_bytes;

@@ -20,6 +20,7 @@
 
 use crate::state::crossed_bytes::{CrossedBytes, Need};
 use numalab_kernel::hw::contention::UTILISATION_CAP;
+use std::ops::Range;
 
 /// Length of a bin, ns. An epoch has a whole number of them.
 pub const BIN_NS: u64 = 250_000;
@@ -63,23 +64,17 @@ struct Pipe {
     place: u32,
 }
 
-/// One bin of a pipe.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bin {
-    /// What is promised, a part of the bin.
-    fill: f64,
-    /// What was asked for beyond that; negative where stretches are entered that ended before. By accesses, whose rates follow, and by
-    /// the kernel's copies and clears.
-    refused: [f64; 2],
-}
-
-/// What a stretch that fits takes of one of its bins.
-#[derive(Clone, Copy, Debug, Default)]
-struct Part {
-    /// Part of the stretch that is entered here.
-    got: f64,
-    /// Time that it spends here, ns.
-    ns: f64,
+/// How a stretch that fits takes its bins: as much of all of them but the first and the last.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    /// Its first bin.
+    bin: u64,
+    /// How many bins it takes, at least 1.
+    bins: usize,
+    /// Parts of the stretch that are entered in the first bin, each of the middle ones, and the last.
+    got: [f64; 3],
+    /// When it is through, ns.
+    through_ns: f64,
 }
 
 /// Bins ahead that pipes keep: a power of two.
@@ -87,17 +82,27 @@ fn rows(ahead_ns: u64) -> usize {
     (ahead_ns.div_ceil(BIN_NS) as usize + 1).next_power_of_two()
 }
 
+/// Zeros that are written, so that the run has its memory from the start on, as predicted.
+fn zeros(n: usize) -> Vec<f64> {
+    let mut zeros = Vec::with_capacity(n);
+    zeros.resize(n, 0.0);
+    zeros
+}
+
 /// Size of a pipe whose stretches end at most `ahead_ns` after the start of the earliest slice, bytes.
 pub fn bytes_of_pipe(ahead_ns: u64) -> usize {
-    size_of::<Pipe>() + rows(ahead_ns) * size_of::<Bin>()
+    size_of::<Pipe>() + rows(ahead_ns) * 3 * size_of::<f64>()
 }
 
 /// All pipes of a machine, and what is promised of their near future.
 #[derive(Debug)]
 pub struct Pipes {
     pipes: Vec<Pipe>,
-    /// `[pipe][row]`: the bins of a pipe come round, and those of one stretch lie together.
-    bins: Vec<Bin>,
+    /// What is promised of each bin, a part of it: `[pipe][row]`. The bins of a pipe come round, and those of one stretch lie together.
+    fill: Vec<f64>,
+    /// What was asked for beyond that, same shape; negative where stretches are entered that ended before. By accesses, whose rates
+    /// follow, and by the kernel's copies and clears.
+    refused: [Vec<f64>; 2],
     /// Which bin each row is of.
     bin_of_row: Vec<u64>,
     /// Start of the first bin of this epoch in which something was refused, ns.
@@ -106,8 +111,6 @@ pub struct Pipes {
     some_full_until_ns: f64,
     /// What the present stretch wants.
     needs: Vec<Need>,
-    /// Scratch: the bins of the present stretch.
-    parts: Vec<Part>,
     /// What has crossed, for the check at the end of a run.
     crossed: Option<Box<CrossedBytes>>,
 }
@@ -127,12 +130,12 @@ impl Pipes {
         };
         Self {
             pipes: gbps.iter().map(pipe).collect(),
-            bins: vec![Bin::default(); rows * gbps.len()],
+            fill: zeros(rows * gbps.len()),
+            refused: [zeros(rows * gbps.len()), zeros(rows * gbps.len())],
             bin_of_row: vec![0; rows],
             refused_since: None,
             some_full_until_ns: 0.0,
             needs: Vec::with_capacity(gbps.len()),
-            parts: Vec::with_capacity(rows),
             crossed: None,
         }
     }
@@ -206,9 +209,12 @@ impl Pipes {
         self.bin_of_row[row] = bin;
         let from_ns = (bin * BIN_NS) as f64;
         let some_full = self.some_full_until_ns > from_ns;
-        for (pipe, bins) in self.pipes.iter().zip(self.bins.chunks_mut(self.bin_of_row.len())) {
+        let rows = self.bin_of_row.len();
+        for (number, pipe) in self.pipes.iter().enumerate() {
             let full = if some_full { ((pipe.full_until_ns - from_ns) / BIN_NS as f64).clamp(0.0, 1.0) } else { 0.0 };
-            bins[row] = Bin { fill: full, refused: [0.0; 2] };
+            let at = number * rows + row;
+            self.fill[at] = full;
+            (self.refused[0][at], self.refused[1][at]) = (0.0, 0.0);
         }
     }
     /// Where the bin of a pipe is in the table, by its row.
@@ -220,12 +226,12 @@ impl Pipes {
     #[inline]
     fn take_all(&mut self, bin: u64) -> bool {
         let row = self.row(bin);
-        let fits = self.needs.iter().all(|n| self.bins[self.at(n.pipe, row)].fill + n.load <= 1.0);
+        let fits = self.needs.iter().all(|n| self.fill[self.at(n.pipe, row)] + n.load <= 1.0);
         if fits {
             for i in 0..self.needs.len() {
                 let n = self.needs[i];
                 let at = self.at(n.pipe, row);
-                self.bins[at].fill += n.load;
+                self.fill[at] += n.load;
             }
         }
         fits
@@ -252,18 +258,17 @@ impl Pipes {
                 (slower / rate).max(at - AHEAD_NS - from).min(room_ns)
             }
         };
-        let planned = self.plan_parts(from_ns, (rate, slower), (most, end), behind);
-        let fits = planned.filter(|_| self.parts_fit(from_ns / BIN_NS));
-        let (at, share) = match fits {
-            Some(at) => {
-                let ns = took_ns(most, at);
-                self.take_parts(kernel, behind, (from_ns, ns), rate);
-                (at, most)
+        let plan = self.plan(from_ns, rate / slower, most, behind).filter(|plan| self.fits(plan));
+        let (at, share) = match plan {
+            Some(plan) => {
+                let end = from + took_ns(most, plan.through_ns);
+                self.take(kernel, &plan, behind, (from, end), rate);
+                (plan.through_ns, most)
             }
             None => {
                 let (at, left) = self.fill_bins(kernel, from_ns, (rate, slower), (most, end), behind);
                 let share = most - left;
-                self.note_asked(kernel, behind, (from_ns, took_ns(share, at)), rate);
+                self.note_asked(kernel, behind, (from, from + took_ns(share, at)), rate);
                 (at, share)
             }
         };
@@ -280,75 +285,81 @@ impl Pipes {
         }
         Served { share, ns: took_ns }
     }
-    /// Finds what a stretch takes of each of its bins if all pipes have room. Returns when it is through, ns; `None` if it goes beyond the
-    /// rows.
+    /// Finds what a stretch of `most` at `rate` takes of each of its bins if all pipes have room; `None` if it goes beyond the rows.
     #[inline]
-    fn plan_parts(
-        &mut self,
-        from_ns: u64,
-        (rate, slower): (f64, f64),
-        (most, end): (f64, f64),
-        behind: u64,
-    ) -> Option<f64> {
-        self.parts.clear();
-        let (mut at, mut left, mut bin) = (from_ns as f64, most, from_ns / BIN_NS);
-        while left > 0.0 && at < end {
-            if bin >= behind {
-                return None;
-            }
-            self.row(bin);
-            let stop = (((bin + 1) * BIN_NS) as f64).min(end);
-            let got = left.min((stop - at) * rate / slower);
-            // What is left of rounding counts as served.
-            let done = left - got < 1e-12;
-            at = if done { at + left * slower / rate } else { stop };
-            left = if done { 0.0 } else { left - got };
-            self.parts.push(Part { got, ns: 0.0 });
-            bin += 1;
+    fn plan(&mut self, from_ns: u64, rate: f64, most: f64, behind: u64) -> Option<Plan> {
+        let bin = from_ns / BIN_NS;
+        let whole = BIN_NS as f64 * rate;
+        let in_first = ((bin + 1) * BIN_NS - from_ns) as f64 * rate;
+        let through_ns = from_ns as f64 + most / rate;
+        if most <= in_first {
+            (bin < behind).then(|| self.row(bin))?;
+            return Some(Plan { bin, bins: 1, got: [most, 0.0, 0.0], through_ns });
         }
-        // Short of the end only by rounding.
-        (left == 0.0).then_some(at)
+        let wholes = (most - in_first) / whole;
+        // What is left of rounding counts as served.
+        let middle = (wholes - NOTHING).max(0.0).floor();
+        let last = (wholes - middle) * whole;
+        let bins = middle as usize + 2;
+        if bin + bins as u64 > behind {
+            return None;
+        }
+        for bin in bin..bin + bins as u64 {
+            self.row(bin);
+        }
+        Some(Plan { bin, bins, got: [in_first, whole, last], through_ns })
     }
-    /// Whether all pipes have room for the parts, of which the first lies in `bin`.
+    /// Rows of a plan in the order of time: of the first bin, the middle ones as up to two runs, and the last one if there are two.
     #[inline]
-    fn parts_fit(&self, bin: u64) -> bool {
+    fn rows_of(&self, plan: &Plan) -> (usize, [Range<usize>; 2], Option<usize>) {
+        let mask = self.bin_of_row.len() - 1;
+        let first = plan.bin as usize & mask;
+        if plan.bins < 2 {
+            return (first, [0..0, 0..0], None);
+        }
+        let (from, count) = ((first + 1) & mask, plan.bins - 2);
+        let to_end = count.min(mask + 1 - from);
+        (first, [from..from + to_end, 0..count - to_end], Some((first + plan.bins - 1) & mask))
+    }
+    /// Whether all pipes have room for a plan.
+    #[inline]
+    fn fits(&self, plan: &Plan) -> bool {
         let rows = self.bin_of_row.len();
+        let (first, [middle, wrapped], last) = self.rows_of(plan);
         self.needs.iter().all(|n| {
-            let bins = &self.bins[n.pipe as usize * rows..][..rows];
-            let mut fits = true;
-            for (i, part) in self.parts.iter().enumerate() {
-                fits &= n.load * part.got <= 1.0 - bins[(bin as usize + i) & (rows - 1)].fill;
-            }
-            fits
+            let fill = &self.fill[n.pipe as usize * rows..][..rows];
+            let most = fullest(&fill[middle.clone()]).max(fullest(&fill[wrapped.clone()]));
+            n.load * plan.got[0] <= 1.0 - fill[first]
+                && (plan.bins < 3 || n.load * plan.got[1] <= 1.0 - most)
+                && last.is_none_or(|row| n.load * plan.got[2] <= 1.0 - fill[row])
         })
     }
-    /// Takes the parts of the stretch out of their bins, and notes what it would have got there at its own rate.
+    /// Takes a plan out of its bins, and notes what the stretch would have got there at its own rate from `from` to `end`, ns.
     #[inline]
-    fn take_parts(&mut self, kernel: bool, behind: u64, (from_ns, took_ns): (u64, f64), rate: f64) {
-        let (mut at, end) = (from_ns as f64, from_ns as f64 + took_ns);
-        let (first, mut i) = (from_ns / BIN_NS, 0);
-        while at < end && first + (i as u64) < behind {
-            let bin = first + i as u64;
-            self.row(bin);
-            let stop = (((bin + 1) * BIN_NS) as f64).min(end);
-            if i == self.parts.len() {
-                self.parts.push(Part::default());
-            }
-            self.parts[i].ns = stop - at;
-            (at, i) = (stop, i + 1);
-        }
+    fn take(&mut self, kernel: bool, plan: &Plan, behind: u64, (from, end): (f64, f64), rate: f64) {
         let rows = self.bin_of_row.len();
+        let (first, [middle, wrapped], last) = self.rows_of(plan);
+        let last_bin = plan.bin + plan.bins as u64 - 1;
+        let (first_end, last_end) = (((plan.bin + 1) * BIN_NS) as f64, ((last_bin + 1) * BIN_NS) as f64);
+        let in_first = first_end.min(end) - from;
+        let in_last = (last_end.min(end) - last_end + BIN_NS as f64).max(0.0);
         for n in &self.needs {
-            let asked = n.load * rate;
-            let bins = &mut self.bins[n.pipe as usize * rows..][..rows];
-            for (i, part) in self.parts.iter().enumerate() {
-                let bin = &mut bins[(first as usize + i) & (rows - 1)];
-                let got = n.load * part.got;
-                bin.fill += got;
-                let refused = &mut bin.refused[usize::from(kernel)];
-                *refused = *refused - got + asked * part.ns;
+            let range = n.pipe as usize * rows..(n.pipe as usize + 1) * rows;
+            let (fill, refused) = (&mut self.fill[range.clone()], &mut self.refused[usize::from(kernel)][range]);
+            let (asked, got) = (n.load * rate, plan.got.map(|part| n.load * part));
+            fill[first] += got[0];
+            refused[first] += asked * in_first - got[0];
+            let whole = asked * BIN_NS as f64 - got[1];
+            for rows in [middle.clone(), wrapped.clone()] {
+                fill[rows.clone()].iter_mut().for_each(|bin| *bin += got[1]);
+                refused[rows].iter_mut().for_each(|bin| *bin += whole);
+            }
+            if let Some(row) = last {
+                fill[row] += got[2];
+                refused[row] += asked * in_last - got[2];
             }
         }
+        self.note_asked(kernel, behind, (last_end, end), rate);
     }
     /// Takes what the pipes have left of a stretch bin after bin. Returns up to when it is entered, ns, and what is left of it.
     fn fill_bins(
@@ -372,7 +383,7 @@ impl Pipes {
             let wanted = left.min((stop - at) * rate / slower);
             let mut got: f64 = wanted;
             for n in &self.needs {
-                let free = 1.0 - self.bins[self.at(n.pipe, row)].fill;
+                let free = 1.0 - self.fill[self.at(n.pipe, row)];
                 if n.load * wanted > free {
                     got = got.min(if free > NOTHING { free / n.load } else { 0.0 });
                 }
@@ -382,8 +393,8 @@ impl Pipes {
             for i in 0..self.needs.len() {
                 let n = self.needs[i];
                 let at = self.at(n.pipe, row);
-                self.bins[at].fill += n.load * got;
-                self.bins[at].refused[usize::from(kernel)] -= n.load * got;
+                self.fill[at] += n.load * got;
+                self.refused[usize::from(kernel)][at] -= n.load * got;
             }
             at = if done { at + left * slower / rate } else { stop };
             left = if done { 0.0 } else { left - got };
@@ -391,17 +402,17 @@ impl Pipes {
         }
         (at, left)
     }
-    /// Notes what the stretch would have got at its own rate in the bins that it lies in; [`Bin::fill`] has what it got.
-    fn note_asked(&mut self, kernel: bool, behind: u64, (from_ns, took_ns): (u64, f64), rate: f64) {
-        let (mut at, end) = (from_ns as f64, from_ns as f64 + took_ns);
-        let mut bin = from_ns / BIN_NS;
+    /// Notes what the stretch would have got at its own rate from `from` to `end`, ns; [`Self::fill`] has what it got.
+    fn note_asked(&mut self, kernel: bool, behind: u64, (from, end): (f64, f64), rate: f64) {
+        let mut at = from;
+        let mut bin = from as u64 / BIN_NS;
         while at < end && bin < behind {
             let stop = (((bin + 1) * BIN_NS) as f64).min(end);
             let row = self.row(bin);
             for i in 0..self.needs.len() {
                 let n = self.needs[i];
                 let place = self.at(n.pipe, row);
-                self.bins[place].refused[usize::from(kernel)] += n.load * rate * (stop - at);
+                self.refused[usize::from(kernel)][place] += n.load * rate * (stop - at);
             }
             (at, bin) = (stop, bin + 1);
         }
@@ -455,8 +466,8 @@ impl Pipes {
         for before in bin.saturating_sub(PRESSURE_BINS)..bin {
             let row = before as usize & (rows - 1);
             if self.bin_of_row[row] == before {
-                let bin = &self.bins[pipe * rows + row];
-                most = most.max(bin.fill + bin.refused[0] + bin.refused[1]);
+                let at = pipe * rows + row;
+                most = most.max(self.fill[at] + self.refused[0][at] + self.refused[1][at]);
             }
         }
         if most > 1.0 {
@@ -470,11 +481,23 @@ impl Pipes {
     pub fn refused_since(&mut self) -> Option<u64> {
         let since = self.refused_since.take();
         if since.is_some() {
-            self.bins.iter_mut().for_each(|bin| bin.refused[0] = 0.0);
+            self.refused[0].fill(0.0);
             self.pipes.iter_mut().for_each(|pipe| (pipe.pressure_bin, pipe.pressure) = (u64::MAX, 1.0));
         }
         since
     }
+}
+
+/// The fullest of some bins, at least 0.
+#[inline]
+fn fullest(fill: &[f64]) -> f64 {
+    // Four at a time, so that no maximum waits for the one before.
+    let (fours, rest) = fill.as_chunks::<4>();
+    let mut most = [0.0_f64; 4];
+    for four in fours {
+        most = std::array::from_fn(|i| if four[i] > most[i] { four[i] } else { most[i] });
+    }
+    rest.iter().chain(&most).fold(0.0, |most, &fill| if fill > most { fill } else { most })
 }
 
 /// End of the bin that `ns` lies in, ns.

@@ -7,6 +7,7 @@
 use crate::config::SimConfig;
 use crate::state::clock_hand::ClockHands;
 use crate::state::contention::AccessRates;
+use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
 use crate::state::effects::Effects;
 use crate::state::log::{Log, Observers};
@@ -66,6 +67,8 @@ pub struct Simulation<'a> {
     pub quiet: QuietCpus,
     /// Where each thread is in the mapping that it sweeps.
     pub sweep_positions: SweepPositions,
+    /// Who may come to the next missing pages of the slice that is being simulated.
+    pub(crate) convoy: Convoy,
     /// Pages of each randomly accessed span: where they are, and how many would fault.
     pub pending_counts: PendingCounts,
     /// Task migrations that NUMA balancing has decided.
@@ -209,6 +212,7 @@ impl<'a> Simulation<'a> {
             cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
             quiet: QuietCpus::new(machine.cpu_count()),
             sweep_positions: SweepPositions::new(),
+            convoy: Convoy::default(),
             pending_counts,
             task_migrations: TaskMigrations::default(),
             effects: Effects::default(),

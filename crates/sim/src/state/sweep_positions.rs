@@ -7,7 +7,7 @@
 
 use crate::float::{real, whole};
 use crate::state::by_offset::ByOffset;
-use crate::state::contender::{Arrival, Contender};
+use crate::state::contender::Contender;
 use crate::state::cpu_order::CpuOrder;
 use crate::state::fast_sweeps::{FastSweeps, FAST_NS_PER_BYTE};
 
@@ -37,6 +37,8 @@ pub struct SweepPositions {
     pub(crate) by_place: ByOffset,
     /// The fast ones, which are not in `by_place`.
     fast: FastSweeps,
+    /// How often any of the lists has changed.
+    pub(crate) changes: u64,
     /// By task, whether it has a new plan that is not listed yet.
     pub(crate) is_stale: Vec<bool>,
     /// Tasks with a new plan that is not listed yet.
@@ -51,8 +53,6 @@ pub struct SweepPositions {
     pub contenders: Vec<Contender>,
     /// Sorts them by CPU.
     pub(crate) order: CpuOrder,
-    /// Scratch: those of them that fill a page.
-    pub(crate) arrivals: Vec<Arrival>,
 }
 
 impl SweepPositions {
@@ -106,6 +106,7 @@ impl SweepPositions {
         }
     }
     pub(crate) fn set(&mut self, task: u32, sweeper: Option<SweepPosition>) {
+        self.changes += 1;
         self.by_place.remove(task);
         self.fast.remove(task);
         if let Some(s) = sweeper {
@@ -153,8 +154,46 @@ impl SweepPositions {
             ns >= before_ns || f(comer(s, ns))
         };
         if self.by_place.each(of, (from, place), &mut look) {
-            self.fast.each(of, place, ns, look);
+            self.fast.each(of, (place, place), ns, look);
         }
+    }
+    /// When `task` comes to `place` in the slice that began at `now_ns`, ns; `None` if its sweep does not lead there.
+    #[inline]
+    pub(crate) fn comes_ns(&self, task: u32, place: u64, now_ns: f64, owes_ns: impl Fn(u32) -> u64) -> Option<f64> {
+        let s = &self.sweeper[task as usize];
+        let (at, at_ns) = self.start_of(s, now_ns, owes_ns);
+        (at..s.end).contains(&place).then(|| at_ns + real(place - at) * s.ns_per_byte)
+    }
+
+    /// Where the sweep of a thread goes on, and when, ns.
+    #[inline]
+    pub(crate) fn start_of(&self, s: &SweepPosition, now_ns: f64, owes_ns: impl Fn(u32) -> u64) -> (u64, f64) {
+        if self.is_held[s.task as usize] {
+            if let Some(&(_, at, at_ns)) = self.held.iter().find(|h| h.0 == s.task) {
+                return (at, at_ns);
+            }
+        }
+        (s.at, s.at_ns.max(now_ns) + owes_ns(s.task) as f64)
+    }
+
+    /// Calls `f` with all sweeps of a mapping but that of the present slice which may come to `places` within `ns`, and with others of the
+    /// mapping; with some of them twice.
+    pub(crate) fn each_near(&self, of: (u32, u32), (from, to): (u64, u64), ns: f64, mut f: impl FnMut(&SweepPosition)) {
+        let first = self.slice.0;
+        let mut look = |task: u32| {
+            let s = &self.sweeper[task as usize];
+            if s.of == of && task != first {
+                f(s);
+            }
+            true
+        };
+        for held in &self.held {
+            look(held.0);
+        }
+        let ns = ns.clamp(0.0, 1e15);
+        let slow_from = from.saturating_sub(whole(ns / FAST_NS_PER_BYTE) + 1);
+        self.by_place.each(of, (slow_from, to), &mut look);
+        self.fast.each(of, (from, to), ns, look);
     }
 }
 

@@ -50,6 +50,7 @@
 //! ignored test `cost_of_solve` measures it.
 
 mod flow;
+mod flow_state;
 mod model;
 mod parameters;
 mod paths;

@@ -7,6 +7,7 @@
 //! From the last solution a few sweeps suffice.
 
 use super::flow::{Flow, PageCopy, Rate};
+use super::flow_state::{idle_rate, link_load, queue_met, rate, State};
 use super::parameters::{byte_weight, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP};
 use super::paths::Paths;
 use super::routes::{QueueHistory, Routes};
@@ -26,58 +27,6 @@ const NEARLY_FULL_QUEUE: f64 = 0.95 * QUEUE_CAP;
 const MAX_SWEEPS: u32 = 200;
 /// Largest number of Newton and bisection steps for one resource; bisection alone would need 28.
 const MAX_STEPS: u32 = 60;
-
-/// State of a flow with threads; one cache line.
-#[derive(Clone, Copy, Debug, Default)]
-struct State {
-    /// Bytes in flight of one thread.
-    inflight: f64,
-    /// Time per line with the present queues and `extra_ns`, ns.
-    line_ns: f64,
-    /// Smallest of the flow's own cap and the limits of saturated resources, GB/s.
-    limit_gbps: f64,
-    /// `inflight` over the idle time per line, GB/s: the claim of a thread on a saturated resource, and the most that
-    /// it can ever use.
-    claim_gbps: f64,
-    cap_gbps: f64,
-    /// Part of the flow's load that its requests do not meet: the load of their own thread, for a chain.
-    unmet: f64,
-    /// Load per GB/s of one thread, in DRAM and on links: threads times the weight of a byte, with lines written back.
-    dram_load: f64,
-    link_load: f64,
-}
-
-impl State {
-    /// Load of the flow on a resource per GB/s of one of its threads.
-    fn load(&self, dram: bool) -> f64 {
-        if dram {
-            self.dram_load
-        } else {
-            self.link_load
-        }
-    }
-
-    /// Own traffic that a thread does not meet, GB/s per thread of the flow.
-    fn unmet_gbps(&self) -> f64 {
-        self.unmet * self.limit_gbps.min(self.inflight / self.line_ns)
-    }
-}
-
-/// Queue length that a request meets, and its derivative by `y`. The whole load makes the queue `y`; the request meets
-/// `unmet` less of the utilisation.
-fn queue_met(y: f64, unmet: f64) -> (f64, f64) {
-    if unmet == 0.0 {
-        return (y, 1.0);
-    }
-    // 1/(1 + met) = 1 - (u - unmet) and 1/(1 + y) = 1 - u.
-    let more = 1.0 + unmet * (1.0 + y);
-    let met = (1.0 + y) / more - 1.0;
-    if met > 0.0 {
-        (met, 1.0 / (more * more))
-    } else {
-        (0.0, 0.0)
-    }
-}
 
 /// Demand of the flows on one resource.
 struct Asked {
@@ -618,25 +567,4 @@ pub(super) fn each_crossing(paths: &Paths, copy: &PageCopy, mut f: impl FnMut(us
     for step in paths.steps(cpu, memory)[1..].iter().map(|s| s.of(write)) {
         f(step.resource as usize, step.share, 1.0);
     }
-}
-
-/// Lines read and written back that a flow asks for, in threads; 0 without threads.
-fn link_load(flow: &Flow) -> f64 {
-    flow.threads.max(0.0) * (1.0 + flow.writebacks)
-}
-
-/// Rate of a flow without threads, whose line takes `base_ns` on the idle machine and `line_ns` now, under a `limit`.
-fn idle_rate(flow: &Flow, base_ns: f64, line_ns: f64, limit: f64) -> Rate {
-    let inflight = flow.lines * LINE_BYTES;
-    let limit_gbps = flow.cap_gbps.min(limit * (inflight / base_ns));
-    let demand = flow.cap_gbps.min(inflight / line_ns);
-    rate(flow, line_ns, demand, limit_gbps)
-}
-
-/// Rate of a thread of `flow` that demands `demand` and is limited to `limit_gbps`.
-fn rate(flow: &Flow, line_ns: f64, demand: f64, limit_gbps: f64) -> Rate {
-    let gbps = demand.min(limit_gbps);
-    // A limited flow waits longer in proportion to the part that it does not get.
-    let latency_ns = line_ns * (demand / gbps) - flow.extra_ns;
-    Rate { latency_ns, gbps }
 }

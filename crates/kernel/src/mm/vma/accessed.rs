@@ -14,6 +14,7 @@ use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_base::math::exp;
 use numalab_base::rng::Rng;
 
 impl Vma {
@@ -54,7 +55,7 @@ impl Vma {
         let expected = self.random_accesses(chunk);
         let c = &mut self.chunks[chunk];
         if c.kind != ChunkKind::Small {
-            if expected > 0.0 && rng.unit() < 1.0 - (-expected * CHUNK_PAGES as f64).exp() {
+            if expected > 0.0 && rng.unit() < 1.0 - exp(-expected * CHUNK_PAGES as f64) {
                 c.touched = ALL_RUNS;
             }
             return;
@@ -67,7 +68,7 @@ impl Vma {
         if expected >= SURELY {
             b.young = Bits512::range(0, CHUNK_PAGES as usize);
         } else if expected > 0.0 {
-            let chance = 1.0 - (-expected).exp();
+            let chance = 1.0 - exp(-expected);
             for page in 0..CHUNK_PAGES as usize {
                 if rng.unit() < chance {
                     b.young.set(page);
