@@ -219,6 +219,19 @@ fn clock(root: &Layers) -> Result<Clock, SpecError> {
 }
 
 /// Reads `[cache]`: the caches, and the size of an LLC in bytes.
+/// Whether `key`, which has one of two words, has the second. The first is its default.
+fn is_set(t: &Layers, key: &'static str, (default, other): (&'static str, &'static str)) -> Result<bool, SpecError> {
+    match t.opt_str(key)? {
+        None => Ok(false),
+        Some(word) if word.value == default => Ok(false),
+        Some(word) if word.value == other => Ok(true),
+        Some(word) => {
+            let e = word.error(format!("no {key} `{}`", clip(&word.value)), format!("`{default}` or `{other}`"));
+            Err(e.near(&word.value, [default, other]))
+        }
+    }
+}
+
 fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
     let t = root.need("cache", "the caches of the machine")?;
     let llc_bytes = t.size("llc")?;
@@ -228,24 +241,8 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
         llc_latency_ns: t.within("llc_ns", &LATENCY)?,
         llc_stream_gbps: t.within("llc_stream_gbps", &GBPS)?,
         llc_port_gbps: t.opt_within("llc_port_gbps", &GBPS)?,
-        source_snoop: match t.opt_str("snoop")? {
-            None => false,
-            Some(s) if s.value == "filtered" => false,
-            Some(s) if s.value == "source" => true,
-            Some(s) => {
-                let e = s.error(format!("no snooping `{}`", clip(&s.value)), "`source` or `filtered`");
-                return Err(e.near(&s.value, ["source", "filtered"]));
-            }
-        },
-        memory_directory: match t.opt_str("directory")? {
-            None => false,
-            Some(s) if s.value == "none" => false,
-            Some(s) if s.value == "memory" => true,
-            Some(s) => {
-                let e = s.error(format!("no directory `{}`", clip(&s.value)), "`memory` or `none`");
-                return Err(e.near(&s.value, ["memory", "none"]));
-            }
-        },
+        source_snoop: is_set(&t, "snoop", ("filtered", "source"))?,
+        memory_directory: is_set(&t, "directory", ("none", "memory"))?,
         transfer_ns: t.opt_within("transfer_ns", &TRANSFER_NS)?,
         writes_back: true,
         fill: fill(&t)?,

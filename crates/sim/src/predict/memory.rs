@@ -36,7 +36,7 @@ const PER_THREAD_NODE: f64 = 40.0;
 const FIRST_SCAN_NS: u64 = 1_000_000_000;
 /// For each node and thread that may take hint faults: eight counts (`numa_faults`).
 const PER_FAULTS_NODE: f64 = 64.0;
-/// For each thread that the machine has beside the workload.
+/// For each thread that the machine has beside the workload, fitted with 256 CPUs.
 const PER_MACHINE_THREAD: f64 = 3000.0;
 /// For any run.
 const PER_RUN: f64 = 300e3;
