@@ -13,6 +13,7 @@ pub mod cpu_set;
 pub mod hook;
 pub mod math;
 pub mod node_mask;
+pub mod node_weights;
 pub mod rng;
 pub mod rung_list;
 pub mod tunable;

@@ -4,6 +4,7 @@
 //! [`Decl`]s. Command-line help, run manifests and the documentation are generated from that table, so they cannot
 //! differ from the code.
 
+use crate::node_weights::NodeWeights;
 use crate::rung_list::RungList;
 
 /// Value of a tunable.
@@ -17,6 +18,8 @@ pub enum Value {
     Choice(&'static str),
     /// A ladder of distance classes and page sizes.
     Rungs(RungList),
+    /// Nodes with weights.
+    Weights(NodeWeights),
 }
 
 impl std::fmt::Display for Value {
@@ -26,6 +29,7 @@ impl std::fmt::Display for Value {
             Value::Bool(v) => write!(f, "{v}"),
             Value::Choice(v) => f.write_str(v),
             Value::Rungs(v) => write!(f, "{v}"),
+            Value::Weights(v) => write!(f, "{v}"),
         }
     }
 }
@@ -124,6 +128,9 @@ impl Decl {
             Value::Rungs(_) => RungList::parse(text)
                 .map(Value::Rungs)
                 .map_err(|what| SetError::Expected(format!("a list like `D0 THP | D0 4k | D1 THP`, but {what}"))),
+            Value::Weights(_) => NodeWeights::parse(text)
+                .map(Value::Weights)
+                .map_err(|what| SetError::Expected(format!("nodes with weights like `0:3 1:1`, but {what}"))),
         }
     }
 }
@@ -194,6 +201,18 @@ impl Field for RungList {
     fn from_value(value: Value) -> Option<Self> {
         match value {
             Value::Rungs(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl Field for NodeWeights {
+    fn into_value(self) -> Value {
+        Value::Weights(self)
+    }
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Weights(v) => Some(v),
             _ => None,
         }
     }

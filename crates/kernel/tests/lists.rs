@@ -1,6 +1,7 @@
 //! Each folder of variants against its visible list: a file without a line, or a line without a file, is a mistake.
 #![allow(clippy::unwrap_used)]
 
+use numalab_kernel::damon::Destinations;
 use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::page_filter::PageFilterKind;
 use numalab_kernel::numa::vma_filter::VmaFilter;
@@ -25,6 +26,9 @@ fn every_variant_has_a_file_of_its_name_and_every_file_a_line() {
     let contract = ["mod", "rule", "filters", "tunables"];
     assert_eq!(files("numa/page_filter", &contract), words(PageFilterKind::WORDS));
     assert_eq!(files("sched/imbalance", &["mod", "rule", "sides", "allowance"]), words(Rule::WORDS));
+    // Where nothing migrates there is nothing to decide.
+    let some: Vec<&str> = Destinations::WORDS.iter().copied().filter(|w| *w != "none").collect();
+    assert_eq!(files("damon/destination", &["mod", "rule"]), words(&some));
     let rules = Locality::WORDS.iter().map(|w| w.strip_prefix("thp_").unwrap_or(w)).collect::<Vec<_>>();
     assert_eq!(files("mm/thp/locality", &["mod", "rule", "attempt"]), words(&rules));
 }

@@ -1,12 +1,15 @@
 //! What a run needs to know of its kernel, in typed form.
 
 use numalab_base::hook::Hook;
+use numalab_kernel::damon::DamonConfig;
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
 use numalab_kernel::numa::page_filter::PagePolicy;
 use numalab_kernel::numa::vma_filter::VmaPolicy;
 use numalab_kernel::numa::{Design, NumaConfig, PlacementPolicy};
-use numalab_kernel::registry::{design, flush_rules, mm_config, numa_settings, sched_config, userspace_balance};
+use numalab_kernel::registry::{
+    damon_config, design, flush_rules, mm_config, numa_settings, sched_config, userspace_balance,
+};
 use numalab_kernel::sched::imbalance::ImbalancePolicy;
 use numalab_kernel::sched::SchedConfig;
 use numalab_kernel::userspace_balance::UserspaceTunables;
@@ -25,6 +28,8 @@ pub struct SimConfig {
     pub mm: MmConfig,
     /// The designs of 2012.
     pub design: Design,
+    /// DAMON as an administrator has set it up.
+    pub damon: DamonConfig,
     /// The daemon that balances from user space.
     pub userspace_balance: UserspaceTunables,
     /// What carries out the workload.
@@ -86,6 +91,7 @@ impl SimConfig {
             flush: flush_rules(kernel),
             mm: mm_config(kernel),
             design: design(kernel)?,
+            damon: damon_config(kernel),
             userspace_balance: userspace_balance(kernel),
             harness: Harness::default(),
             background: 0,

@@ -9,6 +9,7 @@
 //! * [`charge`]: CPU time, waits and TLB flushes.
 //! * [`mm`], [`numa`], [`numa_2012`], [`fault`]: the kernel's mechanisms. They call the decisions of `numalab_kernel` where the
 //!   kernel does, and return what that costs.
+//! * [`damon`], [`userspace_balance`]: pages that move although no task faulted on them.
 //! * [`process`]: creation of processes and threads.
 //! * [`access`]: how tasks walk memory.
 //! * [`engine`]: the event loop over CPUs.
@@ -20,6 +21,7 @@
 mod access;
 mod charge;
 pub mod config;
+mod damon;
 mod engine;
 mod fault;
 mod float;

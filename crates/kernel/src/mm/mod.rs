@@ -65,5 +65,7 @@ pub use physical_memory::PhysicalMemory;
 pub use state_sizes::StateSizes;
 pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 pub use unmapped::Unmapped;
-pub use vma::{Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind};
+pub use vma::{
+    AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind,
+};
 pub use work::Work;

@@ -13,6 +13,7 @@ mod system;
 pub use roles::{numa_roles, Reclaim, RoleDecl, ROLES};
 pub use system::System;
 
+use crate::damon::{DamonConfig, DamonTunables, MigrateColdTunables, MigrateHotTunables};
 use crate::hw::cost::FlushRules;
 use crate::mm::compact::CompactTunables;
 use crate::mm::config::{MmConfig, VmTunables};
@@ -72,6 +73,9 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<SwapTunables>(),
     of::<ThpTunables>(),
     of::<KhugepagedTunables>(),
+    of::<DamonTunables>(),
+    of::<MigrateHotTunables>(),
+    of::<MigrateColdTunables>(),
     of::<UserspaceTunables>(),
 ];
 
@@ -91,6 +95,7 @@ fn info(group: &GroupDecl, d: &Decl) -> TunableInfo {
         Value::Int(_) => format!("{} to {}", d.range.0, d.range.1),
         Value::Bool(_) => "true or false".to_string(),
         Value::Choice(_) => d.choices.join(", "),
+        Value::Weights(_) => "nodes with weights like `0:3 1:1`, or none".to_string(),
         Value::Rungs(_) => "a list like `D0 THP | D0 4k | D1 THP`".to_string(),
     };
     TunableInfo {
@@ -142,6 +147,11 @@ pub fn catalog_kernel(name: &str) -> Result<Kernel, SpecError> {
 /// The daemon that balances from user space beside a resolved kernel.
 pub fn userspace_balance(kernel: &Kernel) -> UserspaceTunables {
     group(kernel)
+}
+
+/// DAMON as it is set up on a resolved kernel.
+pub fn damon_config(kernel: &Kernel) -> DamonConfig {
+    DamonConfig { damon: group(kernel), hot: group(kernel), cold: group(kernel) }
 }
 
 /// All settings of NUMA balancing of a resolved kernel.

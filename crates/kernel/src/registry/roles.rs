@@ -1,5 +1,6 @@
 //! Roles, by the names that catalog files use.
 
+use crate::damon::{Destinations, Goals};
 use crate::mm::thp::Locality;
 use crate::numa::config::NumaRoles;
 use crate::numa::page_filter::PageFilterKind;
@@ -26,7 +27,7 @@ const fn role<T: Words>(name: &'static str) -> RoleDecl {
 }
 
 /// Every role, in the order of reports (kernel-numa-balancing.md sections 8, 16 and 17, kernel-scheduler.md section 5,
-/// thp-and-allocation.md section 8).
+/// thp-and-allocation.md section 8, kernel-after-6.12.md section 3.4).
 pub const ROLES: &[RoleDecl] = &[
     role::<ScanRole>("scan"),
     role::<VmaFilter>("vma_filter"),
@@ -37,6 +38,8 @@ pub const ROLES: &[RoleDecl] = &[
     role::<Rule>("imbalance"),
     role::<Locality>("thp_locality"),
     role::<Reclaim>("reclaim"),
+    role::<Destinations>("damon_migrate"),
+    role::<Goals>("damon_goals"),
 ];
 
 words! {

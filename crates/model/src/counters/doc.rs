@@ -68,6 +68,8 @@ pub enum Kind {
     Stalls,
     /// Caches of data, which numalab models and no kernel counts.
     Caches,
+    /// DAMON and the schemes that migrate what it finds.
+    Damon,
 }
 
 impl Kind {
@@ -87,6 +89,7 @@ impl Kind {
             Kind::Tlb => "TLB shoot-downs",
             Kind::Stalls => "stalls of threads",
             Kind::Caches => "caches",
+            Kind::Damon => "DAMON",
         }
     }
 }

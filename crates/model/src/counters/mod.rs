@@ -8,6 +8,7 @@
 //! checked there are marked [`Since::About`].
 
 mod allocation;
+mod damon;
 mod doc;
 mod huge;
 mod numa;
@@ -46,6 +47,7 @@ pub fn all() -> impl Iterator<Item = &'static CounterDoc> {
         .chain(huge::COUNTERS)
         .chain(reclaim::COUNTERS)
         .chain(stalls::COUNTERS)
+        .chain(damon::COUNTERS)
 }
 
 /// A counter by its kernel name.

@@ -1,6 +1,8 @@
 //! From catalog files and overrides to a [`Kernel`].
 
-use super::{Kernel, KernelSpec, RoleChoice, Setting, TunableChoice, TunableInfo, Vocabulary, DEFAULT, NUMA_BALANCING};
+use super::{
+    Kernel, KernelSpec, Needs, RoleChoice, Setting, TunableChoice, TunableInfo, Vocabulary, DEFAULT, NUMA_BALANCING,
+};
 use crate::spec::{nearest, SpecError, Spot};
 
 /// Origin of a value set by an override, of the command line or of an experiment.
@@ -309,8 +311,19 @@ fn unread(kernel: &Kernel, vocabulary: &Vocabulary, name: &str, which: fn(&str) 
     let conditions = vocabulary.tunable(name).map_or(&[][..], |t| &t.read_when);
     conditions.iter().filter(|c| which(c.subject)).find_map(|c| {
         let is = if c.subject.contains('.') { kernel.tunable(c.subject) } else { kernel.implementation(c.subject) }?;
-        (!c.needs.met_by(is)).then(|| format!("`{}` to be {} (it is {is})", c.subject, c.needs))
+        let stands_for = releases(vocabulary, c.subject, &c.needs).unwrap_or_default();
+        (!c.needs.met_by(is)).then(|| format!("`{}` to be {}{stands_for} (it is {is})", c.subject, c.needs))
     })
+}
+
+/// From which releases on a role is as a condition needs it, in words, if every release from some one on has it.
+fn releases(vocabulary: &Vocabulary, role: &str, needs: &Needs) -> Option<String> {
+    let role = vocabulary.roles.iter().find(|r| r.name == role)?;
+    let mut met = role.implementations.iter().filter(|i| needs.met_by(i.name));
+    let first = met.next()?.releases.split_whitespace().next()?;
+    let goes_on = role.implementations.last().is_some_and(|l| needs.met_by(l.name) && l.releases.ends_with(" on"));
+    let release = first.split_once('.').is_some_and(|(major, _)| major.parse::<u32>().is_ok());
+    (goes_on && release).then(|| format!(", as Linux has it since {first}"))
 }
 
 /// Appends the overrides to the name, so that a report never shows two behaviours under one name.

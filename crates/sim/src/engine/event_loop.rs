@@ -7,6 +7,7 @@
 use crate::charge::core::message_ns;
 use crate::charge::quiet::{catch_up_all, may_be_quiet, stop_quiet};
 use crate::config::{Harness, SimConfig};
+use crate::damon::kdamond::{kdamond, start_kdamond};
 use crate::engine::standstill::Standstill;
 use crate::engine::wait_objects::DeferredClones;
 use crate::engine::wait_objects::{Barrier, Channel, Waiter};
@@ -117,6 +118,7 @@ impl<'a> Engine<'a> {
         self.start_roots();
         start_daemons(&mut self.sim);
         start_userspace_balance(&mut self.sim);
+        start_kdamond(&mut self.sim);
         self.carry_out_effects();
         self.queue.push(EPOCH_NS, Event::Epoch);
         let mut standstill = Standstill::default();
@@ -138,6 +140,10 @@ impl<'a> Engine<'a> {
                 Event::Epoch => self.epoch(),
                 Event::Daemon(which) => {
                     daemon(&mut self.sim, which);
+                    self.carry_out_effects();
+                }
+                Event::Kdamond => {
+                    kdamond(&mut self.sim);
                     self.carry_out_effects();
                 }
                 Event::UserspaceBalance => {
@@ -188,11 +194,16 @@ impl<'a> Engine<'a> {
             catch_up_all(&mut self.sim, now_ns);
             sample(&mut self.sim);
         }
-        if self.queue.is_empty() || self.only_the_machine_runs() {
+        if self.queue.is_empty() || self.only_kdamond_is_left() || self.only_the_machine_runs() {
             // No CPU runs a task, and no event will wake one.
             self.sim.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
         }
         self.queue.push(self.sim.now_ns + EPOCH_NS, Event::Epoch);
+    }
+
+    /// Whether nothing will happen but that DAMON looks at memory again.
+    fn only_kdamond_is_left(&self) -> bool {
+        self.sim.kernel.damon.is_some() && self.queue.iter().all(|e| e == Event::Kdamond)
     }
 
     /// Whether all threads of the workload sleep, and no event will wake one: only the machine's own threads go on.

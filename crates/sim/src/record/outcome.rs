@@ -106,6 +106,9 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
             }
         }
     }
+    if let Some(damon) = &sim.kernel.damon {
+        out.extend(damon.counters());
+    }
     out.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     out
 }

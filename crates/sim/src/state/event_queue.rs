@@ -49,6 +49,8 @@ pub enum Event {
     },
     /// The daemon that balances from user space wakes up.
     UserspaceBalance,
+    /// DAMON's kernel thread wakes up.
+    Kdamond,
     /// If some CPU still has two tasks, all CPUs tick again.
     QuietCheck,
 }
@@ -69,6 +71,7 @@ impl Event {
             Self::Cpu { cpu, plan } => [5, cpu, plan, 0],
             Self::UserspaceBalance => [6, 0, 0, 0],
             Self::QuietCheck => [7, 0, 0, 0],
+            Self::Kdamond => [8, 0, 0, 0],
         }
     }
     fn of(words: Words) -> Self {
@@ -80,6 +83,7 @@ impl Event {
             [3, task, waker, sleep] => Self::Wake { task, waker, sleep },
             [4, from, to, _] => Self::Push { from, to },
             [6, ..] => Self::UserspaceBalance,
+            [8, ..] => Self::Kdamond,
             [7, ..] => Self::QuietCheck,
             [_, cpu, plan, _] => Self::Cpu { cpu, plan },
         }

@@ -13,6 +13,7 @@ pub(crate) mod convoy;
 pub(crate) mod cpu;
 pub(crate) mod cpu_order;
 pub(crate) mod crossed_bytes;
+pub(crate) mod damon;
 pub(crate) mod effects;
 pub(crate) mod event_queue;
 pub(crate) mod fast_sweeps;

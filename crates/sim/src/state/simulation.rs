@@ -9,6 +9,7 @@ use crate::state::clock_hand::ClockHands;
 use crate::state::contention::AccessRates;
 use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
+use crate::state::damon::Damon;
 use crate::state::effects::Effects;
 use crate::state::log::{Log, Observers};
 use crate::state::maps::Maps;
@@ -113,6 +114,8 @@ pub struct Kernel {
     pub numa: NumaBalancing,
     /// NUMA balancing as AutoNUMA and schednuma proposed it.
     pub numa_2012: Numa2012,
+    /// DAMON, if a scheme is set up.
+    pub damon: Option<Box<Damon>>,
     /// The daemon that balances from user space, if there is one.
     pub userspace_balance: Option<Box<UserspaceBalance>>,
     /// Counters that no other part keeps.
@@ -185,7 +188,8 @@ impl<'a> Simulation<'a> {
     /// The machine at time 0, before the first process starts.
     ///
     /// # Errors
-    /// A machine that cannot be scheduled on, or `ladder_custom` without a list, as a sentence.
+    /// A machine that cannot be scheduled on, `ladder_custom` without a list, or a DAMON scheme for a node without memory, as a
+    /// sentence.
     pub fn new(
         machine: &'a Machine,
         workload: &'a Workload,
@@ -205,7 +209,10 @@ impl<'a> Simulation<'a> {
             cfg,
             now_ns: 0,
             hw,
-            kernel: Kernel::new(machine, workload, cfg, next_pid)?,
+            kernel: Kernel {
+                damon: damon(machine, cfg, &mm.physical, seed)?,
+                ..Kernel::new(machine, workload, cfg, next_pid)?
+            },
             processes: ProcessState::all(workload, nodes, mm.physical.memory_nodes()),
             mm,
             tasks: Vec::new(),
@@ -249,6 +256,7 @@ impl Kernel {
         numa.moves_tasks &= !sched.caches_come_first();
         Ok(Self {
             sched,
+            damon: None,
             userspace_balance: UserspaceBalance::new(cfg.userspace_balance, machine, topology.clone()),
             numa: NumaBalancing::new(numa, topology),
             numa_2012: Numa2012::new(&cfg.design, machine.node_count(), workload.processes.len()),
@@ -291,6 +299,18 @@ fn ladders(machine: &Machine, cfg: &MmConfig) -> Result<Ladders, String> {
         return Err("thp_locality = ladder_custom needs its list: thp.ladder=\"D0 THP | D1 THP | D0 4k\"".into());
     }
     Ok(cfg.thp.ladders(machine, machine.tlb.nested))
+}
+
+/// DAMON as it is set up.
+///
+/// # Errors
+/// A node that the machine does not have, or a design of 2012 beside it.
+fn damon(machine: &Machine, cfg: &SimConfig, memory: &PhysicalMemory, seed: u64) -> Result<Option<Box<Damon>>, String> {
+    let damon = Damon::new(cfg.damon, machine, memory, seed)?;
+    if damon.is_some() && cfg.design.active() {
+        return Err("damon.schemes: DAMON is not modelled beside AutoNUMA and schednuma".into());
+    }
+    Ok(damon)
 }
 
 impl Recorder {

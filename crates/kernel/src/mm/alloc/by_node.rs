@@ -1,5 +1,7 @@
 //! Allocation on one node, without policy and without reclaim.
 
+use super::gfp::Gfp;
+use super::request::AllocatedPage;
 use crate::mm::account::PageClass;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
@@ -16,5 +18,22 @@ impl PhysicalMemory {
     pub fn alloc_class_on(&mut self, here: usize, node: usize, class: PageClass) -> Option<Frame> {
         let req = self.request_on(here, node, class);
         self.alloc_page(&req, &mut NoAnonReclaim, &mut Work::default()).ok().map(|got| got.frame)
+    }
+    /// Allocates a page of a class for a migration that DAMON makes: on `node`, with `fallback` on any other node if that has no room.
+    /// It wakes kswapd and does not reclaim (`__damon_migrate_folio_list`).
+    pub fn alloc_for_damon(
+        &mut self,
+        here: usize,
+        node: usize,
+        class: PageClass,
+        fallback: bool,
+    ) -> Option<AllocatedPage> {
+        let mut req = self.request_on(here, node, class);
+        req.gfp = req.gfp | Gfp::KSWAPD_RECLAIM;
+        if fallback {
+            req.gfp = req.gfp & !Gfp::THISNODE;
+            req.allowed = self.memory_nodes();
+        }
+        self.alloc_page(&req, &mut NoAnonReclaim, &mut Work::default()).ok()
     }
 }

@@ -82,15 +82,19 @@ impl Vma {
         if r.total == r.looked.get(chunk).map_or(0, |l| l.0) {
             return 0.0;
         }
-        let base = self.chunk_base(chunk);
-        let here = |s: &&RandomUse| s.from < base + CHUNK_BYTES && s.to > base;
-        let per_entry = |s: &RandomUse| s.accesses as f64 * PAGE_BYTES as f64 / (s.to - s.from) as f64;
-        let now: f64 = r.spans.iter().filter(here).map(per_entry).sum();
+        let now = self.random_accesses_so_far(chunk);
         let chunks = self.chunks.len();
         let r = &mut self.random;
         r.looked.resize(chunks, (0, 0.0));
         let before = std::mem::replace(&mut r.looked[chunk], (r.total, now)).1;
         now - before
+    }
+    /// Expected random accesses per entry of a chunk since the mapping was made.
+    pub(super) fn random_accesses_so_far(&self, chunk: usize) -> f64 {
+        let base = self.chunk_base(chunk);
+        let here = |s: &&RandomUse| s.from < base + CHUNK_BYTES && s.to > base;
+        let per_entry = |s: &RandomUse| s.accesses as f64 * PAGE_BYTES as f64 / (s.to - s.from) as f64;
+        self.random.spans.iter().filter(here).map(per_entry).sum()
     }
     /// Whether an entry, or the huge entry, was used; clears its bit (`ptep_clear_young_notify`). Call
     /// [`Self::update_young`] for the chunk first.

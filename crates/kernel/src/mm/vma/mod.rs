@@ -8,9 +8,10 @@
 //! * `huge` splitting, collapsing and swapping out huge pages;
 //! * `deferred_split` huge pages of which a part is mapped (`partly_mapped_thp`);
 //! * `zero_page` entries that map the zero page (`zero_entries`);
-//! * `accessed` accessed bits (`access_runs`).
+//! * `accessed` accessed bits (`access_runs`), `access_sample` whether a page is accessed within a short time.
 
 mod access_runs;
+mod access_sample;
 mod accessed;
 pub(in crate::mm) mod chunk;
 mod deferred_split;
@@ -27,6 +28,7 @@ pub(in crate::mm) mod sharing;
 mod zero_entries;
 mod zero_page;
 
+pub use access_sample::AccessSample;
 pub use chunk::{Chunk, ChunkKind};
 pub use frame_map::FrameMap;
 pub use kind::VmaKind;
