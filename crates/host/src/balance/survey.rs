@@ -172,6 +172,7 @@ impl Survey {
                 group: u64::from(pid),
                 start: m.start,
                 pages,
+                used: None,
                 huge: huge && anonymous && range.end - range.start >= HUGE_BYTES,
                 hold: hold(m, range),
                 allowed,

@@ -4,7 +4,7 @@ use super::decision::{Action, Decision, Left, Reason, Verdict};
 use super::groups::{groups, pinned, Averages, Group};
 use super::homes::{plan, stays};
 use super::look::{Hold, Look, MappingLook};
-use super::pages::{follow, Space};
+use super::pages::{follow, Homes, Space};
 use super::settings::Settings;
 use crate::numa::topology::NumaTopology;
 use std::collections::BTreeMap;
@@ -69,7 +69,8 @@ impl Balancer {
                 continue;
             }
             let own = mappings.get(&group.id).map_or(&[][..], Vec::as_slice);
-            follow(group, own, homes, &self.topo, &mut space, &mut verdict);
+            let moving = homes != &group.threads(self.topo.nodes());
+            follow(group, own, Homes { threads: homes, moving }, &self.topo, &mut space, &mut verdict);
         }
         verdict
     }

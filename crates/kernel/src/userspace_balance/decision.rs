@@ -63,6 +63,8 @@ pub enum Reason {
         /// Share of the group's CPU time on the destination, in thousandths.
         cpu_permille: u64,
     },
+    /// Only CPUs of the destination use the pages.
+    UsedThere,
     /// The group's memory is not distributed as its CPU time is.
     Follow {
         /// Share of the group's CPU time on the source, in thousandths.
@@ -103,6 +105,7 @@ impl fmt::Display for Reason {
                     percent(cpu_permille)
                 )
             }
+            Self::UsedThere => write!(f, "only CPUs of the node that they move to use them"),
             Self::Follow { cpu_src_permille, cpu_dst_permille } => write!(
                 f,
                 "CPU time of the process is {} against {}, and its memory is not",

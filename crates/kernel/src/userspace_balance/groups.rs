@@ -17,7 +17,7 @@ pub(super) struct Group {
     pub busy: Vec<TaskLook>,
     /// Number of busy threads that must stay.
     pub held_tasks: u64,
-    /// All its pages by node.
+    /// All its pages that count, by node.
     pub mem: Vec<u64>,
     /// Those of its pages that may move, by node.
     pub movable: Vec<u64>,
@@ -112,13 +112,14 @@ pub(super) fn groups(look: &Look, topo: &NumaTopology, busy: &BTreeMap<u64, u32>
     }
     for m in &look.mappings {
         let group = out.entry(m.group).or_insert_with(|| new(m.group));
-        for (n, &pages) in m.pages.iter().enumerate().take(nodes) {
+        for n in 0..nodes {
+            let pages = m.counted(n);
             group.mem[n] = group.mem[n].saturating_add(pages);
             if m.hold.is_none() {
                 group.movable[n] = group.movable[n].saturating_add(pages);
             }
         }
-        if m.hold.is_none() && m.pages.iter().any(|&p| p > 0) {
+        if m.hold.is_none() && (0..nodes).any(|n| m.counted(n) > 0) {
             group.allowed = group.allowed.and(m.allowed);
         }
     }

@@ -56,12 +56,38 @@ pub struct MappingLook {
     pub start: u64,
     /// Pages on each node.
     pub pages: Vec<u64>,
+    /// Which of them are in use; `None` where that is not known, and all count.
+    pub used: Option<Used>,
     /// It has huge pages: its pages move in multiples of 512.
     pub huge: bool,
     /// Why it must stay where it is, if it must.
     pub hold: Option<Hold>,
     /// Nodes on which its memory may be.
     pub allowed: NodeMask,
+}
+
+/// Pages of a mapping that are in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Pages in use on each node.
+    pub pages: Vec<u64>,
+    /// Those of them that CPUs of one node alone use, by the node of the pages and the node of the CPUs. Empty where it is
+    /// not known who uses a page.
+    pub alone: Vec<Vec<u64>>,
+}
+
+impl MappingLook {
+    /// Pages on a node that count: those in use, or all where use is not known. Never more than are there.
+    pub(super) fn counted(&self, node: usize) -> u64 {
+        let here = self.pages.get(node).copied().unwrap_or(0);
+        self.used.as_ref().map_or(here, |u| u.pages.get(node).copied().unwrap_or(0).min(here))
+    }
+
+    /// Pages on `node` that only CPUs of `user` use, as far as known. Never more than count there.
+    pub(super) fn used_alone(&self, node: usize, user: usize) -> u64 {
+        let known = self.used.as_ref().and_then(|u| u.alone.get(node)?.get(user)).copied().unwrap_or(0);
+        known.min(self.counted(node))
+    }
 }
 
 /// One look at the machine.

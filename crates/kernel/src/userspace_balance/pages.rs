@@ -67,72 +67,115 @@ impl Spread<'_> {
     }
 }
 
-/// Plans moves of a group's pages. `threads` are its busy threads per node, after those that move have moved.
+/// Where the threads of a group run.
+#[derive(Clone, Copy)]
+pub(super) struct Homes<'a> {
+    /// Busy threads on each node, after those that move have moved.
+    pub threads: &'a [u32],
+    /// Threads move at this look: who uses which page is about to change.
+    pub moving: bool,
+}
+
+/// Plans moves of a group's pages.
 pub(super) fn follow(
     group: &Group,
     mappings: &[&MappingLook],
-    threads: &[u32],
+    homes: Homes<'_>,
     topo: &NumaTopology,
     space: &mut Space,
     verdict: &mut Verdict,
 ) {
-    let cpu: Vec<u64> = threads.iter().map(|&t| u64::from(t)).collect();
+    let cpu: Vec<u64> = homes.threads.iter().map(|&t| u64::from(t)).collect();
     let cpu_all: u64 = cpu.iter().sum();
     if cpu_all == 0 || group.pages() == 0 {
         return;
     }
     let mut spread = Spread { cpu: &cpu, cpu_all, mem: group.mem.clone(), total: group.pages() };
+    let nodes = topo.nodes();
     let mut order: Vec<&MappingLook> = mappings.to_vec();
-    order.sort_by_key(|m| (std::cmp::Reverse(m.pages.iter().sum::<u64>()), m.start));
+    order.sort_by_key(|m| (std::cmp::Reverse((0..nodes).map(|n| m.counted(n)).sum::<u64>()), m.start));
     for m in order {
-        for src in 0..topo.nodes() {
-            follow_from(m, src, topo, &mut spread, space, verdict);
+        for src in 0..nodes {
+            let mut plan = Plan { m, src, here: m.counted(src), topo, spread: &mut spread, space, verdict };
+            if !homes.moving {
+                plan.to_users();
+            }
+            plan.to_cpu_time();
         }
     }
 }
 
-/// Plans moves of a mapping's pages on `src`, to the nearest nodes that lack memory first.
-fn follow_from(
-    m: &MappingLook,
+/// Moves of a mapping's pages from one node.
+struct Plan<'a, 'b> {
+    m: &'a MappingLook,
     src: usize,
-    topo: &NumaTopology,
-    spread: &mut Spread<'_>,
-    space: &mut Space,
-    verdict: &mut Verdict,
-) {
-    let unit = if m.huge { u64::from(HPAGE_PAGES) } else { 1 };
-    let mut here = m.pages.get(src).copied().unwrap_or(0);
-    let mut order: Vec<usize> = (0..topo.nodes()).filter(|&n| n != src && spread.cpu[n] > 0).collect();
-    order.sort_by_key(|&n| (topo.distance(src, n), std::cmp::Reverse(spread.lack(n)), n));
-    for dst in order {
-        let pages = here.min(spread.surplus(src)).min(spread.lack(dst));
-        if pages == 0 || !spread.wants(src, dst) || !topo.has_memory(dst) {
-            continue;
+    /// Pages on the node that may be chosen.
+    here: u64,
+    topo: &'a NumaTopology,
+    spread: &'a mut Spread<'b>,
+    space: &'a mut Space,
+    verdict: &'a mut Verdict,
+}
+
+impl Plan<'_, '_> {
+    /// Pages that CPUs of one other node alone use go there.
+    fn to_users(&mut self) {
+        let src = self.src;
+        for dst in (0..self.topo.nodes()).filter(|&n| n != src) {
+            let pages = self.m.used_alone(src, dst).min(self.here);
+            // Its users may have ended since.
+            if pages > 0 && self.spread.cpu[dst] > 0 && !self.moves(dst, pages, Reason::UsedThere) {
+                return;
+            }
+        }
+    }
+
+    /// The others go to the nearest nodes that lack memory for their CPU time first. Pages that the CPUs beside them alone
+    /// use stay.
+    fn to_cpu_time(&mut self) {
+        let src = self.src;
+        self.here = self.here.saturating_sub(self.m.used_alone(src, src));
+        let mut order: Vec<usize> = (0..self.topo.nodes()).filter(|&n| n != src && self.spread.cpu[n] > 0).collect();
+        order.sort_by_key(|&n| (self.topo.distance(src, n), std::cmp::Reverse(self.spread.lack(n)), n));
+        for dst in order {
+            let pages = self.here.min(self.spread.surplus(src)).min(self.spread.lack(dst));
+            if pages > 0 && self.spread.wants(src, dst) && !self.moves(dst, pages, self.spread.reason(src, dst)) {
+                return;
+            }
+        }
+    }
+
+    /// Moves pages to `dst` as far as there is room and budget. Returns whether the mapping may be moved at all.
+    fn moves(&mut self, dst: usize, pages: u64, reason: Reason) -> bool {
+        let (m, src) = (self.m, self.src);
+        if !self.topo.has_memory(dst) {
+            return true;
         }
         if let Some(hold) = m.hold {
-            verdict.left.push(Left { group: m.group, start: Some(m.start), count: pages, hold });
-            return;
+            self.verdict.left.push(Left { group: m.group, start: Some(m.start), count: pages, hold });
+            return false;
         }
         if !m.allowed.contains(dst) {
-            continue;
+            return true;
         }
+        let unit = if m.huge { u64::from(HPAGE_PAGES) } else { 1 };
         // A mapping with huge pages moves whole ones, except for its last pages.
-        let whole = if pages == here { pages } else { pages / unit * unit };
-        let fits = whole.min(space.free[dst]);
-        let now = fits.min(space.budget);
-        let now = if now == here { now } else { now / unit * unit };
-        verdict.over_budget_pages += fits - now;
+        let whole = if pages == self.here { pages } else { pages / unit * unit };
+        let fits = whole.min(self.space.free[dst]);
+        let now = fits.min(self.space.budget);
+        let now = if now == self.here { now } else { now / unit * unit };
+        self.verdict.over_budget_pages += fits - now;
         if now == 0 {
-            continue;
+            return true;
         }
-        let reason = spread.reason(src, dst);
         let action = Action::MovePages { group: m.group, start: m.start, from: src, to: dst, pages: now };
-        verdict.decisions.push(Decision { action, reason });
-        spread.mem[src] -= now;
-        spread.mem[dst] += now;
-        space.free[dst] -= now;
-        space.free[src] += now;
-        space.budget -= now;
-        here -= now;
+        self.verdict.decisions.push(Decision { action, reason });
+        self.spread.mem[src] -= now;
+        self.spread.mem[dst] += now;
+        self.space.free[dst] -= now;
+        self.space.free[src] += now;
+        self.space.budget -= now;
+        self.here -= now;
+        true
     }
 }

@@ -35,7 +35,7 @@ impl World {
     fn mapping(&mut self, group: u64, pages: &[u64]) -> &mut MappingLook {
         let start = 0x1000 * self.look.mappings.len() as u64;
         let allowed = NodeMask::of(0..self.look.nodes.len());
-        let m = MappingLook { group, start, pages: pages.to_vec(), huge: false, hold: None, allowed };
+        let m = MappingLook { group, start, pages: pages.to_vec(), used: None, huge: false, hold: None, allowed };
         pages.iter().enumerate().for_each(|(n, p)| self.look.nodes[n].free_pages -= p);
         self.look.mappings.push(m);
         self.look.mappings.last_mut().unwrap()
@@ -92,6 +92,52 @@ fn memory_of_a_wrong_node_comes_to_its_threads() {
     assert_eq!(d.reason, Reason::NobodyThere { cpu_permille: 1000 });
     assert!(d.reason.to_string().contains("100.0 % of its CPU time"), "{}", d.reason);
     assert_eq!(w.local(&mut b), 1000);
+}
+
+/// A large region that nobody uses and a small one in use, on other nodes: the one in use decides.
+#[test]
+fn what_is_used_decides_and_not_what_is_there() {
+    let world = |known: bool| {
+        let mut w = World::new(4);
+        w.task(1, 2);
+        let used = |pages: &[u64]| known.then(|| Used { pages: pages.to_vec(), alone: vec![] });
+        w.mapping(1, &[100_000, 0, 0, 0]).used = used(&[0, 0, 0, 0]);
+        let hot = w.mapping(1, &[0, 1000, 0, 0]);
+        (hot.used, hot.hold) = (used(&[0, 1000, 0, 0]), Some(Hold::OwnPolicy));
+        w
+    };
+    let (mut w, mut b) = (world(true), balancer(4, 2));
+    w.run(&mut b, 6);
+    assert_eq!((w.nodes_of(1), w.local(&mut b)), (NodeMask::of([1]), 1000));
+    assert_eq!(w.look.mappings[0].pages, [100_000, 0, 0, 0], "what nobody uses is not moved");
+    let (mut w, mut b) = (world(false), balancer(4, 2));
+    w.run(&mut b, 6);
+    assert_eq!(w.nodes_of(1), NodeMask::of([2]), "without knowledge of use the larger one decides");
+    assert_eq!(w.look.mappings[0].pages, [0, 0, 100_000, 0], "and is moved");
+}
+
+/// Two threads on two nodes, each with memory of its own on the other's node: as much on each node as CPU time, and all
+/// of it remote.
+#[test]
+fn pages_go_to_the_only_node_that_uses_them() {
+    let (mut w, mut b) = (World::new(2), balancer(2, 1));
+    w.task(1, 0);
+    w.task(1, 1);
+    w.mapping(1, &[1000, 1000]).used = Some(Used { pages: vec![1000, 1000], alone: vec![vec![0, 900], vec![900, 0]] });
+    b.decide(&w.look);
+    let verdict = b.decide(&w.look);
+    let moves: Vec<(usize, usize, u64, Reason)> = verdict
+        .decisions
+        .iter()
+        .filter_map(|d| match d.action {
+            Action::MovePages { from, to, pages, .. } => Some((from, to, pages, d.reason)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(moves, [(0, 1, 900, Reason::UsedThere), (1, 0, 900, Reason::UsedThere)]);
+    // Where each uses what is beside it, nothing moves although one node has more.
+    w.look.mappings[0].used = Some(Used { pages: vec![1000, 300], alone: vec![vec![1000, 0], vec![0, 300]] });
+    assert_eq!(b.decide(&w.look).decisions, []);
 }
 
 #[test]
@@ -255,6 +301,8 @@ proptest! {
     fn verdicts_keep_their_promises(
         tasks in prop::collection::vec((0u64..4, 0usize..5, 0u32..1500, 0u8..4), 0..24),
         mappings in prop::collection::vec((0u64..4, prop::collection::vec(0u64..5000, 0..5), any::<bool>(), 0u8..6), 0..12),
+        used in prop::collection::vec(
+            (prop::collection::vec(0u64..6000, 0..5), prop::collection::vec(0u64..6000, 0..9)), 0..12),
         budget in 0u64..20_000,
         free in prop::collection::vec(0u64..10_000, 4),
     ) {
@@ -269,7 +317,13 @@ proptest! {
         }
         for (i, (group, pages, huge, hold)) in mappings.iter().enumerate() {
             let hold = Hold::ALL.get(usize::from(*hold)).copied();
-            let m = MappingLook { group: *group, start: i as u64, pages: pages.clone(), huge: *huge, hold, allowed: all };
+            let used = used.get(i).and_then(|(pages, alone)| {
+                let alone = alone.chunks(2).map(<[u64]>::to_vec).collect();
+                (!pages.is_empty()).then(|| Used { pages: pages.clone(), alone })
+            });
+            let m = MappingLook {
+                group: *group, start: i as u64, pages: pages.clone(), used, huge: *huge, hold, allowed: all,
+            };
             look.mappings.push(m);
         }
         for _ in 0..3 {
@@ -292,7 +346,7 @@ proptest! {
                         moved += pages;
                         let out: &mut u64 = from_each.entry((start, from)).or_default();
                         *out += pages;
-                        prop_assert!(*out <= m.pages[from]);
+                        prop_assert!(*out <= m.counted(from));
                     }
                 }
             }

@@ -77,6 +77,7 @@ fn mappings(sim: &Simulation<'_>) -> Vec<MappingLook> {
                 group: id as u64,
                 start: v.start,
                 pages: v.pages_on_node().to_vec(),
+                used: None,
                 huge: v.huge_share() > 0.0,
                 hold: hold(v, has_policy),
                 allowed: p.mems,
