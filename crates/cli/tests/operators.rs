@@ -65,7 +65,9 @@ fn a_recorded_command_keeps_its_output_and_a_failure_is_a_finding() {
 #[test]
 fn balance_asks_for_a_scope_and_does_nothing_on_one_node() {
     let lab = Lab::new();
-    lab.refused("balance", &["--pid"]);
+    lab.refused("balance", &["--pid", "--cgroup", "--all"]);
+    lab.refused("balance --all --pid 1", &["--all", "--pid"]);
+    lab.refused("balance --all --sampler pref", &["--sampler", "did you mean `perf`?"]);
     lab.refused("balance --all --rate 0", &["--rate", "0.1 to 1000000"]);
     let nodes = fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
     if nodes.trim() == "0" {

@@ -2,7 +2,7 @@
 
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{scope, time_option};
-use numalab_host::balance::{metrics, Daemon, Halt, Kernel, Line, Log, Options};
+use numalab_host::balance::{metrics, sampler, Daemon, Halt, Kernel, Line, Log, Options};
 use numalab_host::procfs::scope::Scope;
 use numalab_host::procfs::Roots;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,12 +13,13 @@ use std::time::Duration;
 
 /// Arguments of `balance`.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("scope").required(true).args(["pid", "cgroup", "all"])))]
 pub struct Args {
     /// Process to balance, with its descendants
-    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "all"], required_unless_present_any = ["cgroup", "all"])]
+    #[arg(long, value_name = "PID")]
     pid: Option<u32>,
     /// Control group to balance, such as system.slice/postgresql.service
-    #[arg(long, value_name = "GROUP", conflicts_with = "all")]
+    #[arg(long, value_name = "GROUP")]
     cgroup: Option<String>,
     /// Balance all processes that this user may change
     #[arg(long)]
@@ -38,6 +39,9 @@ pub struct Args {
     /// Time after which it ends [default: it goes on until it is stopped]
     #[arg(long = "for", value_name = "TIME", value_parser = time_option)]
     longest: Option<Duration>,
+    /// How to find out which memory is in use [default: the first of these that works here, soft-dirty excepted]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(sampler::names()))]
+    sampler: Option<String>,
     /// File for the affinities that are changed. A restart undoes what it finds there [default: balance.json in
     /// $RUNTIME_DIRECTORY, else in /run/numalab for root, else in the folder for temporary files]
     #[arg(long, value_name = "FILE")]
@@ -75,6 +79,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         rate_bytes_per_s: args.rate * 1e6,
         cpu_share: args.cpu / 100.0,
         dry_run: args.dry_run,
+        sampler: args.sampler.clone(),
         state: args.state.clone().unwrap_or_else(default_state),
     };
     let stop = Arc::new(AtomicBool::new(false));
@@ -87,7 +92,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         Ok(daemon) => daemon,
         // Nothing to balance is an answer, not a failure.
         Err(Halt::Machine(why)) => return said(args, &why),
-        Err(Halt::State(why) | Halt::KernelBalances(why)) => {
+        Err(Halt::State(why) | Halt::KernelBalances(why) | Halt::Sampler(why)) => {
             return Err(Failure::environment(format!("balance: {why}")))
         }
     };

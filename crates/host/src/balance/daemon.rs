@@ -4,9 +4,12 @@ use super::hands::Hands;
 use super::log::{Line, Log};
 use super::machine::Shape;
 use super::metrics::Metrics;
-use super::movers::{Cursors, Wish};
+use super::movers::{Any, Chooser, Cursors, Wish};
+use super::sampler::{choose, damon, Budget, Target, LIST};
 use super::state::{lives, Entry, State};
 use super::survey::Survey;
+use super::usage::Usage;
+use super::walk::Walk;
 use crate::procfs::scope::Scope;
 use crate::procfs::{numa_balancing, process, Roots};
 use crate::record::cpu_time;
@@ -31,6 +34,8 @@ pub struct Options {
     pub cpu_share: f64,
     /// Say what would be done, and do nothing.
     pub dry_run: bool,
+    /// Sampler to use, by name; the best that works here if `None`.
+    pub sampler: Option<String>,
     /// File for the affinities that are changed.
     pub state: PathBuf,
 }
@@ -44,12 +49,30 @@ pub enum Halt {
     State(String),
     /// The kernel balances already.
     KernelBalances(String),
+    /// The sampler that was asked for does not work here.
+    Sampler(String),
 }
 
 /// Pages of a mapping from which on the log says that they are left alone.
 const WORTH_A_LINE: u64 = 256;
 /// Looks for which a mapping is left alone after the kernel has refused most of its pages.
 const REFUSED_LOOKS: u32 = 60;
+
+/// Pages in use, of which moves are chosen.
+struct InUse<'a> {
+    usage: &'a mut Usage,
+    /// Nodes in the order of the machine.
+    nodes: (usize, usize),
+}
+
+impl Chooser for InUse<'_> {
+    fn next(&self, wish: &Wish, at: u64) -> u64 {
+        self.usage.next(wish.pid, wish.range, at, self.nodes.1)
+    }
+    fn moved(&mut self, wish: &Wish, page: u64) {
+        self.usage.moved(wish.pid, wish.range, page, self.nodes);
+    }
+}
 
 /// Balances a scope: one look after the other until it is stopped.
 pub struct Daemon {
@@ -60,6 +83,8 @@ pub struct Daemon {
     log: Log,
     state: State,
     survey: Survey,
+    /// Samples which memory is in use; `None` if all of it counts.
+    walk: Option<Walk>,
     balancer: Balancer,
     cursors: Cursors,
     metrics: Arc<Mutex<Metrics>>,
@@ -85,6 +110,7 @@ impl Daemon {
         if !state.entries().is_empty() {
             log.line(&Line::note(format!("{} threads were left pinned by an earlier daemon", state.entries().len())));
         }
+        let left = state.damon().to_vec();
         let mut daemon = Self {
             roots,
             set,
@@ -93,6 +119,7 @@ impl Daemon {
             log,
             state,
             survey,
+            walk: None,
             balancer,
             cursors: Cursors::default(),
             metrics: Arc::default(),
@@ -102,6 +129,7 @@ impl Daemon {
             looked: None,
         };
         daemon.undo("an earlier daemon ended without doing so");
+        daemon.remove_kdamonds(&left);
         if daemon.shape.topo.cpu_nodes().len() < 2 {
             return Err(Halt::Machine("this machine has one node with CPUs: there is nothing to balance".into()));
         }
@@ -110,8 +138,23 @@ impl Daemon {
                 "kernel.numa_balancing is {mode}: the kernel balances already, and two would undo each other's work; \
                  expected 0 (`sysctl kernel.numa_balancing=0`), or --dry-run"
             ))),
-            _ => Ok(daemon),
+            _ => daemon.choose_sampler().map(|()| daemon),
         }
+    }
+
+    /// Chooses how to find out which memory is in use, and says so.
+    fn choose_sampler(&mut self) -> Result<(), Halt> {
+        // Half of the CPU time is for what sampling costs outside this process.
+        let budget = Budget { every: self.set.every, cpu_share: self.set.cpu_share / 2.0 };
+        let asked = self.set.sampler.as_deref();
+        let choice = choose(&LIST, asked, &self.roots, &self.shape, budget).map_err(Halt::Sampler)?;
+        let line = |name: &str, used, reason: &str| Line::Sampler { name: name.into(), used, reason: reason.into() };
+        self.log.line(&line(choice.name, true, choice.sees));
+        for (name, why) in &choice.others {
+            self.log.line(&line(name, false, why));
+        }
+        self.walk = choice.sampler.map(Walk::new);
+        Ok(())
     }
 
     /// The counters.
@@ -126,13 +169,13 @@ impl Daemon {
     pub fn run(&mut self, stop: &AtomicBool, longest: Duration) -> Result<(), String> {
         let begun = Instant::now();
         let ended = loop {
-            let look = Instant::now();
+            let (look, begun_cpu) = (Instant::now(), cpu_time());
             if let Err(e) = self.look() {
                 break Err(e);
             }
             // A look that was dear is followed by a longer pause.
-            let cost = look.elapsed();
-            let pause = self.set.every.max(cost.div_f64(self.set.cpu_share.max(1e-3))).saturating_sub(cost);
+            let cost = cpu_time().saturating_sub(begun_cpu);
+            let pause = self.set.every.max(cost.div_f64(self.own_share())).saturating_sub(look.elapsed());
             let until = Instant::now() + pause.min(longest.saturating_sub(begun.elapsed()));
             while Instant::now() < until && !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)));
@@ -141,8 +184,14 @@ impl Daemon {
                 break Ok(());
             }
         };
-        self.undo("the daemon ends");
+        self.end("the daemon ends");
         ended
+    }
+
+    /// Share of one CPU for this process. Half of it all is for what sampling costs in the kernel.
+    fn own_share(&self) -> f64 {
+        let parts = if self.walk.is_some() { 2.0 } else { 1.0 };
+        (self.set.cpu_share / parts).max(1e-3)
     }
 
     /// One look, and what follows from it.
@@ -166,6 +215,9 @@ impl Daemon {
             self.state.add(entry).map_err(|e| self.state_error(&e))?;
         }
         self.hold_refused(&mut look);
+        if mode == 0 || self.set.dry_run {
+            self.sample(&mut look);
+        }
         look.budget_pages = (self.set.rate_bytes_per_s * interval.as_secs_f64() / 4096.0) as u64;
         let verdict = self.balancer.decide(&look);
         self.say_left(&verdict);
@@ -184,6 +236,47 @@ impl Daemon {
         self.cursors.forget(|pid| known.contains_key(&pid));
         self.count(&verdict, mode, cpu_time());
         Ok(verdict)
+    }
+
+    /// Finds out which memory is in use, with half of this process's CPU time, and puts it into the look.
+    fn sample(&mut self, look: &mut Look) {
+        let share = self.own_share();
+        let Some(walk) = &mut self.walk else { return };
+        let known = &self.survey.known;
+        let mut targets = Vec::new();
+        for (&pid, k) in known.iter().filter(|(_, k)| !k.ranges.is_empty()) {
+            let own = look.mappings.iter().filter(|m| m.group == u64::from(pid));
+            let pages = own.flat_map(|m| &m.pages).fold(0, |a: u64, p| a.saturating_add(*p));
+            let ranges = k.ranges.iter().map(|(start, end)| (*start, *end)).collect();
+            targets.push(Target { pid, start: k.start, ranges, pages });
+        }
+        let begun = cpu_time();
+        let limit = self.set.every.mul_f64(share / 2.0);
+        let mut goes_on = || cpu_time().saturating_sub(begun) < limit;
+        for note in walk.look(&targets, &self.shape, self.hands.as_mut(), &mut self.state, &mut goes_on) {
+            self.log.line(&Line::note(note));
+        }
+        let end = |pid: u32, start: u64| known.get(&pid)?.ranges.get(&start).copied();
+        walk.tell(look, self.shape.ids.len(), end);
+    }
+
+    /// Removes kdamonds that an earlier daemon has left.
+    fn remove_kdamonds(&mut self, pids: &[u32]) {
+        let text = match damon::remove(&self.roots, pids) {
+            Ok(false) => None,
+            Ok(true) => Some(format!("removed {} kdamonds that an earlier daemon left", pids.len())),
+            Err(e) => Some(format!("kdamonds of an earlier daemon: {e}")),
+        };
+        let text = text.or(self.state.set_damon(Vec::new()).err().map(|e| self.state_error(&e)));
+        text.into_iter().for_each(|t| self.log.line(&Line::note(t)));
+    }
+
+    /// Stops sampling, and undoes all affinities.
+    pub fn end(&mut self, reason: &str) {
+        if let Some(walk) = &mut self.walk {
+            walk.end(&mut self.state);
+        }
+        self.undo(reason);
     }
 
     /// Marks mappings of which the kernel has refused most pages as shared, and lets the time pass for which that holds.
@@ -208,7 +301,7 @@ impl Daemon {
             self.log.line(&Line::note(format!(
                 "kernel.numa_balancing has become {mode}: the kernel balances, and nothing is done until it is 0"
             )));
-            self.undo("the kernel balances");
+            self.end("the kernel balances");
         }
     }
 
@@ -281,6 +374,7 @@ impl Daemon {
         let Some(known) = self.survey.known.get(&pid) else { return };
         let (name, began) = (known.name.clone(), known.start);
         let Some(&end) = known.ranges.get(&start) else { return };
+        let nodes = (from, to);
         let (from, to) = (self.shape.ids[from], self.shape.ids[to]);
         let mapping = format!("{start:x}");
         let line = |moved, refused, dry_run| Line::MovePages {
@@ -302,7 +396,13 @@ impl Daemon {
         // An id can pass to another process between two batches.
         let mut same = || process::stat(&roots, pid).is_some_and(|s| s.start == began) && goes_on();
         let wish = Wish { pid, range: (start, end), from, to, pages };
-        match self.cursors.carry_out(self.hands.as_mut(), &wish, &mut same) {
+        let by_use = self.walk.as_ref().is_some_and(|w| w.counts_use(pid));
+        let mut used = self.walk.as_mut().map(|w| InUse { usage: &mut w.usage, nodes });
+        let chooser: &mut dyn Chooser = match &mut used {
+            Some(used) if by_use => used,
+            _ => &mut Any,
+        };
+        match self.cursors.carry_out(self.hands.as_mut(), chooser, &wish, &mut same) {
             Ok(done) => {
                 if let Ok(mut m) = self.metrics.lock() {
                     *m.pages_moved.entry((from, to)).or_default() += done.moved;

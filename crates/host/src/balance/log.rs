@@ -12,6 +12,15 @@ pub enum Line {
         /// The remark.
         text: String,
     },
+    /// How it is found out which memory is in use; one line for each way that there is.
+    Sampler {
+        /// Name of the way.
+        name: String,
+        /// It is used.
+        used: bool,
+        /// What it sees, or why it is not used.
+        reason: String,
+    },
     /// Pages of a process were moved, or would be.
     MovePages {
         /// Process.
@@ -87,6 +96,8 @@ impl Line {
         let would = |dry: bool, did: &str, would: &str| if dry { format!("would {would}") } else { did.to_string() };
         match self {
             Self::Note { text } => text.clone(),
+            Self::Sampler { name, used: true, reason } => format!("sampler {name}: sees {reason}"),
+            Self::Sampler { name, used: false, reason } => format!("not sampler {name}: {reason}"),
             Self::MovePages { pid, name, mapping, from, to, asked, moved, refused, reason, dry_run } => {
                 let (count, rest) = match (*dry_run, *refused) {
                     (true, _) => (*asked, String::new()),

@@ -1,4 +1,4 @@
-//! The affinities that were changed, kept in a file so that a crash leaves nothing pinned.
+//! The affinities that were changed and the kdamonds that were set up, kept in a file so that a crash leaves nothing behind.
 
 use crate::procfs::{process, Roots};
 use rustix::fs::{flock, FlockOperation};
@@ -28,6 +28,9 @@ pub struct Entry {
 struct Contents {
     format: String,
     entries: Vec<Entry>,
+    /// Processes that kdamonds watch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    damon: Vec<u32>,
 }
 
 /// `format` of the file.
@@ -42,6 +45,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 pub struct State {
     path: PathBuf,
     entries: Vec<Entry>,
+    damon: Vec<u32>,
     _lock: File,
 }
 
@@ -63,8 +67,8 @@ impl State {
                 path.display()
             ));
         }
-        let entries = match fs::read(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
+        let (entries, damon) = match fs::read(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => (Vec::new(), Vec::new()),
             Err(e) => return Err(wrong(e)),
             Ok(bytes) => {
                 let contents: Contents = serde_json::from_slice(&bytes)
@@ -72,10 +76,10 @@ impl State {
                 if contents.format != FORMAT {
                     return Err(format!("{}: format {:?}; expected {FORMAT:?}", path.display(), contents.format));
                 }
-                contents.entries
+                (contents.entries, contents.damon)
             }
         };
-        Ok(Self { path: path.into(), entries, _lock: lock })
+        Ok(Self { path: path.into(), entries, damon, _lock: lock })
     }
 
     /// What is changed now.
@@ -120,11 +124,31 @@ impl State {
         std::mem::take(&mut self.entries)
     }
 
-    /// Removes the file, once everything is undone.
+    /// Processes that kdamonds watch, which were set up for sampling.
+    pub fn damon(&self) -> &[u32] {
+        &self.damon
+    }
+
+    /// Notes which processes kdamonds watch, before they are set up, or that there are none any more.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn set_damon(&mut self, pids: Vec<u32>) -> io::Result<()> {
+        self.damon = pids;
+        if self.damon.is_empty() && self.entries.is_empty() {
+            return self.save_empty();
+        }
+        self.save()
+    }
+
+    /// Removes the file, once everything is undone. It stays while kdamonds are set up.
     ///
     /// # Errors
     /// The file cannot be removed.
     pub fn save_empty(&mut self) -> io::Result<()> {
+        if !self.damon.is_empty() {
+            return self.save();
+        }
         match fs::remove_file(&self.path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
@@ -133,7 +157,7 @@ impl State {
 
     /// Replaces the file, which is complete at every moment.
     fn save(&self) -> io::Result<()> {
-        let contents = Contents { format: FORMAT.into(), entries: self.entries.clone() };
+        let contents = Contents { format: FORMAT.into(), entries: self.entries.clone(), damon: self.damon.clone() };
         let partial = self.path.with_extension("partial");
         let mut file = File::create(&partial)?;
         file.write_all(&serde_json::to_vec(&contents)?)?;
@@ -181,8 +205,15 @@ mod tests {
         let mut s = State::open(&path).unwrap();
         assert_eq!(s.entries(), [entry(8, &[0])]);
         let roots = Roots { proc: dir.path().into(), sys: dir.path().into() };
+        s.set_damon(vec![7]).unwrap();
         s.forget(&roots, |_| false).unwrap();
         assert_eq!(s.entries(), [], "the thread does not run");
+        s.save_empty().unwrap();
+        drop(s);
+        let mut s = State::open(&path).unwrap();
+        assert_eq!(s.damon(), [7], "kdamonds are not forgotten while they are set up");
+        s.set_damon(vec![]).unwrap();
+        assert!(!path.exists());
         s.save_empty().unwrap();
         s.save_empty().unwrap();
         drop(s);

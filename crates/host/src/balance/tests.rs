@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// First address of the only mapping of a process.
-const START: u64 = 0x7f00_0000_0000;
+const START: u64 = 0x7f00_0000;
 /// Pages of the mapping.
 const PAGES: u64 = 3000;
 const SECOND: Duration = Duration::from_secs(1);
@@ -152,6 +152,7 @@ impl World {
             rate_bytes_per_s: 1e12,
             cpu_share: 1000.0,
             dry_run: false,
+            sampler: None,
             state: dir.join("state.json"),
         }
     }
@@ -185,12 +186,40 @@ fn memory_follows_its_thread_and_the_log_says_why() {
     assert_eq!(w.on_node_1(), PAGES);
     let log = w.log();
     assert!(
-        log.contains("moved 3000 pages of p[7] at 7f0000000000 from node 0 to 1: no thread of the process runs"),
+        log.contains("moved 3000 pages of p[7] at 7f000000 from node 0 to 1: no thread of the process runs"),
         "{log}"
     );
     let metrics = d.metrics().lock().unwrap().clone();
     assert_eq!((metrics.pages_moved[&(0, 1)], metrics.looks), (PAGES, 4));
     assert_eq!(metrics.local_share, 1.0, "{metrics:?}");
+}
+
+/// A process that writes a few pages of its memory: with soft-dirty bits only those move.
+#[test]
+fn only_pages_in_use_move_where_use_is_sampled() {
+    let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
+    let asked = Options { sampler: Some("soft-dirty".into()), ..w.options(dir.path()) };
+    assert!(matches!(w.daemon(asked.clone()), Err(Halt::Sampler(why)) if why.starts_with("--sampler soft-dirty: ")));
+    w.tree.proc("self/maps", "10000-20000 rw-p 00000000 00:00 0    [stack]\n");
+    let write = |file: &str, page: u64, word: u64| {
+        let path = w.tree.roots.proc.join(file);
+        let file = std::fs::File::options().create(true).truncate(false).write(true).open(path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &word.to_ne_bytes(), page * 8).unwrap();
+    };
+    write("self/pagemap", 0x1f, 1 << 63 | 1 << 55);
+    for page in 0..PAGES {
+        let is_written = (1200..1300).contains(&page);
+        write("7/pagemap", START / 4096 + page, 1 << 63 | u64::from(is_written) << 55);
+    }
+    w.tree.proc("7/clear_refs", "");
+    let mut d = w.daemon(asked).unwrap();
+    w.looks(&mut d, 5);
+    assert_eq!(w.on_node_1(), 100, "{}", w.log());
+    assert!((1200..1300).all(|page| w.mock.done.lock().unwrap().nodes[&(START + page * 4096)] == 1));
+    assert_eq!(d.metrics().lock().unwrap().local_share, 1.0, "what nobody uses does not count");
+    let log = w.log();
+    assert!(log.contains("sampler soft-dirty: sees which pages are written"), "{log}");
+    assert!(log.contains("not sampler damon: --sampler asks for soft-dirty"), "{log}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod maps;
 pub mod node;
 pub mod numa_balancing;
 pub mod numa_maps;
+pub mod pagemap;
 pub mod process;
 pub mod resctrl;
 pub mod scope;

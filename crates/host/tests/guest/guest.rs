@@ -1,6 +1,6 @@
 //! The guest's side: process 1, its scenarios, and the daemon.
 
-use crate::target::WRONG;
+use crate::target::{HOT_MIB, WRONG};
 use numalab_host::balance::{Daemon, Kernel, Log, Options};
 use numalab_host::procfs::numa_maps::{pages_on, Reading};
 use numalab_host::procfs::scope::Scope;
@@ -17,13 +17,15 @@ use std::time::{Duration, Instant};
 type Scenario = fn() -> Result<String, String>;
 
 /// All scenarios, by name.
-const SCENARIOS: [(&str, Scenario); 6] = [
+const SCENARIOS: [(&str, Scenario); 8] = [
     ("wrong-node", wrong_node),
     ("pinned", pinned),
     ("shared-cow", shared_cow),
     ("sigkill", sigkill),
     ("exit-exec-fork", exit_exec_fork),
     ("two-processes", two_processes),
+    ("hot-and-idle", hot_and_idle),
+    ("hot-and-idle-damon", hot_and_idle_damon),
 ];
 
 /// Word of the kernel's command line that names the scenarios to run, with commas between them. The kernel puts it into
@@ -70,7 +72,7 @@ fn mount(kind: &str, place: &str) {
     unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
 }
 
-/// The daemon: `daemon RATE_MB_S`, until SIGTERM. Balances everything, with a look every 300 ms.
+/// The daemon: `daemon RATE_MB_S [SAMPLER]`, until SIGTERM. Balances everything, with a look every 300 ms.
 pub fn daemon(args: &[String]) -> ! {
     let stop = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGTERM, Arc::clone(&stop)).unwrap();
@@ -80,13 +82,14 @@ pub fn daemon(args: &[String]) -> ! {
         rate_bytes_per_s: args[0].parse::<f64>().unwrap() * 1e6,
         cpu_share: 0.5,
         dry_run: false,
+        sampler: Some(args.get(1).map_or("procfs", String::as_str).into()),
         state: "/run/state.json".into(),
     };
     let log = Log::new(Box::new(std::io::stdout()), false);
-    let Ok(mut daemon) = Daemon::start(Roots::default(), options, Box::new(Kernel), log) else {
-        println!("the daemon did not start");
-        std::process::exit(3);
-    };
+    let mut daemon = Daemon::start(Roots::default(), options, Box::new(Kernel), log).unwrap_or_else(|why| {
+        println!("the daemon did not start: {why:?}");
+        std::process::exit(3)
+    });
     let ended = daemon.run(&stop, Duration::MAX);
     std::process::exit(i32::from(ended.is_err()))
 }
@@ -226,6 +229,54 @@ fn two_processes() -> Result<String, String> {
     a.end()?;
     b.end()?;
     Ok(seen.join(" and "))
+}
+
+/// A large region that nobody uses is on node 0, and a small one that is written all the time is bound to node 1, where no
+/// thread may say so. By residence the large one decides and is moved; where use is sampled, the thread goes to the small
+/// one, and the large one stays.
+/// At least `stays` percent of it, as a sampler may see more in use than there is.
+fn hot_decides(sampler: &str, stays: u64) -> Result<String, String> {
+    let target = Started::new(&["target", "96", "0", "2", "1", "hot"]);
+    touched(&target, 96)?;
+    let before = pages(target.pid());
+    must(before[0] > 96 * 250 && before[1] > HOT_MIB * 250, || format!("it begins with {before:?}"))?;
+    let daemon = Started::new(&["daemon", "400", sampler]);
+    // Twice in a row: it has come to rest.
+    let mut times = 0;
+    let well = comes_true(|| {
+        times = if nodes_of(target.pid()) == BTreeSet::from([1]) { times + 1 } else { 0 };
+        times == 2
+    });
+    let after = pages(target.pid());
+    must(well, || format!("{before:?} became {after:?} on {:?}", nodes_of(target.pid())))?;
+    must(after[0] * 100 >= before[0] * stays, || format!("unused memory moved: {before:?} became {after:?}"))?;
+    daemon.end()?;
+    target.end()?;
+    let kdamonds = std::fs::read_to_string("/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds").unwrap_or_default();
+    must(matches!(kdamonds.trim(), "" | "0"), || format!("{kdamonds} kdamonds are left"))?;
+    Ok(format!("its thread went to node 1, and {after:?} pages stayed"))
+}
+
+fn hot_and_idle() -> Result<String, String> {
+    hot_decides("soft-dirty", 95)
+}
+
+/// Killed in between, so that a restart has kdamonds to remove. Kernels without DAMON for processes say so.
+fn hot_and_idle_damon() -> Result<String, String> {
+    if !std::path::Path::new("/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds").exists() {
+        return Ok("not tried: this kernel has no DAMON".into());
+    }
+    let target = Started::new(&["target", "24", "0", "0", "1"]);
+    touched(&target, 24)?;
+    let mut daemon = Started::new(&["daemon", "400", "damon"]);
+    let count = || std::fs::read_to_string("/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds").unwrap_or_default();
+    must(comes_true(|| !matches!(count().trim(), "" | "0")), || "no kdamond was started".into())?;
+    std::thread::sleep(Duration::from_secs(1));
+    daemon.0.kill().map_err(|e| e.to_string())?;
+    daemon.0.wait().map_err(|e| e.to_string())?;
+    must(count().trim() != "0", || "the kill removed them".into())?;
+    target.end()?;
+    hot_decides("damon", 80)
 }
 
 /// Number of threads that may not run on all CPUs.

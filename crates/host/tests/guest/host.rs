@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Scenarios of the short form.
-const SHORT: [&str; 4] = ["wrong-node", "pinned", "sigkill", "exit-exec-fork"];
+const SHORT: [&str; 5] = ["wrong-node", "pinned", "sigkill", "exit-exec-fork", "hot-and-idle"];
 /// Longest wall time of a guest.
 const LIMIT: Duration = Duration::from_secs(1500);
 

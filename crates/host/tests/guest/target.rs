@@ -1,18 +1,21 @@
 //! A program whose memory is balanced, and which checks all the while that every word of it is right.
 //!
-//! `target MIB TOUCH RUN THREADS [keep|bind|fork|exec|burst]`: touches its memory on node TOUCH, lets its threads begin
+//! `target MIB TOUCH RUN THREADS [keep|bind|fork|exec|burst|hot]`: touches its memory on node TOUCH, lets its threads begin
 //! on node RUN (`-`: wherever they are), and then may run anywhere, unless it has to `keep` to that node. With `bind` its
 //! memory policy is node TOUCH. With `fork` a child shares the memory copy-on-write. With `burst` it forks, executes
-//! itself and ends after a short time.
+//! itself and ends after a short time. With `hot` it leaves its memory alone until the end, and instead writes a small
+//! region that is bound to the node after TOUCH.
 
 use numalab_host::procfs::{node, Roots};
 use numalab_host::sys::set_affinity;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Exit code of a program whose memory was not what it wrote.
 pub const WRONG: i32 = 99;
 const WORDS_PER_PAGE: usize = 512;
+/// Memory that a `hot` target writes, MiB.
+pub const HOT_MIB: u64 = 4;
 
 fn word(index: usize) -> u64 {
     (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995
@@ -36,6 +39,39 @@ fn all_cpus() -> Vec<u32> {
     node::all(&Roots::default()).into_iter().flat_map(|n| n.cpus).collect()
 }
 
+/// Memory that is on a node and must stay there.
+fn bound_to(node: u32) -> Vec<AtomicU64> {
+    let mut all: Vec<AtomicU64> = Vec::with_capacity(HOT_MIB as usize * 256 * WORDS_PER_PAGE);
+    let range = (all.as_ptr() as usize).next_multiple_of(4096);
+    let nodes = 1u64 << node;
+    // SAFETY: the policy of whole pages inside the vector changes where they are, not what they hold.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mbind,
+            range,
+            all.capacity() * 8 / 4096 * 4096 - 4096,
+            libc::MPOL_BIND,
+            &nodes as *const u64,
+            64usize,
+            0,
+        )
+    };
+    assert_eq!(result, 0, "mbind: {}", std::io::Error::last_os_error());
+    all.extend((0..all.capacity()).map(|_| AtomicU64::new(0)));
+    all
+}
+
+/// Writes a word of every cache line, and ends the program if any does not hold what was written before.
+fn write_and_check(hot: &[AtomicU64], round: &mut u64) {
+    *round += 1;
+    for value in hot.iter().step_by(8) {
+        if value.swap(*round, Ordering::Relaxed) != *round - 1 {
+            println!("WRONG MEMORY in round {round} of process {}", std::process::id());
+            std::process::exit(WRONG);
+        }
+    }
+}
+
 /// Runs a target until SIGTERM, and ends with 0 if its memory was right to the end.
 pub fn main(args: &[String]) -> ! {
     let number = |i: usize| args[i].parse::<u32>().unwrap();
@@ -50,6 +86,7 @@ pub fn main(args: &[String]) -> ! {
     let mut memory = vec![0u64; mib * 256 * WORDS_PER_PAGE];
     memory.iter_mut().enumerate().for_each(|(i, w)| *w = word(i));
     let memory: &'static [u64] = memory.leak();
+    let hot: Option<&'static [AtomicU64]> = (how == "hot").then(|| bound_to(touch + 1).leak() as &[AtomicU64]);
     let stop = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGTERM, Arc::clone(&stop)).unwrap();
     let mut child = 0;
@@ -78,8 +115,12 @@ pub fn main(args: &[String]) -> ! {
                 if !keep {
                     set_affinity(0, &all).unwrap();
                 }
+                let mut round = 0;
                 while !stop.load(Ordering::Relaxed) {
-                    check(memory);
+                    match hot {
+                        Some(hot) => write_and_check(hot, &mut round),
+                        None => check(memory),
+                    }
                 }
             })
         })
