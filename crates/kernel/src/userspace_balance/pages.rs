@@ -98,9 +98,9 @@ pub(super) fn follow(
         for src in 0..nodes {
             let mut plan = Plan { m, src, here: m.counted(src), topo, spread: &mut spread, space, verdict };
             if !homes.moving {
-                plan.to_users();
+                plan.move_to_users();
             }
-            plan.to_cpu_time();
+            plan.move_to_cpu_time();
         }
     }
 }
@@ -119,7 +119,7 @@ struct Plan<'a, 'b> {
 
 impl Plan<'_, '_> {
     /// Pages that CPUs of one other node alone use go there.
-    fn to_users(&mut self) {
+    fn move_to_users(&mut self) {
         let src = self.src;
         for dst in (0..self.topo.nodes()).filter(|&n| n != src) {
             let pages = self.m.used_alone(src, dst).min(self.here);
@@ -132,7 +132,7 @@ impl Plan<'_, '_> {
 
     /// The others go to the nearest nodes that lack memory for their CPU time first. Pages that the CPUs beside them alone
     /// use stay.
-    fn to_cpu_time(&mut self) {
+    fn move_to_cpu_time(&mut self) {
         let src = self.src;
         self.here = self.here.saturating_sub(self.m.used_alone(src, src));
         let mut order: Vec<usize> = (0..self.topo.nodes()).filter(|&n| n != src && self.spread.cpu[n] > 0).collect();

@@ -7,7 +7,7 @@ use numalab_kernel::mm::{AccessSample, PhysicalMemory};
 use numalab_model::machine::Machine;
 
 /// Label of its random stream.
-const RNG_PURPOSE: u64 = 0x6461_6d6f_6e;
+const RNG_PURPOSE: u64 = 0x0064_616d_6f6e;
 
 /// A page that is being sampled.
 #[derive(Clone, Copy, Debug)]
