@@ -46,3 +46,24 @@ fn a_record_without_series_is_refused() {
     assert!(ended.code != 0 && ended.out.is_empty(), "{ended:?}");
     lab.refused("fit absent", &["absent"]);
 }
+
+/// `record`, `fit`, `run`, one after the other, with nothing but what the page says.
+#[test]
+fn a_recorded_program_becomes_a_workload_that_runs_beside_it() {
+    let lab = Lab::new();
+    let busy = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+    let ended = lab.args(&["record", "--every", "20ms", "--out", "rec", "--", "sh", "-c", busy]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let ended = lab.ok("fit rec --out mine.toml --page fit.html");
+    assert!(ended.out.contains("1 × sh") && ended.out.contains("and 1 threads each"), "{ended:?}");
+    assert!(!ended.out.contains("threads are always busy"), "the record has CPU time: {ended:?}");
+    let page = std::fs::read_to_string(lab.path("fit.html")).unwrap();
+    assert!(page.contains("\"sh.0/t0\"") && !page.contains("/node0\",\"sh.1\""), "both have the same names");
+    let ids = std::fs::read_dir(lab.path("rec")).unwrap().map(|e| e.unwrap().path());
+    let record = ids.into_iter().find(|p| p.join("series").is_dir()).unwrap();
+    let columns = std::fs::read_to_string(record.join("series/task_node.csv")).unwrap();
+    let recorded = columns.lines().next().unwrap().split(',').next_back().unwrap().to_string();
+    assert!(recorded.starts_with("sh.") && !page.contains(&recorded), "the page has no ids: {recorded}");
+    lab.ok("run --machine 2x1x2x1 --kernel off,6.12 --workload mine.toml --param memory_sh=16MiB --out tried");
+    assert!(lab.path("tried/report.html").exists());
+}

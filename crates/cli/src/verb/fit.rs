@@ -42,7 +42,11 @@ const RECORDED: &str = "recorded";
 /// # Errors
 /// No such record, or it lacks what is needed; with a page also what `numalab run` refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let record = records::find(&args.run)?;
+    let mut record = records::find(&args.run)?;
+    // Programs that `numalab record` has seen have ids; the page shows them under the names of the workload.
+    if is_recording(&record) {
+        record.outcome = numalab_host::fit::aligned(&record.outcome);
+    }
     let plan = &record.manifest.plan;
     let name = record.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = format!("record {name} of {} on {}, {}", plan.workload.name, plan.machine.name, plan.kernel.name);
@@ -71,14 +75,14 @@ fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &P
     let plan = &record.manifest.plan;
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let dir = Path::new("out").join(format!("{stem}_simulated"));
-    let machine = args.on.as_deref().unwrap_or(&plan.machine.name);
-    let kernel = args.with.as_deref().unwrap_or(&plan.kernel.name);
+    let machine = args.on.clone().unwrap_or_else(|| machine_of(record));
+    let kernel = args.with.clone().unwrap_or_else(|| kernel_of(record));
     let experiment = Experiment {
         name: format!("{stem}_simulated"),
         title: records::AD_HOC.into(),
         about: String::new(),
-        machines: vec![named("--on", machine)],
-        kernels: vec![named("--with", kernel)],
+        machines: vec![named("--on", &machine)],
+        kernels: vec![named("--with", &kernel)],
         workloads: vec![named("fit", &file.display().to_string())],
         baseline: None,
         iterations: 1,
@@ -101,6 +105,34 @@ fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &P
         text.push_str(&format!("  {name}: recorded {recorded:.2}, simulated {simulated:.2}\n"));
     }
     Ok(text)
+}
+
+/// Whether `numalab record` has made it.
+fn is_recording(record: &Record) -> bool {
+    record.manifest.plan.conditions.iter().any(|(name, _)| name == RECORDED)
+}
+
+/// The machine to simulate: that of the record. A recording has it as a file, as it may come from another host.
+fn machine_of(record: &Record) -> String {
+    let own = record.path.join("sources/machines/host.toml");
+    match is_recording(record) && own.exists() {
+        true => own.display().to_string(),
+        false => record.manifest.plan.machine.name.clone(),
+    }
+}
+
+/// The kernel to simulate: that of the record. A recording is called after its setting, and notes the release beside it.
+fn kernel_of(record: &Record) -> String {
+    let kernel = &record.manifest.plan.kernel;
+    if !is_recording(record) {
+        return kernel.name.clone();
+    }
+    let mode = record.outcome.tunables.iter().find(|t| t.name == "system.numa_balancing");
+    let release = kernel.image.as_deref().and_then(|i| i.strip_prefix("running "));
+    match (mode.map(|m| m.value.as_str()), release) {
+        (None | Some("0"), _) | (_, None) => "off".into(),
+        (_, Some(release)) => release.into(),
+    }
 }
 
 /// How a figure follows from an outcome.

@@ -3,16 +3,18 @@
 //! Problem: the model of a program is a guess until it is held against the program itself.
 //! Approach: the series of a record, whatever made it, are read into a [`Fit`]. [`processes`] finds how many processes of a name
 //! there are, how large they get, on which nodes their memory starts, and how many threads share the work. [`phases`] cuts the
-//! run where its use of CPU time changes. [`sharing`] tells from hinting faults how much of memory threads share. [`text`] writes the
+//! run where its use of CPU time changes. [`names`] gives processes and threads of a record the names of the workload. [`sharing`] tells from hinting faults how much of memory threads share. [`text`] writes the
 //! workload, with everything that was assumed as a parameter.
 //! Units: bytes, seconds, shares from 0 to 1.
 //! Invariants: what a record does not show is named in [`Fit::assumed`], and never taken from elsewhere in silence.
 
+mod names;
 mod phases;
 mod processes;
 mod sharing;
 mod text;
 
+pub use names::aligned;
 pub use phases::Phase;
 pub use processes::Process;
 
@@ -39,8 +41,11 @@ pub struct Fit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
     /// A series that is needed is not in the record.
-    #[error("the record has no series `{0}`; expected a record with series, as `numalab run` and `numalab record` write them")]
-    NoSeries(&'static str),
+    #[error(
+        "the record has no series `process_pages` or `node_pages`; expected a record with memory by node, \
+         as `numalab run` and `numalab record` write them"
+    )]
+    NoSeries,
     /// The record is too short to show anything.
     #[error("the record has {0} samples; expected at least 3")]
     TooShort(usize),
@@ -49,6 +54,8 @@ pub enum FitError {
     NoMemory,
 }
 
+/// Series with the memory of each process on each node: of the simulator, and of real kernels.
+const MEMORY: [&str; 2] = ["process_pages", "node_pages"];
 /// Bytes of a page.
 const PAGE_BYTES: f64 = 4096.0;
 /// Traffic of a thread where the record has none, bytes a CPU second.
@@ -59,7 +66,7 @@ const ASSUMED_TRAFFIC: f64 = 1e9;
 /// # Errors
 /// The record lacks what is needed.
 pub fn fit(name: &str, outcome: &Outcome) -> Result<Fit, FitError> {
-    let pages = find(outcome, "process_pages").ok_or(FitError::NoSeries("process_pages"))?;
+    let pages = MEMORY.iter().find_map(|name| find(outcome, name)).ok_or(FitError::NoSeries)?;
     if pages.time_ns.len() < 3 {
         return Err(FitError::TooShort(pages.time_ns.len()));
     }
@@ -70,7 +77,8 @@ pub fn fit(name: &str, outcome: &Outcome) -> Result<Fit, FitError> {
     }
     let threads: f64 = processes.iter().map(|p| p.threads as f64 * p.count as f64).sum();
     let phases = phases::read(find(outcome, "cpu_time"), pages, threads, &mut assumed);
-    let shared = sharing::read(find(outcome, "numa_activity"), pages, &processes, &mut assumed);
+    let shared =
+        sharing::read(find(outcome, "numa_activity").or(find(outcome, "vmstat")), pages, &processes, &mut assumed);
     let cpu_s: f64 = phases.iter().map(|p| p.busy * p.seconds * threads).sum();
     let traffic = find(outcome, "dram_bandwidth").map(integral_gb).filter(|gb| *gb > 0.0 && cpu_s > 0.0);
     let bytes_per_cpu_s = traffic.map_or_else(

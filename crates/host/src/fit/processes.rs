@@ -78,12 +78,12 @@ pub(super) fn read(pages: &Series, tasks: Option<&Series>, assumed: &mut Vec<Str
 }
 
 /// Name of all instances: what stands before the last dot.
-fn family(instance: &str) -> &str {
+pub(super) fn family(instance: &str) -> &str {
     instance.rsplit_once('.').map_or(instance, |(name, _)| name)
 }
 
 /// A name of the workload language: other characters become `_`.
-fn word(name: &str) -> String {
+pub(super) fn word(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let text: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -104,12 +104,16 @@ fn size(pages: &Series, columns: &[usize]) -> Option<(f64, Vec<f64>)> {
 /// Number of threads of all instances of a name that share the work: those that were seen running at least [`SELDOM`] times as
 /// often as the busiest. A record of very many threads has every Nth alone, and each of them stands for N.
 fn running(tasks: &Series, name: &str) -> f64 {
+    (busy(tasks, name).len() * every(tasks)) as f64
+}
+
+/// Columns of the threads of all instances of a name that share the work.
+pub(super) fn busy(tasks: &Series, name: &str) -> Vec<usize> {
     let own = |c: &usize| tasks.columns[*c].rsplit_once('/').is_some_and(|(i, _)| family(i) == name);
     let seen = |c: usize| (0..tasks.time_ns.len()).filter(|s| at(tasks, c, *s) >= 0.0).count() as f64;
-    let counts: Vec<f64> = (0..tasks.columns.len()).filter(own).map(seen).collect();
-    let most = counts.iter().copied().fold(0.0, f64::max);
-    let busy = counts.iter().filter(|n| **n > 0.0 && **n >= SELDOM * most).count();
-    (busy * every(tasks)) as f64
+    let counts: Vec<(usize, f64)> = (0..tasks.columns.len()).filter(own).map(|c| (c, seen(c))).collect();
+    let most = counts.iter().map(|c| c.1).fold(0.0, f64::max);
+    counts.into_iter().filter(|(_, n)| *n > 0.0 && *n >= SELDOM * most).map(|(c, _)| c).collect()
 }
 
 /// The N of a record that has every Nth thread: the smallest distance of two threads of a process.

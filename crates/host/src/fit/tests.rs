@@ -89,7 +89,7 @@ fn what_is_not_in_the_record_is_named() {
     outcome.series[0].time_ns.truncate(2);
     assert_eq!(fit("x", &outcome), Err(FitError::TooShort(2)));
     outcome.series.clear();
-    assert_eq!(fit("x", &outcome), Err(FitError::NoSeries("process_pages")));
+    assert_eq!(fit("x", &outcome), Err(FitError::NoSeries));
 }
 
 #[test]
@@ -100,4 +100,32 @@ fn the_workload_names_its_record_and_what_was_assumed() {
     {
         assert!(toml.contains(part), "{part} in {toml}");
     }
+}
+
+/// As `numalab record` names what it sees: ids of processes and threads.
+#[test]
+fn names_of_a_recording_become_those_of_the_workload() {
+    let mut recorded = outcome();
+    let ids = [("db.0/t0", "my db.410/t410"), ("db.0/t1", "my db.410/t417"), ("db.0/t2", "my db.410/t411")];
+    let ids = ids.into_iter().chain([("db.1/t0", "my db.77/t77"), ("db.1/t1", "my db.77/t79")]);
+    let ids: Vec<(&str, &str)> = ids.collect();
+    for series in &mut recorded.series {
+        for column in &mut series.columns {
+            if let Some((_, new)) = ids.iter().find(|(old, _)| old == column) {
+                *column = (*new).into();
+            }
+            *column = column.replace("db.0/", "my db.410/").replace("db.1/", "my db.77/");
+        }
+    }
+    recorded.series[0].name = "node_pages".into();
+    recorded.series.push(series("local_share", &TIME, &[("my db.77", &[1.0; 7]), ("others", &[1.0; 7])]));
+    let new = aligned(&recorded);
+    let columns = |name: &str| find(&new, name).unwrap().columns.join(" ");
+    assert_eq!(columns("process_pages"), "my_db.0/node0 my_db.0/node1 my_db.1/node0 my_db.1/node1");
+    // Thread 411 has not run: it comes last, and does not count.
+    assert_eq!(columns("task_node"), "my_db.0/t0 my_db.0/t1 my_db.0/t2 my_db.1/t0 my_db.1/t1");
+    assert_eq!(columns("local_share"), "my_db.1 others");
+    assert_eq!(columns("cpu_time"), "user system blocked");
+    let f = fit("my db", &new).unwrap();
+    assert_eq!((f.processes[0].name.as_str(), f.processes[0].count, f.processes[0].threads), ("my_db", 2, 2));
 }

@@ -13,6 +13,8 @@ pub struct Stat {
     pub flags: u64,
     /// CPU time, user and system, in ticks.
     pub ticks: u64,
+    /// Part of it that was spent in the kernel, in ticks.
+    pub system_ticks: u64,
     /// Start of the process after boot, in ticks; tells it from a later one with the same id.
     pub start: u64,
     /// CPU that it last ran on.
@@ -36,6 +38,7 @@ impl Stat {
             parent: number(4)? as u32,
             flags: number(9)?,
             ticks: number(14)?.saturating_add(number(15)?),
+            system_ticks: number(15)?,
             start: number(22)?,
             cpu: u32::try_from(number(39)?).ok()?,
         })

@@ -26,6 +26,7 @@ pub struct Recorder {
     own_cpu: Duration,
     /// CPU time of processes, s: of those that live, and of those that have ended, as last seen.
     ticks: u64,
+    system_ticks: u64,
     blocked_ns: u64,
     local: (f64, f64),
     vmstat: Growing,
@@ -34,6 +35,7 @@ pub struct Recorder {
     task_node: Growing,
     task_preferred: Growing,
     local_share: Growing,
+    cpu_time: Growing,
     cache_bandwidth: Growing,
 }
 
@@ -70,6 +72,7 @@ impl Recorder {
             lacks,
             own_cpu,
             ticks: 0,
+            system_ticks: 0,
             blocked_ns: 0,
             local: (0.0, 0.0),
             vmstat: Growing::new("vmstat", "events", 0.0, 64),
@@ -78,6 +81,7 @@ impl Recorder {
             task_node: Growing::new("task_node", "node", -1.0, THREADS_MAX),
             task_preferred: Growing::new("task_preferred_node", "node", -1.0, THREADS_MAX),
             local_share: Growing::new("local_share", "%", 0.0, PROCESSES_MAX),
+            cpu_time: Growing::new("cpu_time", "s", 0.0, 2),
             cache_bandwidth: Growing::new("cache_bandwidth", "GB/s", 0.0, 2 * 1024),
         };
         let first = recorder.first.clone();
@@ -110,6 +114,7 @@ impl Recorder {
             &mut self.task_node,
             &mut self.task_preferred,
             &mut self.local_share,
+            &mut self.cpu_time,
             &mut self.cache_bandwidth,
         ] {
             series.begin(time_ns);
@@ -125,6 +130,9 @@ impl Recorder {
         if self.samples > 1 {
             self.take_rates(now);
         }
+        let s = |ticks: u64| ticks as f64 / TICKS_PER_S as f64;
+        self.cpu_time.set("user", s(self.ticks.saturating_sub(self.system_ticks)));
+        self.cpu_time.set("system", s(self.system_ticks));
     }
 
     fn take_processes(&mut self, now: &Sample) {
@@ -136,9 +144,12 @@ impl Recorder {
                     self.node_pages.add(&format!("others/node{node}"), pages as f64);
                 }
             }
+            let before = self.last.processes.iter().find(|o| (o.pid, o.start) == (p.pid, p.start));
             for t in &p.tasks {
                 let column = format!("{name}/t{}", t.tid);
-                let node = now.nodes.iter().position(|n| n.cpus.contains(&t.cpu));
+                let old = before.and_then(|o| o.tasks.iter().find(|o| o.tid == t.tid)).map_or(0, |o| o.ticks);
+                let ran = t.state == 'R' || t.ticks > old;
+                let node = now.nodes.iter().position(|n| ran && n.cpus.contains(&t.cpu));
                 if !self.task_node.set(&column, node.map_or(-1.0, |n| n as f64)) {
                     break;
                 }
@@ -169,6 +180,7 @@ impl Recorder {
         for p in &now.processes {
             let old = self.last.processes.iter().find(|o| (o.pid, o.start) == (p.pid, p.start));
             self.ticks += p.ticks.saturating_sub(old.map_or(0, |o| o.ticks));
+            self.system_ticks += p.system_ticks.saturating_sub(old.map_or(0, |o| o.system_ticks));
             for t in &p.tasks {
                 let before = old.and_then(|o| o.tasks.iter().find(|o| o.tid == t.tid));
                 let block = |t: Option<&crate::watch::TaskSample>| t.and_then(|t| t.sched.as_ref()).map(|s| s.block_ns);
@@ -206,6 +218,7 @@ impl Recorder {
             self.task_node,
             self.task_preferred,
             self.local_share,
+            self.cpu_time,
             self.cache_bandwidth,
         ];
         let series: Vec<Series> = series.into_iter().filter_map(Growing::finish).collect();
@@ -246,6 +259,8 @@ mod tests {
         tree.sys("fs/resctrl/mon_data/mon_L3_03/mbm_total_bytes", "1000\n");
         let mut r = Recorder::start(tree.roots.clone(), Scope::All, ample(), false).unwrap();
         tree.process(7, "d b", &[(7, 200, 1), (8, 50, 1)], "N0=512 N1=512");
+        let asleep = crate::procfs::stat::tests::line(8, "d b", 'S', 50, 1);
+        tree.proc("7/task/8/stat", &asleep);
         tree.process(9, "late", &[(9, 5, 0)], "N1=16");
         tree.sys("fs/resctrl/mon_data/mon_L3_03/mbm_total_bytes", "5000\n");
         tree.proc("vmstat", "numa_hint_faults 40\nnuma_pages_migrated 30\nnuma_pte_updates 0\n");
@@ -257,6 +272,12 @@ mod tests {
         assert_eq!(pages.columns, ["d_b.7/node0", "d_b.7/node1", "late.9/node0", "late.9/node1"]);
         assert_eq!(pages.values, [vec![768.0, 512.0], vec![256.0, 512.0], vec![0.0, 0.0], vec![0.0, 16.0]]);
         assert_eq!(series("task_node").values[0], [0.0, 1.0]);
+        assert_eq!(series("task_node").values[1], [1.0, -1.0], "a thread that does not run");
+        let cpu = series("cpu_time");
+        assert_eq!(
+            (cpu.columns.as_slice(), cpu.values[0][1] + cpu.values[1][1]),
+            (&["user", "system"].map(String::from)[..], 1.05)
+        );
         let traffic = series("cache_bandwidth");
         assert_eq!(traffic.columns, ["node0", "node1"]);
         assert!(traffic.values[1][1] > 0.0 && traffic.values[0][1] == 0.0, "{traffic:?}");

@@ -69,6 +69,8 @@ pub struct ProcessSample {
     pub command: String,
     /// CPU time so far, ticks.
     pub ticks: u64,
+    /// Part of it that was spent in the kernel, ticks.
+    pub system_ticks: u64,
     /// Its threads, or the part of them that was read.
     pub tasks: Vec<TaskSample>,
     /// Number of its threads.
@@ -262,6 +264,7 @@ impl Sampler {
             name: stat.name,
             command: kept.command.clone(),
             ticks: stat.ticks,
+            system_ticks: stat.system_ticks,
             threads: tasks.len(),
             tasks,
             pages: None,
@@ -312,7 +315,8 @@ impl Sampler {
         let denied = self.kept.values().filter(|k| k.denied).count();
         if denied > 0 {
             missing.push(format!(
-                "memory of {denied} processes of other users: their numa_maps need root (or CAP_SYS_PTRACE)"
+                "memory of {denied} process{}: reading numa_maps was refused; those of other users need root (or CAP_SYS_PTRACE)",
+                if denied == 1 { "" } else { "es" }
             ));
         }
         if nodes.iter().all(|n| n.numastat.is_empty()) {
