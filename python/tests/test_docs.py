@@ -195,6 +195,26 @@ def test_scores_are_fresh() -> None:
     assert text == want, "docs/explanation/trust.md is stale: `make reference` writes its scores anew"
 
 
+def test_a_measured_advice_has_its_schema(tmp_path: Path) -> None:
+    """The command measures on a tree of files with two nodes, as its sample cannot be made in the test of schemas."""
+    files = {"root/proc/sys/kernel/numa_balancing": "1\n"}
+    for node in range(2):
+        at = f"root/sys/devices/system/node/node{node}"
+        files[f"{at}/meminfo"] = f"Node {node} MemTotal: 1000000 kB\nNode {node} MemFree: 900000 kB\n"
+        files[f"{at}/cpulist"] = "0\n"
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    words = [COMMAND, "advise", "--root", "root", "--out", "kept", "--json", "--metric-cmd", "cat", "--", "echo", "7"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    advice = json.loads(done.stdout)
+    schema = json.loads((file_keys.REFERENCE / "schemas/advise-measurement.schema.json").read_text())
+    wrong = [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(schema).iter_errors(advice)]
+    assert wrong == []
+    assert advice.keys() == schema["properties"].keys()
+    assert advice["ways"][0].keys() == schema["properties"]["ways"]["items"]["properties"].keys()
+
+
 @pytest.mark.parametrize("kind", ["experiment", "kernel", "machine", "workload"])
 def test_schemas_of_files_are_fresh_and_take_the_catalog(kind: str) -> None:
     page = file_keys.REFERENCE / f"schemas/{kind}-file.schema.json"

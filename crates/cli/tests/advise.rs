@@ -115,6 +115,42 @@ fn a_program_that_is_faster_without_balancing_is_told_so() {
 }
 
 #[test]
+fn records_of_the_runs_are_kept_where_asked() {
+    let lab = machine(2);
+    let line =
+        ["advise", "--root", "root", "--json", "--out", "kept", "--metric-cmd", "cat", "--", "sh", "-c", FASTER_OFF];
+    let ended = lab.args(&line);
+    let found = json(&ended.out);
+    assert_eq!((ended.code, &found["directory"]), (0, &"kept".into()), "{ended:?}");
+    let rounds = found["rounds"].as_u64().unwrap();
+    let comparison = json(&lab.ok("compare kept --json").out);
+    let metrics = comparison["workloads"][0]["metrics"].as_array().unwrap();
+    let metric = metrics.iter().find(|m| m["name"].as_str().unwrap().starts_with("metric")).unwrap();
+    assert_eq!(metric["kernels"]["off"]["mean"], 120.0, "{metric}");
+    assert_eq!(metric["kernels"]["on"]["mean"], 100.0, "{metric}");
+    let list = json(&std::fs::read_to_string(lab.path("kept/experiment.json")).unwrap());
+    let off = list["runs"].as_array().unwrap().iter().filter(|r| r["kernel"] == "off").count();
+    assert_eq!(off as u64, rounds, "every round has a record");
+    let again = lab.args(&line);
+    assert!(again.code == 2 && again.err.contains("holds runs already"), "{again:?}");
+    // A program that fails in the second round leaves the runs before it.
+    let program = "n=$(cat count 2>/dev/null || echo 0); echo $((n + 1)) > count; [ $n -lt 2 ] && echo 7";
+    let ended =
+        lab.args(&["advise", "--root", "root", "--out", "part", "--metric-cmd", "cat", "--", "sh", "-c", program]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let list = json(&std::fs::read_to_string(lab.path("part/experiment.json")).unwrap());
+    assert_eq!(list["runs"].as_array().unwrap().len(), 1, "the first run warms up and does not count");
+}
+
+#[test]
+fn a_prediction_has_its_records_where_asked() {
+    let lab = Lab::new();
+    let ended = lab.ok("advise --machine 2x1x2x1 --like hpc --memory 256MiB --threads 2 --out kept --json");
+    assert_eq!(json(&ended.out)["directory"], "kept");
+    assert!(lab.path("kept/experiment.json").exists() && !lab.path("out").exists());
+}
+
+#[test]
 fn equal_scores_show_no_difference() {
     let lab = machine(2);
     let ended = lab.args(&["advise", "--root", "root", "--metric-cmd", "cat", "--", "echo", "7"]);

@@ -176,11 +176,25 @@ struct Form {
     title: &'static str,
     /// Places of objects whose keys are names.
     maps: &'static [&'static str],
-    /// Commands that print samples; `DIR` is a directory of its own.
+    /// Commands that print samples; `DIR` is a directory of its own. `stored FILE` has samples in a list beside this file, of a
+    /// command that cannot run in this process; `python/tests/test_docs.py` runs that command and holds it against the schema.
     samples: &'static [&'static str],
 }
 
 const FORMS: &[Form] = &[
+    Form { name: "advise-measurement", title: "advise --json, measured", maps: &[], samples: &["stored advise-measurement.json"] },
+    Form {
+        name: "advise-prediction",
+        title: "advise --like --json",
+        maps: &[],
+        samples: &["advise --machine 2x1x2x1 --like hpc --memory 256MiB --threads 2 --out DIR/advise --json"],
+    },
+    Form {
+        name: "advise-nothing",
+        title: "advise --json, with one memory node",
+        maps: &[],
+        samples: &["advise --machine 1x1x2x1 --like hpc --json"],
+    },
     Form {
         name: "run",
         title: "run --json",
@@ -240,6 +254,14 @@ const FORMS: &[Form] = &[
     Form { name: "doctor", title: "doctor --json", maps: &[], samples: &["doctor --json"] },
 ];
 
+/// Runs a command in this process and returns the JSON that it prints, or the samples that are stored.
+fn samples(line: &str, dir: &Path) -> Vec<Value> {
+    let Some(file) = line.strip_prefix("stored ") else { return vec![printed(line, dir)] };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/reference").join(file);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
 /// Runs a command in this process and returns the JSON that it prints.
 fn printed(line: &str, dir: &Path) -> Value {
     let words = line.split(' ').map(|w| w.replace("DIR", dir.to_str().unwrap()));
@@ -278,7 +300,8 @@ fn the_schemas_are_fresh() {
     write_files(dir.path());
     let mut rest = String::new();
     for form in FORMS {
-        let shapes = form.samples.iter().map(|line| Shape::of(&printed(line, dir.path()), "", form.maps));
+        let all = form.samples.iter().flat_map(|line| samples(line, dir.path()));
+        let shapes = all.map(|sample| Shape::of(&sample, "", form.maps));
         let shape = shapes.reduce(Shape::join).unwrap();
         let mut schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",

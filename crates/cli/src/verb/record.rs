@@ -239,8 +239,8 @@ impl Planned {
     fn new(context: &Context, roots: &Roots, args: &Args, what: &str, dir: &Path) -> Result<Self, Failure> {
         let text = import::sysfs(Path::new("/"), "host")?;
         let machine = Arc::new(Machine::from_toml("host.toml", &text)?);
-        let kernel = Arc::new(kernel(context, roots, args.column.as_deref())?);
-        let workload = Arc::new(workload(what));
+        let kernel = Arc::new(running_kernel(context, roots, args.column.as_deref())?);
+        let workload = Arc::new(unknown_workload(what));
         let earlier = earlier(dir, &machine, &kernel, &workload)?;
         let iteration = earlier.iter().map(|c| c.iteration + 1).max().unwrap_or(0);
         let seed = u64::from(iteration) + 1;
@@ -288,8 +288,11 @@ impl Planned {
     }
 }
 
-/// The running kernel under the name of the setting.
-fn kernel(context: &Context, roots: &Roots, column: Option<&str>) -> Result<Kernel, Failure> {
+/// The running kernel under the name of the setting, or of a `column`.
+///
+/// # Errors
+/// The kernel cannot be told, or the name has characters that a column cannot have.
+pub(super) fn running_kernel(context: &Context, roots: &Roots, column: Option<&str>) -> Result<Kernel, Failure> {
     let release = std::fs::read_to_string(roots.proc.join("sys/kernel/osrelease"));
     let release = release.map_err(|e| Failure::environment(format!("/proc/sys/kernel/osrelease: {e}")))?;
     let release = release.trim();
@@ -313,7 +316,7 @@ fn kernel(context: &Context, roots: &Roots, column: Option<&str>) -> Result<Kern
 }
 
 /// A workload that stands for a recorded program: it has no description.
-fn workload(name: &str) -> Workload {
+pub(super) fn unknown_workload(name: &str) -> Workload {
     Workload {
         name: name.into(),
         title: format!("{name}, as recorded"),

@@ -1,8 +1,10 @@
 //! `advise -- COMMAND` and `advise --pid`: the program itself, under each setting in turn.
 
 use super::guard::VERB;
+use super::keep;
 use super::measured::{self, Measured};
 use super::Args;
+use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
 use numalab_host::advise::command::CommandRuns;
 use numalab_host::advise::decide::Rules;
@@ -10,7 +12,7 @@ use numalab_host::advise::guardian::Guardian;
 use numalab_host::advise::metric::Metric;
 use numalab_host::advise::nodes::{self, Node};
 use numalab_host::advise::service::ServiceWindows;
-use numalab_host::advise::session::{carry_out, Measure, Plan, Sample};
+use numalab_host::advise::session::{carry_out, Measure, Plan, Session};
 use numalab_host::advise::switch::{self, Switch};
 use numalab_host::advise::tree::Size;
 use numalab_host::advise::{Error, Way};
@@ -22,16 +24,17 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// The command or the metric fails, or this machine refuses.
-pub fn run(args: &Args) -> Result<Done, Failure> {
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let nodes = nodes::with_memory(&args.root).map_err(failure)?;
     if nodes.len() < 2 {
         return measured::nothing_to_balance(&args.command, args.json);
     }
+    keep::check(args)?;
     let rules = Rules { better: args.better(), least_percent: args.least };
     if args.command.is_empty() {
-        service(args, rules)
+        service(context, args, rules)
     } else {
-        command(args, nodes, rules)
+        command(context, args, nodes, rules)
     }
 }
 
@@ -51,7 +54,7 @@ fn take_switch(root: &Path) -> Result<Switch, Error> {
 }
 
 /// Runs of a command.
-fn command(args: &Args, nodes: Vec<Node>, rules: Rules) -> Result<Done, Failure> {
+fn command(context: &Context, args: &Args, nodes: Vec<Node>, rules: Rules) -> Result<Done, Failure> {
     let mut left_out = Vec::new();
     let present = switch::state(&args.root).unwrap_or(Way::Off);
     let switch = match take_switch(&args.root) {
@@ -91,16 +94,37 @@ fn command(args: &Args, nodes: Vec<Node>, rules: Rules) -> Result<Done, Failure>
         return Err(Failure::environment(format!("nothing can be compared here: {}", left_out.join("; "))));
     }
     let plan = Plan { ways, rules, budget_s: args.budget - took_s };
-    let session = carry_out(&plan, &mut runs, said).map_err(failure)?;
-    let unit = if args.metric_cmd.is_some() { "" } else { "s" };
     let program = args.command.join(" ");
-    Measured { plan: &plan, session: &session, present, program: &program, unit, left_out, windows: None }
-        .done(args.json)
+    let session = measured(context, args, (&plan, &program), &mut runs)?;
+    let unit = if args.metric_cmd.is_some() { "" } else { "s" };
+    Measured {
+        plan: &plan,
+        session: &session,
+        present,
+        program: &program,
+        unit,
+        left_out,
+        windows: None,
+        kept: args.out.as_deref(),
+    }
+    .done(args.json)
 }
 
-/// A sample as a line on standard error.
-fn said(round: usize, way: &Way, sample: &Sample) {
-    note(&format!("numalab: round {round}: {}: {:.4}", way.name(), sample.score));
+/// Carries out a session. Each sample is a line on standard error, and a record if they are to be kept, however the session
+/// ends.
+fn measured(
+    context: &Context,
+    args: &Args,
+    (plan, program): (&Plan, &str),
+    by: &mut impl Measure,
+) -> Result<Session, Failure> {
+    let mut all = Vec::new();
+    let session = carry_out(plan, by, |round, way, sample| {
+        note(&format!("numalab: round {round}: {}: {:.4}", way.name(), sample.score));
+        all.push((round, way.clone(), *sample));
+    });
+    keep::keep(context, args, program, &all)?;
+    session.map_err(failure)
 }
 
 /// Size of a program in words; nothing if it ended before it could be seen.
@@ -125,7 +149,7 @@ fn bound(nodes: &[Node], peak: Size) -> Result<Way, String> {
 }
 
 /// Windows of a service that goes on running.
-fn service(args: &Args, rules: Rules) -> Result<Done, Failure> {
+fn service(context: &Context, args: &Args, rules: Rules) -> Result<Done, Failure> {
     let metric = match (&args.metric_cmd, &args.metric_url, &args.metric) {
         (Some(line), ..) => Metric::Command { line: line.clone(), counter: args.counter },
         (None, Some(url), Some(series)) => Metric::Page { url: url.clone(), series: series.clone() },
@@ -153,9 +177,19 @@ fn service(args: &Args, rules: Rules) -> Result<Done, Failure> {
     };
     let other = if present == Way::On { Way::Off } else { Way::On };
     let plan = Plan { ways: vec![present.clone(), other], rules, budget_s: args.budget };
-    let session = carry_out(&plan, &mut windows, said).map_err(failure)?;
     let program = args.pid.map_or_else(|| "the service".to_string(), |pid| format!("process {pid}"));
+    let session = measured(context, args, (&plan, &program), &mut windows)?;
     let left_out = vec!["interleaving and binding are not compared: they need a restart".to_string()];
     let windows = Some(args.window);
-    Measured { plan: &plan, session: &session, present, program: &program, unit: "", left_out, windows }.done(args.json)
+    Measured {
+        plan: &plan,
+        session: &session,
+        present,
+        program: &program,
+        unit: "",
+        left_out,
+        windows,
+        kept: args.out.as_deref(),
+    }
+    .done(args.json)
 }

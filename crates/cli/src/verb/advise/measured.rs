@@ -11,6 +11,7 @@ use numalab_model::machine::size;
 use numalab_report::text::answer::{layout, Line};
 use numalab_stats::Better;
 use serde::Serialize;
+use std::path::Path;
 
 /// All that an advice is made of.
 pub struct Measured<'a> {
@@ -28,6 +29,8 @@ pub struct Measured<'a> {
     pub left_out: Vec<String>,
     /// Length of a window of a running service, s.
     pub windows: Option<f64>,
+    /// Directory of the records, if they are kept.
+    pub kept: Option<&'a Path>,
 }
 
 /// `advise --json` of a measurement (docs/reference/json.md).
@@ -45,6 +48,7 @@ struct Json<'a> {
     not_compared: &'a [String],
     commands: Vec<String>,
     undo: Vec<String>,
+    directory: Option<String>,
 }
 
 /// A way in the JSON form.
@@ -196,6 +200,7 @@ impl Measured<'_> {
             not_compared: &self.left_out,
             commands,
             undo,
+            directory: self.kept.map(|dir| dir.display().to_string()),
         })
     }
 
@@ -226,6 +231,9 @@ impl Measured<'_> {
         }
         let state = format!("kernel.numa_balancing is as it was: {}.", self.present.name());
         lines.push(("Restored", state));
+        if let Some(dir) = self.kept {
+            lines.push(("Records", format!("{0} (tables: numalab compare {0})", dir.display())));
+        }
         let mut out = layout(&lines, terminal::width(), &terminal::strong);
         let (commands, undo) = self.commands();
         // Commands are not wrapped, so that they can be copied.

@@ -6,6 +6,7 @@
 mod columns;
 mod decide;
 pub mod guard;
+mod keep;
 mod likes;
 mod measure;
 mod measured;
@@ -91,6 +92,10 @@ pub struct Args {
     /// Time between turning the switch and the begin of a window
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::seconds, conflicts_with_all = ["like", "command"])]
     settle: f64,
+    /// Directory for the records of the runs, which compare and report read [default: out/NAME for a prediction, none for
+    /// a measurement]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Where /proc and /sys are, for tests
     #[arg(long, hide = true, default_value = "/")]
     root: PathBuf,
@@ -125,7 +130,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
     let service = args.pid.is_some() || args.metric_url.is_some() || args.metric_cmd.is_some();
     if !args.command.is_empty() || service {
-        return measure::run(args);
+        return measure::run(context, args);
     }
     let names: Vec<String> = Like::all()?.into_iter().map(|l| l.name).collect();
     Err(Failure::usage(format!(

@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     let size = size_of(args, &target)?;
     let ways = ways(&like, &target, size);
     let experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), size)?;
-    let dir = options::directory(None, &experiment.name);
+    let dir = options::directory(args.out.as_deref(), &experiment.name);
     let guest = GuestArgs::default();
     let with =
         RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(&dir) };
