@@ -59,6 +59,7 @@ fn unknown_names() {
         ("show kernels 6.33", ["unknown kernel `6.33`", "did you mean `6.19`?"]),
         ("show roles vma_filtr", ["unknown role `vma_filtr`", "did you mean `vma_filter`?"]),
         ("show nope", ["there is no `nope`", "(`numalab list`)"]),
+        ("show tunables lc_balancing", ["unknown tunable `lc_balancing`", "(`numalab list tunables`)"]),
         ("show tunables system.hzz", ["unknown tunable `system.hzz`", "did you mean `system.hz`?"]),
         ("kernel diff 6.3 6.44", ["unknown kernel `6.44`", "did you mean `6.19`?"]),
         ("rnu", ["unknown command `rnu`", "did you mean `run`?"]),
@@ -104,7 +105,7 @@ fn overrides() {
     );
     lab.refused(
         &format!("{QUICK} --kernel 6.3 --set scan=none --set scan.scan_size_mb=9"),
-        &["`scan.scan_size_mb` has no effect here", "`scan` to be v38 or v313 or v317 or v40 or v414 (it is none)"],
+        &["`scan.scan_size_mb` has no effect here", "`scan` to be v38 or v313 or v317 or v40 or v414, as Linux has it since 3.8 (it is none)"],
     );
     lab.refused(
         &format!("{QUICK} --kernel 6.3 --set system.hz=100 --set system.hz=250"),
