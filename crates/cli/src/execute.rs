@@ -69,7 +69,7 @@ pub struct Finished {
 }
 
 /// Stack of a thread that carries out runs, bytes.
-const STACK_BYTES: usize = 8 << 20;
+pub(crate) const STACK_BYTES: usize = 8 << 20;
 
 /// How runs are carried out.
 pub struct Executor<'a> {

@@ -28,6 +28,14 @@ fn everything_can_be_listed_and_shown() {
 }
 
 #[test]
+fn a_group_of_tunables_is_shown_whole() {
+    let lab = Lab::new();
+    let shown: Vec<Value> = serde_json::from_str(&lab.ok("show tunables llc_balancing --json").out).unwrap();
+    assert!(shown.len() > 3 && shown.iter().all(|t| t["name"].as_str().unwrap().starts_with("llc_balancing.")));
+    assert!(lab.ok("show tunables llc_balancing").out.contains("llc_balancing.aggr_tolerance: "));
+}
+
+#[test]
 fn a_list_without_a_kind_has_all_kinds() {
     let lab = Lab::new();
     let text = lab.ok("list").out;

@@ -1,11 +1,11 @@
 //! What a command would run: which runs have a record, and about how much time and memory the others need.
 //!
-//! Approach: memory is [predicted](crate::memory). One run of every machine, workload and kernel that fits is simulated for about
-//! half a second. It gives the rate of wall time to model time. How long a run lasts is known if the trial came to its
-//! end, or from records of the same machine and workload. Otherwise only a lower bound is said. Invariant: nothing is
-//! written.
+//! Approach: memory is [predicted](crate::memory). One run of every machine and workload is simulated for a fraction of a second,
+//! several at a time: all trials together take a few seconds, however many there are. A trial gives the rate of wall time to model
+//! time, which is taken to be that of all kernels. How long a run lasts is known if the trial came to its end, or from records of
+//! the same machine and workload. Otherwise only a lower bound is said. Invariant: nothing is written.
 
-use crate::execute::Backend;
+use crate::execute::{Backend, STACK_BYTES};
 use crate::failure::{Done, Failure};
 use crate::memory::{self, Limit, COMMAND_BYTES};
 use crate::progress::in_words;
@@ -15,16 +15,19 @@ use numalab_model::plan::PlanInput;
 use numalab_model::record::{Status, Store};
 use numalab_model::workload::Workload;
 use numalab_sim::{MemoryPrediction, SimConfig};
+use rayon::prelude::*;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A trial ends when it has taken this wall time, s.
+/// Most wall time of a trial, s.
 const TRIAL_S: f64 = 0.5;
-/// Model time of a trial at first, ns. It grows until the trial takes [`TRIAL_S`].
-const FIRST_NS: u64 = 100_000_000;
-/// Growth of a trial's model time from one attempt to the next.
-const GROWTH: u64 = 4;
+/// Wall time that is shared among all trials, s. Attempts before the last take about as much again.
+const ALL_TRIALS_S: f64 = 2.0;
+/// Model time of a trial at first, ns. It grows until the trial takes its share of time.
+const FIRST_NS: u64 = 20_000_000;
+/// Least and greatest growth of a trial's model time from one attempt to the next.
+const GROWTH: (f64, f64) = (1.5, 4.0);
 
 /// Runs that differ only in the seed.
 struct Group<'a> {
@@ -33,6 +36,8 @@ struct Group<'a> {
     recorded: usize,
     /// What a run takes at its peak.
     memory: Option<MemoryPrediction>,
+    /// Whether a run fits into memory alone.
+    fits: bool,
     /// How long a run takes; unknown of a run that does not fit.
     estimate: Option<Estimate>,
 }
@@ -61,8 +66,9 @@ pub fn forecast(
     for group in groups.iter_mut().filter(|g| g.recorded < g.cells.len()) {
         group.memory = backend.memory(&group.cells[0].input);
         let fits = |m: &MemoryPrediction| limit.as_ref().is_none_or(|l| m.total() + COMMAND_BYTES <= l.bytes);
-        group.estimate = if group.memory.as_ref().is_some_and(fits) { estimate(group) } else { None };
+        group.fits = group.memory.as_ref().is_some_and(fits);
     }
+    try_out(&mut groups, jobs)?;
     let total = Total::new(&groups, jobs, limit);
     if as_json {
         return Done::json(&as_value(&groups, &total));
@@ -90,15 +96,38 @@ fn grouped<'a>(dir: &'a Path, cells: &'a [Cell]) -> Vec<Group<'a>> {
                 group.cells.push(cell);
                 group.recorded += recorded;
             }
-            None => out.push(Group { cells: vec![cell], dir, recorded, memory: None, estimate: None }),
+            None => out.push(Group { cells: vec![cell], dir, recorded, memory: None, fits: false, estimate: None }),
         }
     }
     out
 }
 
-/// How long a run of the group takes; `None` if the simulator cannot carry it out.
-fn estimate(group: &Group<'_>) -> Option<Estimate> {
-    let input = &group.cells[0].input;
+/// Tries a run of each machine and workload that is to do, `jobs` at a time. Its estimate is that of all kernels.
+fn try_out(groups: &mut [Group<'_>], jobs: usize) -> Result<(), Failure> {
+    let key = |g: &Group<'_>| {
+        let p = &g.cells[0].input.plan;
+        (g.dir.to_path_buf(), p.machine.name.clone(), p.workload.name.clone())
+    };
+    let mut tried: Vec<&Group<'_>> = Vec::new();
+    for group in groups.iter().filter(|g| g.fits) {
+        if !tried.iter().any(|t| key(t) == key(group)) {
+            tried.push(group);
+        }
+    }
+    let trial_s = TRIAL_S.min(ALL_TRIALS_S / tried.len().max(1) as f64);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).stack_size(STACK_BYTES).build();
+    let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
+    let estimates: Vec<_> =
+        pool.install(|| tried.par_iter().map(|g| (key(g), estimate(g.dir, &g.cells[0].input, trial_s))).collect());
+    for group in groups.iter_mut().filter(|g| g.fits) {
+        let own = key(group);
+        group.estimate = estimates.iter().find(|e| e.0 == own).and_then(|e| e.1);
+    }
+    Ok(())
+}
+
+/// How long a run takes, by a trial of about `trial_s`; `None` if the simulator cannot carry it out.
+fn estimate(dir: &Path, input: &PlanInput, trial_s: f64) -> Option<Estimate> {
     let config = SimConfig::of(&input.kernel).ok()?.with_machine_background(!input.on_quiet_machine());
     let mut limit_ns = FIRST_NS;
     loop {
@@ -110,13 +139,14 @@ fn estimate(group: &Group<'_>) -> Option<Estimate> {
         if ended {
             return Some(Estimate { wall_s, at_least: false });
         }
-        if wall_s >= TRIAL_S {
+        if wall_s >= trial_s {
             let model_s = workload.limit_ns as f64 / 1e9;
-            let whole = recorded_s(group.dir, input);
+            let whole = recorded_s(dir, input);
             let wall_s = whole.map_or(wall_s, |whole| wall_s * (whole / model_s).max(1.0));
             return Some(Estimate { wall_s, at_least: whole.is_none() });
         }
-        limit_ns = limit_ns.saturating_mul(GROWTH);
+        let growth = (1.1 * trial_s / wall_s.max(1e-6)).clamp(GROWTH.0, GROWTH.1);
+        limit_ns = (limit_ns as f64 * growth) as u64;
     }
 }
 

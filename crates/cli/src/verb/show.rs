@@ -22,7 +22,7 @@ pub struct Args {
     /// Kind of entry (machines, kernels, workloads, experiments, published, roles or tunables); or the name of an
     /// entry, the path of a file, or a machine as NODESxLLCSxCORESxTHREADS
     what: String,
-    /// Names of entries [default: all of the kind]
+    /// Names of entries, or of a group of tunables [default: all of the kind]
     names: Vec<String>,
     /// Print as JSON (docs/reference/json.md)
     #[arg(long)]
@@ -151,10 +151,22 @@ fn unreadable(context: &Context, place: &Spot<String>) -> Failure {
 pub fn show(context: &Context, kind: Kind, names: &[String], as_json: bool) -> Result<Done, Failure> {
     let all: Vec<String> = match names {
         [] => entries(context, kind)?.into_iter().map(|e| e.name).collect(),
-        some => some.to_vec(),
+        some => some.iter().flat_map(|name| of_group(context, kind, name)).collect(),
     };
+    let alone = names.len() == 1 && all.len() == 1;
     let all: Vec<_> = all.iter().map(|name| (kind, named("show", name))).collect();
-    print(context, &all, as_json, names.len() == 1)
+    print(context, &all, as_json, alone)
+}
+
+/// The tunables of a group (`llc_balancing`), or the name as it is.
+fn of_group(context: &Context, kind: Kind, name: &str) -> Vec<String> {
+    let of = |t: &&TunableInfo| t.name.split_once('.').is_some_and(|(group, _)| group == name);
+    let group = context.vocabulary.tunables.iter().filter(|_| kind == Kind::Tunables).filter(of);
+    let names: Vec<String> = group.map(|t| t.name.clone()).collect();
+    if names.is_empty() {
+        return vec![name.to_string()];
+    }
+    names
 }
 
 /// Prints entries. As JSON they are a list of objects, or the only object if `alone` is set.
