@@ -108,7 +108,7 @@ fn migrate_folio(sim: &mut Simulation<'_>, damon: &mut Damon, set: &SchemeSettin
     let place = v.chunk_base(chunk) / PAGE_BYTES + page as u64;
     let Some(to) = set.to.node(place / f.pages).filter(|to| *to != node) else { return 0 };
     let got = match shared {
-        Some(at) => move_shared(sim, damon, at, to),
+        Some(at) => move_shared(sim, damon, at, f.pages, to),
         None => move_own(sim, damon, f, (node, to), ns),
     };
     let Some(got) = got else {
@@ -152,10 +152,11 @@ fn move_own(
 }
 
 /// Moves a page that several processes may map, unless something holds it. Returns the node that it went to.
-fn move_shared(sim: &mut Simulation<'_>, damon: &Damon, at: PageRef, to: usize) -> Option<usize> {
+fn move_shared(sim: &mut Simulation<'_>, damon: &Damon, at: PageRef, pages: u64, to: usize) -> Option<usize> {
     let b = sim.mm.shared.block_of(at);
     let (page, huge) = (usize::from(at.page), b.huge);
-    if b.locked.get(page) || b.batched.get(page) {
+    // A huge page of which this mapping shows base pages stays, as one that is locked or not on the LRU yet.
+    if b.locked.get(page) || b.batched.get(page) || huge != (pages > 1) {
         return None;
     }
     let class = sim.mm.shared.object(at.object).backing.class(huge);
