@@ -105,7 +105,10 @@ fn overrides() {
     );
     lab.refused(
         &format!("{QUICK} --kernel 6.3 --set scan=none --set scan.scan_size_mb=9"),
-        &["`scan.scan_size_mb` has no effect here", "`scan` to be v38 or v313 or v317 or v40 or v414, as Linux has it since 3.8 (it is none)"],
+        &[
+            "`scan.scan_size_mb` has no effect here",
+            "`scan` to be v38 or v313 or v317 or v40 or v414, as Linux has it since 3.8 (it is none)",
+        ],
     );
     lab.refused(
         &format!("{QUICK} --kernel 6.3 --set system.hz=100 --set system.hz=250"),

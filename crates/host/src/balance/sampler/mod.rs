@@ -79,9 +79,12 @@ pub struct Way {
     pub sees: &'static str,
     /// Why it is used only if it is asked for; empty if it may be chosen.
     pub only_asked: &'static str,
-    /// Opens it, or says what is missing. `None` samples nothing: all memory counts.
-    pub open: fn(&Roots, &Shape, Budget) -> Result<Option<Box<dyn Sampler>>, String>,
+    /// Opens it.
+    pub open: fn(&Roots, &Shape, Budget) -> Opened,
 }
+
+/// A sampler, `None` if all memory counts, or what is missing.
+pub type Opened = Result<Option<Box<dyn Sampler>>, String>;
 
 /// All ways, best first.
 pub const LIST: [Way; 5] = [perf::WAY, damon::WAY, idle_page::WAY, soft_dirty::WAY, residence::WAY];

@@ -16,7 +16,7 @@ use perf_event::events::Software;
 use perf_event::{Builder, Counter, SampleFlag, SampleSkid};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The way that takes memory samples.
 pub const WAY: Way = Way {
@@ -134,7 +134,7 @@ fn open(roots: &Roots, shape: &Shape, budget: Budget) -> Result<Option<Box<dyn S
 }
 
 /// Why an event could not be opened, in words.
-fn denied(pmu: &str, e: &io::Error, paranoid: &PathBuf) -> String {
+fn denied(pmu: &str, e: &io::Error, paranoid: &Path) -> String {
     let level = read(paranoid).map(|t| t.trim().to_string()).unwrap_or_else(|_| "absent".into());
     match e.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
