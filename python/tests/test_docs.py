@@ -205,11 +205,26 @@ def test_a_measured_advice_has_its_schema(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    words = [COMMAND, "advise", "--root", "root", "--out", "kept", "--json", "--metric-cmd", "cat", "--", "echo", "7"]
+    words = [
+        COMMAND,
+        "advise",
+        "--root",
+        "root",
+        "--out",
+        "kept",
+        "--json",
+        "--metric-cmd",
+        "cat",
+        "--",
+        "echo",
+        "7",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     advice = json.loads(done.stdout)
     schema = json.loads((file_keys.REFERENCE / "schemas/advise-measurement.schema.json").read_text())
-    wrong = [f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(schema).iter_errors(advice)]
+    wrong = [
+        f"{e.json_path}: {e.message}" for e in jsonschema.Draft202012Validator(schema).iter_errors(advice)
+    ]
     assert wrong == []
     assert advice.keys() == schema["properties"].keys()
     assert advice["ways"][0].keys() == schema["properties"]["ways"]["items"]["properties"].keys()
