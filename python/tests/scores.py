@@ -28,6 +28,18 @@ def guests() -> tuple[int, int, str]:
     return int(found[1]), int(found[2]), found[3]
 
 
+def in_readme() -> list[str]:
+    """Numbers that the README tells of the scores, in its order."""
+    text = " ".join((ROOT / "README.md").read_text().split())
+    found = re.search(
+        r"Of (\d+) predicted cells in \w+ published tables, (\d+) change .*? and (\d+) lie within a factor of 1.25\. "
+        r"\* Of (\d+) counter figures .*?, (\d+) lie",
+        text,
+    )
+    assert found, "README.md tells no scores"
+    return list(found.groups())
+
+
 def parts() -> dict[str, str]:
     """What stands between the marks of the page."""
     data = load("docs/log/scores.toml")

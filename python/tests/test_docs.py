@@ -195,6 +195,15 @@ def test_scores_are_fresh() -> None:
     assert text == want, "docs/explanation/trust.md is stale: `make reference` writes its scores anew"
 
 
+def test_the_readme_has_the_scores_of_the_page() -> None:
+    text = " ".join(scores.PAGE.read_text().split())
+    found = re.search(
+        r"of (\d+) predicted cells .*?, (\d+) change .*?: (\d+) of them lie within .*?: of (\d+) counter .*?, (\d+) \(",
+        text,
+    )
+    assert found and list(found.groups()) == scores.in_readme()
+
+
 def test_a_measured_advice_has_its_schema(tmp_path: Path) -> None:
     """The command measures on a tree of files with two nodes, as its sample cannot be made in the test of schemas."""
     files = {"root/proc/sys/kernel/numa_balancing": "1\n"}
