@@ -36,6 +36,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
+    /// A walk that has seen nothing yet, with a sampler that is open.
     pub fn new(sampler: Box<dyn Sampler>) -> Self {
         Self { sampler, usage: Usage::default(), passes: BTreeMap::new(), by_residence: BTreeSet::new() }
     }
