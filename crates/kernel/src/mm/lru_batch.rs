@@ -4,14 +4,16 @@
 //! is full (`folio_add_lru`, mm/swap.c). A CPU that allocates little keeps pages there for as long as it runs. Such a
 //! page cannot be isolated, and a page filter that counts references takes it for a shared page.
 //! Approach: each CPU has a list of the pages in its batch. Pages of shared objects also carry a bit. Exclusive pages
-//! are far more, so a query searches the lists for them. A table of counts comes first, so that the lists are searched
-//! only if the page is probably there.
+//! are far more. Those in batches are chained by a slot that follows from the page, so that a query looks at few of them.
 //! An entry can outlive its page, by at most a batch. Another page at the same place is then taken for it.
 
 use super::object::{PageRef, SharedMemory};
 
-/// Number of slots in the table of counts; a power of two.
+/// Number of chains; a power of two.
 const SLOTS: usize = 1 << 14;
+
+/// End of a chain.
+const END: u32 = u32::MAX;
 
 /// A page that only one VMA can map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +40,14 @@ pub struct LruBatches {
     batches: Vec<Vec<Held>>,
     /// Number of pages that fill a batch.
     size: usize,
-    /// Number of exclusive pages in batches, by slot.
-    own: Vec<u16>,
+    /// First place of each chain of exclusive pages; [`END`] if there is none. Place `i` of a CPU's batch is `cpu * size + i`.
+    first: Vec<u32>,
+    /// The next place of the chain, by place.
+    next: Vec<u32>,
 }
 
 impl OwnPage {
-    /// Slot in the table of counts; neighbouring pages have neighbouring slots.
+    /// The chain that the page belongs to; neighbouring pages have neighbouring ones.
     fn slot(&self) -> usize {
         let page = (self.chunk as usize) << 9 | usize::from(self.page);
         (page + 977 * self.vma as usize + 8111 * self.process as usize) % SLOTS
@@ -53,7 +57,8 @@ impl OwnPage {
 impl LruBatches {
     /// Empty batches for `cpus` CPUs. A batch is full with `size` pages, at least 1 (`vm.lru_batch`).
     pub fn new(cpus: usize, size: usize) -> Self {
-        Self { batches: vec![Vec::with_capacity(size); cpus], size, own: vec![0; SLOTS] }
+        let batches = vec![Vec::with_capacity(size); cpus];
+        Self { batches, size, first: vec![END; SLOTS], next: vec![END; cpus * size] }
     }
     /// Adds a page of a shared object to the batch of a CPU.
     pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) {
@@ -63,7 +68,8 @@ impl LruBatches {
     /// Adds an exclusive page to the batch of a CPU.
     #[inline]
     pub fn add_own(&mut self, cpu: usize, page: OwnPage, store: &mut SharedMemory) {
-        self.own[page.slot()] += 1;
+        let place = cpu * self.size + self.batches[cpu].len();
+        self.next[place] = std::mem::replace(&mut self.first[page.slot()], place as u32);
         self.push(cpu, Held::Own(page), store);
     }
     #[inline]
@@ -75,17 +81,37 @@ impl LruBatches {
     }
     /// Moves the batch of a CPU to the LRU (`lru_add_drain`); also called when a CPU unmaps an address space.
     pub fn drain(&mut self, cpu: usize, store: &mut SharedMemory) {
-        for held in self.batches[cpu].drain(..) {
-            match held {
+        for i in 0..self.batches[cpu].len() {
+            match self.batches[cpu][i] {
                 Held::Object(page) => store.block_of(page).batched.clear(usize::from(page.page)),
-                Held::Own(page) => self.own[page.slot()] -= 1,
+                Held::Own(page) => self.unchain(page.slot(), (cpu * self.size + i) as u32),
             }
         }
+        self.batches[cpu].clear();
+    }
+    /// Takes a place out of its chain.
+    fn unchain(&mut self, slot: usize, place: u32) {
+        let after = self.next[place as usize];
+        if self.first[slot] == place {
+            self.first[slot] = after;
+            return;
+        }
+        let before = self.chain(slot).find(|&p| self.next[p as usize] == place);
+        if let Some(before) = before {
+            self.next[before as usize] = after;
+        }
+    }
+    /// The places of a chain.
+    fn chain(&self, slot: usize) -> impl Iterator<Item = u32> + '_ {
+        let place = |place: u32| (place != END).then_some(place);
+        std::iter::successors(place(self.first[slot]), move |&p| place(self.next[p as usize]))
     }
     /// Whether an exclusive page is in some batch.
     pub fn holds_own(&self, page: OwnPage) -> bool {
-        let is = |held: &Held| matches!(held, Held::Own(p) if *p == page);
-        self.own[page.slot()] > 0 && self.batches.iter().flatten().any(is)
+        self.chain(page.slot()).any(|place| {
+            let (cpu, i) = (place as usize / self.size, place as usize % self.size);
+            matches!(self.batches[cpu][i], Held::Own(p) if p == page)
+        })
     }
     /// Exclusive pages of a mapping that are in some batch, as chunk and page, in no particular order.
     pub fn own_of(&self, process: u32, vma: u32) -> impl Iterator<Item = (u32, u16)> + '_ {

@@ -29,3 +29,25 @@ fn a_batch_is_held_until_it_is_full() {
     batches.drain(0, &mut store);
     assert!(of(&batches, 0).is_empty() && !batches.holds_own(page(0, 500)));
 }
+
+#[test]
+fn pages_with_the_same_place_in_the_table_are_told_apart() {
+    let mut store = SharedMemory::default();
+    let mut batches = LruBatches::new(3, LRU_BATCH);
+    // Pages 2^14 apart.
+    let far = |n: u32| OwnPage { process: 0, vma: 0, chunk: 3 + 32 * n, page: 7 };
+    for cpu in 0..3 {
+        batches.add_own(cpu, far(2 * cpu as u32), &mut store);
+        batches.add_own(cpu, far(2 * cpu as u32 + 1), &mut store);
+    }
+    let held = |b: &LruBatches| (0..7).filter(|&n| b.holds_own(far(n))).collect::<Vec<_>>();
+    assert_eq!(held(&batches), [0, 1, 2, 3, 4, 5]);
+    batches.drain(1, &mut store);
+    assert_eq!(held(&batches), [0, 1, 4, 5]);
+    batches.drain(2, &mut store);
+    batches.add_own(1, far(6), &mut store);
+    assert_eq!(held(&batches), [0, 1, 6]);
+    batches.drain(0, &mut store);
+    batches.drain(1, &mut store);
+    assert!(held(&batches).is_empty());
+}

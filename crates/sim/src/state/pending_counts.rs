@@ -6,8 +6,8 @@
 //!
 //! *Which* page faults is drawn from the counts of the chunks: a chunk and a number below its size are drawn, and if the
 //! chunk has more pending pages than the number, it is the page of that number. All pending pages are equally likely, and
-//! the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending pages, they are
-//! listed first.
+//! the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending pages, or draws of an epoch
+//! have taken as many tries as there are chunks, the chunks that have some are listed first.
 //!
 //! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. First come chunks and
 //! numbers, then those that have so many pending pages, then pages. A page that is no longer pending when its turn comes is passed over, so the rest stay equally likely.
@@ -19,6 +19,9 @@ use std::collections::VecDeque;
 /// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks would
 /// take longer.
 const CHUNKS_PER_TRY: u64 = 8;
+
+/// Draws that take no more tries than this are cheaper than draws from a list.
+const FEW_TRIES: u64 = 8;
 
 /// Tries are given up after so many times the expected number; e^-16 is one fault in 10^7.
 const PATIENCE: u64 = 16;
@@ -33,6 +36,8 @@ struct View {
     pending: PendingPages,
     listed: Listed,
     ahead: Ahead,
+    /// Expected tries of the draws since then.
+    tried: u64,
 }
 
 /// Chunks that have pending pages.
@@ -119,12 +124,13 @@ impl PendingCounts {
             return;
         }
         view.until_ns = (now_ns / epoch_ns + 1) * epoch_ns;
+        view.tried = 0;
         view.pending = vma.pending_in(from, to);
         view.ahead.chunks.clear();
         view.ahead.pages.clear();
         // Other pages are pending than those of the chunks that were listed.
         if view.listed.pages != view.pending.faulting(view.listed.write) {
-            view.listed = Listed::default();
+            view.listed.pages = 0;
         }
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
@@ -176,8 +182,11 @@ impl PendingCounts {
         if pending == 0 {
             return None;
         }
-        let tries = pages / pending;
-        if tries <= pages / CHUNK_PAGES / CHUNKS_PER_TRY {
+        let (tries, chunks) = (pages / pending, pages / CHUNK_PAGES);
+        let tried = &mut self.views[s.number as usize].tried;
+        // The list is made when it would have paid off.
+        if tries <= chunks / CHUNKS_PER_TRY && (tries <= FEW_TRIES || *tried <= chunks) {
+            *tried += tries;
             while let Some((chunk, page)) =
                 self.views[s.number as usize].ahead.next(s, tries * PATIENCE, more, store, rng)
             {
