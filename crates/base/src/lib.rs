@@ -5,6 +5,7 @@
 //! * [`mod@words`] the macro [`words!`]: enums whose variants have a word in catalogs and on the command line;
 //! * [`mod@counters`] the macro [`counters!`]: structs of event counters with a table of names;
 //! * [`node_mask`] and [`cpu_set`] sets of NUMA nodes and of CPUs;
+//! * [`mod@plain_name`] names of programs as names of columns and files;
 //! * [`rng`] the frozen random number generators;
 //! * [`math`] logarithm and exponential with the same bits on every platform.
 
@@ -14,6 +15,7 @@ pub mod hook;
 pub mod math;
 pub mod node_mask;
 pub mod node_weights;
+pub mod plain_name;
 pub mod rng;
 pub mod rung_list;
 pub mod tunable;

@@ -1,5 +1,6 @@
 //! A time series whose columns appear while it is recorded.
 
+use numalab_base::plain_name::plain_name;
 use numalab_model::record::Series;
 use std::collections::BTreeMap;
 
@@ -70,15 +71,9 @@ impl Growing {
     }
 }
 
-/// A name as part of a column's name: letters, digits and `._+-`.
+/// A name as part of a column's name.
 pub(super) fn plain(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-    let text: String = name.chars().map(|c| if fits(c) { c } else { '_' }).take(40).collect();
-    if text.is_empty() {
-        "unnamed".into()
-    } else {
-        text
-    }
+    plain_name(name, 40, "unnamed")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::Args;
 use crate::context::{named, Context};
 use crate::failure::Failure;
 use crate::verb::record::{running_kernel, unknown_workload};
+use numalab_base::plain_name::plain_name;
 use numalab_host::advise::session::Sample;
 use numalab_host::advise::Way;
 use numalab_host::procfs::Roots;
@@ -126,13 +127,7 @@ fn in_words(way: &Way) -> String {
 fn plain(program: &str) -> String {
     let first = program.split_whitespace().next().unwrap_or(program);
     let file = if program.starts_with("process ") { program } else { first.rsplit('/').next().unwrap_or(first) };
-    let fits = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
-    let text: String = file.chars().map(|c| if fits(c) { c } else { '_' }).take(60).collect();
-    if text.is_empty() {
-        "program".into()
-    } else {
-        text
-    }
+    plain_name(file, 60, "program")
 }
 
 #[cfg(test)]
