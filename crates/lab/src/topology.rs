@@ -164,8 +164,8 @@ fn arrange(machine: &Machine) -> Result<(Smp, Vec<u32>), TopologyError> {
     };
     let cores: Vec<usize> = order.iter().map(|&l| cores_of(l).len()).collect();
     let threads: Vec<usize> = core_cpus.iter().map(Vec::len).filter(|&n| n > 0).collect();
-    let alike = "QEMU builds all sockets alike: use a machine with equal numbers of last-level caches per socket, \
-                 cores per cache and threads per core";
+    let alike = "a machine with equal numbers of last-level caches per socket, cores per cache and threads per core, \
+                 because QEMU builds all sockets alike";
     let differ = |what: &str, values: &[usize]| TopologyError::new(format!("{what} differ ({})", list(values)), alike);
     let smp = Smp {
         sockets: sockets.len(),

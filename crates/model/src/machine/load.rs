@@ -11,7 +11,7 @@ use super::costs::KernelCosts;
 use super::layers::{chain, placed, Find, Layers};
 use super::layout::GBPS;
 use super::types::{Cache, Clock, Fill, Machine, Stream, Tlb};
-use super::{check, layout, links, matrix, shorthand, size};
+use super::{check, import, layout, links, matrix, shorthand, size};
 use crate::catalog::is_path;
 use crate::files::stream_text;
 use crate::spec::{check_title, clip, SpecError, Spot, Table};
@@ -83,7 +83,8 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
     }
     // Paths come before the catalog, whose `classes/NAME` is no machine.
     if is_path(spec) {
-        return Machine::read(spec, &read_text(Path::new(spec))?, find, names);
+        let text = read_text(Path::new(spec))?;
+        return Machine::read(spec, &text, find, names).map_err(|e| import::not_yet(spec, &text).unwrap_or(e));
     }
     if let Some((file, text)) = find(spec) {
         return Machine::read(&file, &text, find, names);

@@ -111,7 +111,9 @@ fn all_forms_of_one_machine_agree() {
     let w = example();
     check_all(&w);
     let all = Says { cores: true, llcs: true, packages: true, memory_only: true, ..Says::default() };
-    for (form, text) in [("lscpu", w.lscpu()), ("lscpu -J", w.lscpu_json())] {
+    for (form, text) in
+        [("lscpu", w.lscpu()), ("lscpu on a terminal", w.lscpu_terminal()), ("lscpu -J", w.lscpu_json())]
+    {
         check(&machine(import::text("m.txt", &text, "m")), &w, all, form);
     }
     let synthetic =

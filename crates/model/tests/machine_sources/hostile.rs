@@ -57,10 +57,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn mutated_texts_never_panic(form in 0..7_usize, changes in proptest::collection::vec((0..12_000_usize, 0..40_usize, insert()), 1..4)) {
+    fn mutated_texts_never_panic(form in 0..9_usize, changes in proptest::collection::vec((0..12_000_usize, 0..40_usize, insert()), 1..4)) {
         let w = example();
         let synthetic = "Package:2 Group:2 [NUMANode(memory=8GB)] L3Cache:2(size=16MB) Core:2 PU:2(indexes=2*16:1*2)".to_string();
-        let forms = [w.numactl(), w.lscpu(), w.lscpu_json(), w.lscpu_table(), w.hwloc_xml(), w.lstopo(), synthetic];
+        let rows = "{\"cpus\": [{\"cpu\": 0, \"core\": 0, \"socket\": 0, \"node\": 0, \"l1d:l2\": \"0:0\", \"online\": true}, {\"cpu\": 1, \
+                    \"core\": 1, \"socket\": 0, \"node\": 1, \"l1d:l2\": \"1:1\", \"online\": false}]}".to_string();
+        let lscpu = [w.lscpu(), w.lscpu_terminal(), w.lscpu_json(), w.lscpu_table(), rows];
+        let forms = [w.numactl(), w.hwloc_xml(), w.lstopo(), synthetic].into_iter().chain(lscpu).collect::<Vec<_>>();
         let mut text = forms[form].as_bytes().to_vec();
         for (at, remove, insert) in changes {
             text = mutated(&text, at % (text.len() + 1), remove, &insert);

@@ -5,6 +5,7 @@ mod agree;
 mod archives;
 mod hostile;
 mod kinds;
+mod lscpu;
 mod odd;
 mod pasted;
 mod world;

@@ -17,6 +17,9 @@ fn numactl_with_whatever_is_around_it() {
     same(&plain.replace('\n', "\r\n"), "CRLF");
     same(&format!("\u{feff}{plain}"), "byte order mark");
     same(&plain.lines().map(|l| format!("> {l}\n")).collect::<String>(), "quoted");
+    same(&plain.lines().map(|l| format!("> > {l}\n")).collect::<String>(), "quoted twice");
+    same(&plain.lines().map(|l| format!(">>> | {l}\n")).collect::<String>(), "quoted otherwise");
+    same(&plain.replace(' ', "\u{a0}"), "no-break spaces");
     same(&plain.lines().map(|l| format!("    {l}   \n")).collect::<String>(), "indented");
     same(&format!("```\n{plain}```\n"), "fenced");
     same(&plain.replacen("node 0 cpus: 0 1 2 3 16", "node 0 cpus: 0 1\n2 3 16", 1), "wrapped");
@@ -26,6 +29,43 @@ fn numactl_with_whatever_is_around_it() {
     let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(plain.encode_utf16().flat_map(u16::to_le_bytes)).collect();
     let m = machine(import::bytes("m.txt", &utf16, "m"));
     assert_eq!(m, machine(import::text("m.txt", &plain, "m")), "UTF-16");
+}
+
+/// A matrix whose lines were wrapped at `width` columns between words.
+fn wrapped(text: &str, width: usize) -> String {
+    let (head, matrix) = text.split_once("node distances:\n").unwrap();
+    let mut out = format!("{head}node distances:\n");
+    for line in matrix.lines() {
+        let mut at = 0;
+        for word in line.split_whitespace() {
+            if at + word.len() > width {
+                out.push('\n');
+                at = 0;
+            }
+            out += &format!("{word} ");
+            at += word.len() + 1;
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn a_wrapped_matrix_is_whole() {
+    let plain = example().numactl();
+    for width in [8, 12, 16] {
+        assert!(wrapped(&plain, width).lines().count() > plain.lines().count());
+        same(&wrapped(&plain, width), &format!("wrapped at {width}"));
+    }
+    // What does not belong to it is not read, and a row that is too short is refused at its place.
+    same(&format!("{plain}12 14\n"), "numbers below");
+    let cut = wrapped(&plain, 16);
+    let last = cut.trim_end().rfind('\n').unwrap();
+    let e = import::numactl("m.txt", &cut[..last], "m").unwrap_err();
+    assert!(e.line > 0 && e.what.contains("distances for 5 nodes"), "{e}");
+    let wrong = wrapped(&plain, 8).trim_end().rsplit_once(' ').map(|(text, _)| format!("{text} 9\n")).unwrap();
+    let e = import::numactl("m.txt", &wrong, "m").unwrap_err();
+    assert!(e.line == wrong.lines().count() && e.what.contains("distance 9 from node 9 to 9"), "{e}");
 }
 
 #[test]
@@ -121,6 +161,11 @@ fn synthetic_descriptions() {
     assert_eq!((m.sockets, m.llcs.len(), m.memory_bytes() >> 30, m.llcs[0].size_bytes >> 20), (2, 4, 8, 8));
     let m = machine(of("Package:2 [NUMANode(memory=4GB)] [NUMANode(memory=1GB)] Core:2 PU:1(indexes=0,2,1,3)"));
     assert_eq!((m.nodes.len(), m.nodes[0].cpus.clone(), m.nodes[1].cpus.len()), (4, vec![0, 2], 0));
+    // Memory of the whole machine stands before the first level.
+    let m = machine(of("[NUMANode(memory=4GB)] Package:4 L3Cache:1(size=8MB) Core:2 PU:1"));
+    assert_eq!((m.nodes.len(), m.sockets, m.cpus.len(), m.memory_bytes() >> 30), (1, 4, 8, 4));
+    let m = machine(of("(root) [numa(memory=1GB indexes=1,0)] [numa(memory=1GB)] Core:2 PU:1"));
+    assert_eq!((m.nodes.len(), m.cpus.len()), (2, 2));
     for (text, part) in [
         ("Package:2 Core PU:2", "s.txt:1:11: no object `Core PU`"),
         ("Package:2 PU:2 Core", "s.txt:1:16: `Core` without a number"),
@@ -145,6 +190,31 @@ fn other_texts_are_refused_with_what_is_known() {
             "`{text}`: {e}"
         );
     }
+    let e =
+        import::text("m.txt", "CPU(s): 4\nListe der Online-CPU(s): 0-3\nNUMA-Knoten0 CPU(s): 0-3\n", "m").unwrap_err();
+    assert!(e.expected.contains("LC_ALL=C lscpu"), "{e}");
+    let e = import::text("m.txt", "$ numactl -H\nNo NUMA available on this system\n", "m").unwrap_err();
+    assert!(e.what.contains("no NUMA there") && e.expected.contains("`lscpu`"), "{e}");
     let e = import::bytes("m.bin", &[0xff, 0x00, 0x31], "m").unwrap_err();
     assert!(e.to_string().contains("not a text"), "{e}");
+}
+
+/// A description in place of a machine file is refused with the command that makes one of it.
+#[test]
+fn a_description_is_no_machine_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let w = example();
+    for (text, tool) in [(w.numactl(), "numactl -H"), (w.lscpu_json(), "lscpu -J"), (w.hwloc_xml(), "lstopo FILE.xml")]
+    {
+        let path = dir.path().join("pasted.txt");
+        std::fs::write(&path, text).unwrap();
+        let e = numalab_model::machine::load(path.to_str().unwrap(), &|_| None, &[]).unwrap_err();
+        assert_eq!(e.what, format!("the output of `{tool}`, which is no machine file"));
+        assert!(e.expected.contains("numalab machine import ") && e.expected.contains("pasted.txt"), "{e}");
+    }
+    // A machine file with a mistake stays one.
+    let path = dir.path().join("m.toml");
+    std::fs::write(&path, "# CPU core\nname = \"m\"\nnode 0 cpus: 0\n").unwrap();
+    let e = numalab_model::machine::load(path.to_str().unwrap(), &|_| None, &[]).unwrap_err();
+    assert!(!e.what.contains("machine file"), "{e}");
 }

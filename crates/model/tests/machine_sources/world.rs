@@ -125,6 +125,19 @@ impl World {
     pub fn lscpu(&self) -> String {
         self.lscpu_fields().iter().map(|(k, v)| format!("{:<22} {v}\n", format!("{k}:"))).collect()
     }
+    /// `lscpu` on a terminal, which puts fields under heads.
+    pub fn lscpu_terminal(&self) -> String {
+        let mut out = String::new();
+        for (key, value) in self.lscpu_fields() {
+            match key.as_str() {
+                "L2 cache" => out += "Caches (sum of all):      \n",
+                "NUMA node(s)" => out += "NUMA:                     \n",
+                _ => {}
+            }
+            let _ = writeln!(out, "  {:<24}{value}", format!("{}:", key.trim_end_matches(" cache")));
+        }
+        out
+    }
     pub fn lscpu_json(&self) -> String {
         let entry = |(k, v): &(String, String)| serde_json::json!({"field": format!("{k}:"), "data": v});
         let fields = self.lscpu_fields();

@@ -1,6 +1,6 @@
 //! Which tool's output a text is.
 
-use super::{lscpu, lstopo};
+use super::{lscpu, lscpu_table, lstopo, numactl};
 
 /// A form of text that describes a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Form {
     Numactl,
     /// The summary of `lscpu`.
     Lscpu,
-    /// The summary of `lscpu -J`.
+    /// The JSON of `lscpu -J` or `lscpu -e -J`.
     LscpuJson,
     /// A table of CPUs, of `lscpu -e` or `lscpu -p`.
     LscpuTable,
@@ -43,28 +43,37 @@ impl Form {
 /// As [`Form::of`].
 pub(super) fn of(text: &str) -> Option<Form> {
     let start = text.trim_start_matches('\u{feff}').trim_start();
-    if start.starts_with('<') {
+    if start.starts_with('<') || text.contains("<topology") {
         return Some(Form::HwlocXml);
     }
-    if start.starts_with('{') {
+    if json_part(text).is_some() {
         return Some(Form::LscpuJson);
     }
-    let numactl = |line: &str| {
-        let line = line.trim().trim_start_matches(['>', '|', '*']).trim();
-        let node = || line.strip_prefix("node ").and_then(|l| l.split_once(':')).map(|(head, _)| head);
-        line.starts_with("available:") || node().is_some_and(|head| head.ends_with(" cpus") || head.ends_with(" size"))
-    };
-    if text.lines().any(numactl) {
+    if text.lines().any(numactl::is_sign) {
         return Some(Form::Numactl);
     }
     if lscpu::is_summary(text) {
         return Some(Form::Lscpu);
     }
-    if lscpu::is_table(text) {
+    if lscpu_table::is_table(text) {
         return Some(Form::LscpuTable);
     }
     if lstopo::synthetic_line(text).is_some() {
         return Some(Form::Synthetic);
     }
     text.lines().any(lstopo::is_first).then_some(Form::Lstopo)
+}
+
+/// The JSON in a text, and the number of lines above it: from the first line that begins an object, if the text begins
+/// there or the object is of `lscpu`, to the last brace.
+pub(super) fn json_part(text: &str) -> Option<(usize, &str)> {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    let own = ["\"lscpu\"", "\"cpus\""].iter().any(|k| text.contains(k));
+    let mut at = text.len() - start.len();
+    if !start.starts_with('{') {
+        let mut ends = text.match_indices('\n').map(|(end, _)| end + 1);
+        at = ends.find(|&line| text[line..].starts_with('{')).filter(|_| own)?;
+    }
+    let end = text.rfind('}').filter(|end| *end > at).map_or(text.len(), |end| end + 1);
+    Some((text[..at].matches('\n').count(), &text[at..end]))
 }

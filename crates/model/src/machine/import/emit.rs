@@ -69,6 +69,7 @@ impl Found {
         self.drop_implausible();
         let latency = self.latencies(&distance);
         self.note_memory();
+        self.note_sockets();
         self.note_packages(&llcs);
         let mut out = String::new();
         self.head(wish.name, &cores, &mut out);
@@ -157,15 +158,16 @@ impl Found {
                 line(out, &format!("socket = {package}"), !self.packages_assumed, "");
             }
             if let Some(b) = bytes.filter(|b| *b > 0) {
-                line(out, &format!("size = {}", quoted(&size::exact(b))), true, "");
+                line(out, &format!("size = {}", quoted(&size::exact(b))), !self.caches_assumed, "");
             }
         }
         let llc = llcs.iter().filter_map(|l| l.bytes).find(|b| *b > 0);
         let l2 = self.l2_bytes.filter(|b| *b > 0);
+        let told = !self.caches_assumed;
         out.push_str("\n[cache]\n");
-        line(out, &format!("l2 = {}", quoted(&size::exact(l2.unwrap_or(L2_BYTES)))), l2.is_some(), "");
+        line(out, &format!("l2 = {}", quoted(&size::exact(l2.unwrap_or(L2_BYTES)))), l2.is_some() && told, "");
         line(out, "l2_cycles = 12", false, "");
-        line(out, &format!("llc = {}", quoted(&size::exact(llc.unwrap_or(LLC_BYTES)))), llc.is_some(), "");
+        line(out, &format!("llc = {}", quoted(&size::exact(llc.unwrap_or(LLC_BYTES)))), llc.is_some() && told, "");
         line(out, "llc_ns = 13.5", false, "");
         line(out, "llc_stream_gbps = 38", false, "");
     }

@@ -81,6 +81,8 @@ pub(super) struct Found {
     pub siblings_assumed: bool,
     /// Whether the packages in `sharing` are a guess.
     pub packages_assumed: bool,
+    /// Whether the sizes of caches are a guess.
+    pub caches_assumed: bool,
     pub l2_bytes: Option<u64>,
     /// Distances from 10 to 254, in the order of `nodes`; `None` where the source says nothing of a pair.
     pub distance: Option<Vec<Vec<Option<u8>>>>,
@@ -266,6 +268,14 @@ impl Found {
             sets.extend(packages.into_iter().map(|(package, cpus)| CacheSet { cpus, bytes: None, package }));
         }
         sets
+    }
+
+    /// Notes that the source names no package.
+    pub(super) fn note_sockets(&mut self) {
+        let with = self.nodes.iter().filter(|n| !n.cpus.is_empty());
+        if with.clone().count() > 1 && with.clone().all(|n| n.packages.is_empty()) {
+            self.notes.push("one socket for each node with CPUs (the source names no sockets)".into());
+        }
     }
 
     /// Notes packages that share a node, and packages that no LLC of their own tells from the others.

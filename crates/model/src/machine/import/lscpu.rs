@@ -1,26 +1,83 @@
-//! `lscpu` as a source: its summary as text or JSON (`lscpu -J`), and its tables of CPUs (`lscpu -e`, `lscpu -p`).
+//! The summary of `lscpu` as a source, as text or JSON (`lscpu -J`).
 //!
-//! Problem: the summary says how many cores, sockets and caches there are, but not which CPUs share them; none of the
-//! forms has memory sizes or distances.
+//! Problem: the summary says how many cores, sockets and caches there are, but not which CPUs share them, nor memory
+//! sizes or distances. Versions differ in how they write caches, and a terminal gets other names than a file.
 //! Approach: a summary becomes fields by name. Threads are assumed to be numbered as in [`super::siblings`], caches to
-//! be runs of cores. A table says for each CPU its core, socket, node and caches.
+//! be runs of cores.
 //! Units: cache sizes of 1024 bytes, clocks MHz.
 
-use super::found::{Found, FoundNode, Sharing};
-use super::siblings;
+use super::found::{Found, FoundNode};
+use super::siblings::{self, Numbering};
 use crate::machine::{cpulist, size, MAX_NODES};
 use crate::spec::{clip, SpecError};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-const EXPECTED: &str = "the output of `lscpu`";
+pub(super) const EXPECTED: &str = "the output of `lscpu`";
 
-/// A field of the summary with its line.
+/// A field of the summary: its first value with its line, and whether it comes again, as for each kind of core of an
+/// Arm machine.
 struct Field {
     line: usize,
     value: String,
+    again: bool,
 }
 
-type Fields = BTreeMap<String, Field>;
+#[derive(Default)]
+struct Fields(BTreeMap<String, Field>);
+
+impl Fields {
+    fn add(&mut self, key: &str, line: usize, value: &str) {
+        let fresh = || Field { line, value: value.trim().into(), again: false };
+        let key = key.trim().trim_end_matches(':');
+        self.0.entry(key.into()).and_modify(|f| f.again = true).or_insert_with(fresh);
+    }
+    fn get(&self, key: &str) -> Option<&Field> {
+        self.0.get(key).filter(|f| f.value != "-" && !f.value.is_empty())
+    }
+    /// The caches of a level: `L3 cache` in a file, `L3` on a terminal, `L2d` where instructions have their own.
+    fn caches(&self, level: u8) -> Option<Told> {
+        let names = [format!("L{level} cache"), format!("L{level}"), format!("L{level}d cache"), format!("L{level}d")];
+        names.iter().find_map(|name| Told::parse(&self.get(name)?.value))
+    }
+}
+
+/// What a summary says of the caches of a level, bytes.
+#[derive(Clone, Copy)]
+enum Told {
+    /// The size of one: `16384K`.
+    One(u64),
+    /// The size of all together, and their number: `256 MiB (16 instances)`.
+    All(u64, usize),
+    /// The size of all together: `256 MiB`, or bytes without a unit.
+    Sum(u64),
+}
+
+impl Told {
+    fn parse(text: &str) -> Option<Self> {
+        let (amount, rest) = text.split_once('(').unwrap_or((text, ""));
+        let amount = amount.trim();
+        let (number, unit) = amount.split_at(amount.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(amount.len()));
+        let scale = match unit {
+            "" | "B" => 1.0,
+            "K" | "KiB" | "KB" => 1024.0,
+            "M" | "MiB" | "MB" => 1_048_576.0,
+            "G" | "GiB" | "GB" => 1_073_741_824.0,
+            _ => return None,
+        };
+        let bytes = number.trim().parse::<f64>().ok()? * scale;
+        if !(1.0..=size::MAX_BYTES as f64).contains(&bytes) {
+            return None;
+        }
+        let bytes = bytes.round() as u64;
+        let instances = rest.split_whitespace().next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+        Some(match instances {
+            Some(n) => Self::All(bytes, n),
+            // One letter right after the number is how one cache is written.
+            None if unit.len() == 1 && number.ends_with(|c: char| c.is_ascii_digit()) => Self::One(bytes),
+            None => Self::Sum(bytes),
+        })
+    }
+}
 
 /// Whether a text has lines of the summary.
 pub(super) fn is_summary(text: &str) -> bool {
@@ -28,54 +85,40 @@ pub(super) fn is_summary(text: &str) -> bool {
     has("CPU(s):") && (has("Thread(s) per core:") || has("On-line CPU(s) list:") || has("NUMA node0 CPU(s):"))
 }
 
-/// Whether a text has the head of a table of CPUs.
-pub(super) fn is_table(text: &str) -> bool {
-    text.lines().any(|l| head(l).is_some())
-}
-
 /// Reads the summary.
 ///
 /// # Errors
 /// See [`super::lscpu`].
 pub(super) fn summary(file: &str, text: &str) -> Result<Found, SpecError> {
-    let mut fields = Fields::new();
+    let mut fields = Fields::default();
     for (n, line) in text.lines().enumerate() {
         if let Some((key, value)) = line.split_once(':') {
-            let field = Field { line: n + 1, value: value.trim().into() };
-            fields.entry(key.trim().into()).or_insert(field);
+            fields.add(key, n + 1, value);
         }
     }
     read(file, &fields)
 }
 
-/// Reads the summary as JSON.
+/// Reads the summary as JSON, `value` being its list.
 ///
 /// # Errors
 /// See [`super::lscpu`].
-pub(super) fn json(file: &str, text: &str) -> Result<Found, SpecError> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| SpecError {
-        line: e.line(),
-        column: e.column(),
-        ..SpecError::plain(file, "no JSON", "the output of `lscpu -J`")
-    })?;
-    let mut fields = Fields::new();
-    let mut todo: Vec<&serde_json::Value> = value["lscpu"].as_array().into_iter().flatten().collect();
+pub(super) fn json(file: &str, value: &serde_json::Value) -> Result<Found, SpecError> {
+    let mut fields = Fields::default();
+    // In the order of the text, so that the first of several fields counts here too.
+    let mut todo: Vec<&serde_json::Value> = value.as_array().into_iter().flatten().rev().collect();
     while let Some(entry) = todo.pop() {
-        todo.extend(entry["children"].as_array().into_iter().flatten());
         if let (Some(key), Some(data)) = (entry["field"].as_str(), entry["data"].as_str()) {
-            let field = Field { line: 0, value: data.trim().into() };
-            fields.entry(key.trim().trim_end_matches(':').into()).or_insert(field);
+            fields.add(key, 0, data);
         }
-    }
-    if fields.is_empty() {
-        return Err(SpecError::plain(file, "JSON without `lscpu`", "the output of `lscpu -J`"));
+        todo.extend(entry["children"].as_array().into_iter().flatten().rev());
     }
     read(file, &fields)
 }
 
 /// The machine of the fields.
 fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
-    let get = |key: &str| fields.get(key).filter(|f| f.value != "-" && !f.value.is_empty());
+    let get = |key: &str| fields.get(key);
     let refuse = |f: &Field, what: String, expected: &str| {
         let column = usize::from(f.line > 0);
         SpecError { line: f.line, column, ..SpecError::plain(file, what, expected) }
@@ -97,7 +140,7 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
         (None, Some(n)) => (0..n as u32).collect(),
         (None, None) => return Err(SpecError::plain(file, "no `CPU(s)`", EXPECTED)),
     };
-    for key in fields.keys() {
+    for key in fields.0.keys() {
         let id = key.strip_prefix("NUMA node").and_then(|k| k.strip_suffix(" CPU(s)")).and_then(|n| n.parse().ok());
         if let Some(id) = id {
             let cpus = list(key)?.unwrap_or_default();
@@ -116,34 +159,44 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
     let mhz = text("CPU max MHz").and_then(|t| t.parse::<f64>().ok());
     found.single_ghz = mhz.map(|m| m / 1000.0).filter(|g| *g > 0.0);
     let threads = number("Thread(s) per core")?;
-    sockets(&mut found, number("Socket(s)")?);
-    siblings::assume(&mut found, threads);
-    divide(&mut found);
-    let l2 = text("L2 cache").and_then(|t| caches(&t));
-    found.l2_bytes = l2.map(|(bytes, instances)| bytes / instances.unwrap_or(1) as u64);
-    let last = ["L4 cache", "L3 cache", "L2 cache"].iter().find_map(|k| text(k).and_then(|t| caches(&t)));
-    match last {
-        Some((bytes, Some(instances))) => runs(&mut found, bytes / instances as u64, instances),
-        Some((bytes, None)) => runs(&mut found, bytes, 0),
-        None => {}
+    let mut packages = number("Socket(s)")?;
+    if packages.is_none() {
+        let levels = [number("Socket(s) per book")?, number("Book(s) per drawer")?, number("Drawer(s)")?];
+        let all: usize = levels.iter().map(|l| l.unwrap_or(1)).product();
+        packages = levels.iter().any(Option::is_some).then_some(all).filter(|n| *n <= cpulist::MAX_COUNT);
     }
+    sockets(&mut found, packages);
+    let several = ["Core(s) per socket", "Socket(s)"].iter().any(|k| get(k).is_some_and(|f| f.again));
+    let cores = number("Core(s) per socket")?.zip(packages).map(|(each, sockets)| each * sockets);
+    let near = text("Architecture").is_some_and(|a| a.starts_with("ppc64") || a.starts_with("s390"));
+    let numbering = if near { Numbering::Near } else { Numbering::Unknown };
+    siblings::assume(&mut found, threads, cores.filter(|_| !several), numbering);
+    divide(&mut found);
+    shared_caches(&mut found, fields);
     Ok(found)
 }
 
-/// Size and number of instances of caches: `256 MiB (16 instances)` is all of them together, `16384K` is one.
-fn caches(text: &str) -> Option<(u64, Option<usize>)> {
-    let (amount, rest) = text.split_once('(').unwrap_or((text, ""));
-    let split = amount.find(|c: char| c.is_ascii_alphabetic())?;
-    let unit = match amount[split..].trim() {
-        "B" => 1.0,
-        "K" | "KiB" | "KB" => 1024.0,
-        "M" | "MiB" | "MB" => 1_048_576.0,
-        "G" | "GiB" | "GB" => 1_073_741_824.0,
-        _ => return None,
-    };
-    let bytes = amount[..split].trim().parse::<f64>().ok()? * unit;
-    let instances = rest.split_whitespace().next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
-    (bytes >= 1.0 && bytes <= size::MAX_BYTES as f64).then_some((bytes.round() as u64, instances))
+/// Sets the size of an L2 and the last-level caches, if the fields have any.
+fn shared_caches(found: &mut Found, fields: &Fields) {
+    let count = (0..found.nodes.len()).map(|n| cores(found, n).len()).sum::<usize>().max(1);
+    let l2 = fields.caches(2);
+    found.l2_bytes = l2.map(|told| match told {
+        Told::One(bytes) => bytes,
+        Told::All(bytes, instances) => bytes / instances as u64,
+        Told::Sum(bytes) => bytes / count as u64,
+    });
+    if let Some(last) = [4, 3, 2].into_iter().find_map(|level| fields.caches(level)) {
+        runs(found, last);
+        let sum = |told: Option<Told>| matches!(told, Some(Told::Sum(_)));
+        if sum(l2) || sum(Some(last)) {
+            found.caches_assumed = true;
+            found.notes.push(
+                "sizes of caches: the source has the sum of each level alone; one L2 for each core, one last-level cache \
+                 for each socket of a node"
+                    .into(),
+            );
+        }
+    }
 }
 
 /// Cores of a node in order of their first CPU.
@@ -193,22 +246,26 @@ fn sockets(found: &mut Found, sockets: Option<usize>) {
             found.nodes[n].packages = (i * each..(i + 1) * each).map(|p| p as u32).collect();
         }
     } else {
-        let what = format!("{sockets} sockets do not divide among {} nodes: one socket for each node", with.len());
+        let what = format!("{sockets} sockets do not divide among {} nodes", with.len());
         found.notes.push(what);
     }
 }
 
-/// Divides the cores of each node into last-level caches of `bytes` each: `instances` in all, or one for each package of
-/// each node.
-fn runs(found: &mut Found, bytes: u64, instances: usize) {
+/// Divides the cores of each node into last-level caches: as many as are told, or one for each package of each node.
+fn runs(found: &mut Found, told: Told) {
     let with = found.nodes.iter().filter(|n| !n.cpus.is_empty()).count().max(1);
     let packages = found.nodes.iter().map(|n| n.packages.len()).max().unwrap_or(1).max(1);
-    let each = match instances / with {
-        0 => packages,
-        n if n * with == instances => n,
-        _ => {
+    let (each, bytes) = match told {
+        Told::One(bytes) => (packages, bytes),
+        Told::Sum(bytes) => (packages, bytes / (packages * with) as u64),
+        Told::All(bytes, instances) if instances.is_multiple_of(with) => (instances / with, bytes / instances as u64),
+        Told::All(bytes, instances) if with.is_multiple_of(instances) => {
+            found.notes.push("last-level caches across nodes, cut at the border of nodes".into());
+            (1, bytes / with as u64)
+        }
+        Told::All(bytes, instances) => {
             found.notes.push(format!("{instances} last-level caches do not divide among {with} nodes: one for each"));
-            1
+            (1, bytes / instances as u64)
         }
     };
     if each > 1 {
@@ -226,86 +283,4 @@ fn runs(found: &mut Found, bytes: u64, instances: usize) {
             }
         }
     }
-}
-
-/// The columns of a table of CPUs, in lower case; caches are in one column (`L1d:L1i:L2:L3`) or at the end.
-fn head(line: &str) -> Option<Vec<String>> {
-    let line = line.trim().trim_start_matches('#').trim();
-    let columns: Vec<String> = line.split([',', ' ']).filter(|c| !c.is_empty()).map(str::to_ascii_lowercase).collect();
-    let named = |name: &str| columns.iter().any(|c| c == name);
-    (columns.first().is_some_and(|c| c == "cpu") && named("core")).then_some(columns)
-}
-
-/// Reads a table of CPUs.
-///
-/// # Errors
-/// See [`super::lscpu`].
-pub(super) fn table(file: &str, text: &str) -> Result<Found, SpecError> {
-    let mut found = Found { source: "lscpu".into(), file: file.into(), ..Found::default() };
-    let mut columns = Vec::new();
-    let mut nodes: BTreeMap<u32, (Vec<u32>, BTreeSet<u32>)> = BTreeMap::new();
-    let (mut cores, mut caches): (BTreeMap<u32, Vec<u32>>, BTreeMap<u32, Vec<u32>>) = Default::default();
-    let mut package_of: BTreeMap<u32, u32> = BTreeMap::new();
-    for (n, line) in text.lines().enumerate() {
-        if let Some(head) = head(line) {
-            columns = head;
-            continue;
-        }
-        let words: Vec<&str> = line.trim().split([',', ' ']).filter(|w| !w.is_empty()).collect();
-        let row = words.first().is_some_and(|w| w.bytes().all(|b| b.is_ascii_digit()));
-        if columns.is_empty() || !row || line.trim_start().starts_with('#') {
-            continue;
-        }
-        let wrong = |word: &str| SpecError {
-            line: n + 1,
-            column: 1,
-            ..SpecError::plain(file, format!("`{}` in a table of CPUs", clip(word)), EXPECTED)
-        };
-        let word = |name: &str| columns.iter().position(|c| c == name).and_then(|i| words.get(i).copied());
-        let id = |word: Option<&str>| match word {
-            None | Some("-" | "") => Ok(None),
-            Some(w) => w.parse().ok().filter(|i| *i <= cpulist::MAX_ID).map(Some).ok_or_else(|| wrong(w)),
-        };
-        if word("online") == Some("no") {
-            continue;
-        }
-        let Some(cpu) = id(word("cpu"))? else { continue };
-        let node = nodes.entry(id(word("node"))?.unwrap_or(0)).or_default();
-        node.0.push(cpu);
-        let package = id(word("socket"))?;
-        node.1.extend(package);
-        package_of.extend(package.map(|p| (cpu, p)));
-        id(word("core"))?.into_iter().for_each(|c| cores.entry(c).or_default().push(cpu));
-        // The last column of caches is the outermost: of `L1d:L1i:L2:L3` in one column, or of several columns.
-        let joined = columns.iter().position(|c| c.contains(':')).and_then(|i| words.get(i).copied());
-        let last = joined.and_then(|j| j.rsplit(':').next()).or_else(|| word("l3")).or_else(|| word("l2"));
-        id(last)?.into_iter().for_each(|c| caches.entry(c).or_default().push(cpu));
-        if nodes.len() > MAX_NODES {
-            return Err(wrong("too many nodes"));
-        }
-    }
-    let shared = |sets: &BTreeMap<u32, Vec<u32>>| -> BTreeMap<u32, Vec<u32>> {
-        let sorted = |s: &Vec<u32>| {
-            let mut s = s.clone();
-            s.sort_unstable();
-            s
-        };
-        sets.values().flat_map(|s| s.iter().map(|c| (*c, sorted(s))).collect::<Vec<_>>()).collect()
-    };
-    let (core_of, cache_of) = (shared(&cores), shared(&caches));
-    for (id, (cpus, packages)) in nodes {
-        let of = |map: &BTreeMap<u32, Vec<u32>>, c: &u32| map.get(c).cloned().unwrap_or_default();
-        for c in &cpus {
-            let sharing = Sharing {
-                core: of(&core_of, c),
-                llc: of(&cache_of, c),
-                llc_bytes: None,
-                package: package_of.get(c).copied(),
-            };
-            found.sharing.insert(*c, sharing);
-        }
-        found.nodes.push(FoundNode { id, cpus, packages: packages.into_iter().collect(), ..FoundNode::default() });
-    }
-    found.settle_nodes()?;
-    Ok(found)
 }

@@ -137,10 +137,19 @@ struct Level {
     nodes: Vec<Option<u64>>,
 }
 
-/// The line of a text that is a synthetic description, with its number from 0.
+/// The line of a text that is a synthetic description, with its number from 0. Attributes and nodes of the machine itself
+/// may come first.
 pub(super) fn synthetic_line(text: &str) -> Option<(usize, &str)> {
     text.lines().enumerate().map(|(n, l)| (n, l.trim().trim_matches(['"', '\'']))).find(|(_, l)| {
-        let first = l.split([':', ' ', '(']).next().unwrap_or_default();
+        let mut levels = *l;
+        while let Some((_, rest)) = levels
+            .strip_prefix('[')
+            .and_then(|l| l.split_once(']'))
+            .or_else(|| levels.strip_prefix('(').and_then(|l| l.split_once(')')))
+        {
+            levels = rest.trim_start();
+        }
+        let first = levels.split([':', ' ', '(']).next().unwrap_or_default();
         kind_of(first).is_some() && l.to_ascii_lowercase().contains("pu:")
     })
 }

@@ -14,6 +14,7 @@ mod found;
 mod hwloc;
 mod kind;
 mod lscpu;
+mod lscpu_table;
 mod lstopo;
 mod mask;
 mod numactl;
@@ -28,7 +29,8 @@ mod xml;
 pub use detect::Form;
 
 use super::MemoryKind;
-use crate::spec::SpecError;
+use crate::spec::{clip, SpecError};
+use std::borrow::Cow;
 #[cfg(feature = "store")]
 use std::path::Path;
 
@@ -123,20 +125,45 @@ pub fn hwloc_xml<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Resul
 /// # Errors
 /// Wrong lines of that output, or nodes and distances that contradict each other. The error has line and column.
 pub fn numactl<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
-    numactl::read(file, text)?.into_toml(&wish.into())
+    numactl::read(file, &blanks(text))?.into_toml(&wish.into())
 }
 
-/// The machine file of the output of `lscpu`, `lscpu -J`, `lscpu -e` or `lscpu -p`. `file` is for messages.
+/// The machine file of the output of `lscpu`, `lscpu -J`, `lscpu -e`, `lscpu -p` or `lscpu -e -J`. `file` is for
+/// messages.
 ///
 /// # Errors
 /// A text without CPUs, a field of the wrong kind, or a CPU in two nodes. The error has line and column.
 pub fn lscpu<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    let text = &blanks(text);
     let found = match detect::of(text) {
-        Some(Form::LscpuJson) => lscpu::json(file, text),
-        Some(Form::LscpuTable) => lscpu::table(file, text),
+        Some(Form::LscpuJson) => lscpu_json(file, text),
+        Some(Form::LscpuTable) => lscpu_table::text(file, text),
         _ => lscpu::summary(file, text),
     };
     found?.into_toml(&wish.into())
+}
+
+/// What the JSON of `lscpu` describes: its summary, or a table of CPUs.
+fn lscpu_json(file: &str, text: &str) -> Result<found::Found, SpecError> {
+    const EXPECTED: &str = "the output of `lscpu -J`";
+    let (above, json) = detect::json_part(text).unwrap_or((0, text));
+    let value: serde_json::Value = serde_json::from_str(json).map_err(|e| {
+        let at = SpecError::plain(file, "no JSON", EXPECTED);
+        SpecError { line: above + e.line(), column: e.column(), ..at }
+    })?;
+    match (&value["lscpu"], &value["cpus"]) {
+        (serde_json::Value::Array(list), _) if !list.is_empty() => lscpu::json(file, &value["lscpu"]),
+        (_, serde_json::Value::Array(list)) if !list.is_empty() => lscpu_table::json(file, &value["cpus"]),
+        _ => Err(SpecError::plain(file, "JSON without a list `lscpu` or `cpus`", EXPECTED)),
+    }
+}
+
+/// A text whose no-break spaces, as web pages have them, are blanks.
+fn blanks(text: &str) -> Cow<'_, str> {
+    match text.contains('\u{a0}') {
+        true => text.replace('\u{a0}', " ").into(),
+        false => text.into(),
+    }
 }
 
 /// The machine file of the text of `lstopo`, or of `lstopo --of synthetic`. `file` is for messages.
@@ -145,6 +172,7 @@ pub fn lscpu<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<St
 /// A text without CPUs, too many objects, or a level of a synthetic description that is not understood. The error has
 /// line and column.
 pub fn lstopo<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    let text = &blanks(text);
     let found = match detect::of(text) {
         Some(Form::Synthetic) => lstopo::synthetic(file, text),
         _ => lstopo::text(file, text),
@@ -163,9 +191,25 @@ pub fn text<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<Str
         Some(Form::Lscpu | Form::LscpuJson | Form::LscpuTable) => lscpu(file, text, wish),
         Some(Form::Lstopo | Form::Synthetic) => lstopo(file, text, wish),
         None => {
-            let what = "no description of a machine that is known here";
-            let expected = "hwloc XML, or the output of `numactl -H`, `lscpu` or `lstopo`";
+            let (what, expected) = match text.contains("No NUMA available") {
+                true => {
+                    ("`numactl` found no NUMA there", "the output of `lscpu`, which describes machines of one node too")
+                }
+                false => (
+                    "no description of a machine that is known here",
+                    "hwloc XML, or the output of `numactl -H`, `lscpu` or `lstopo`, in English (`LC_ALL=C lscpu`)",
+                ),
+            };
             Err(SpecError { line: 1, column: 1, ..SpecError::plain(file, what, expected) })
         }
     }
+}
+
+/// Why a text is no machine file, if it is a description that [`text()`] imports.
+pub(super) fn not_yet(file: &str, text: &str) -> Option<SpecError> {
+    let is_toml = |line: &str| line.trim_start().strip_prefix("name").is_some_and(|l| l.trim_start().starts_with('='));
+    let form = Form::of(text).filter(|_| !text.lines().any(is_toml))?;
+    let what = format!("the output of `{}`, which is no machine file", form.command());
+    let expected = format!("a machine file: `numalab machine import {} > mine.toml` writes it", clip(file));
+    Some(SpecError { line: 1, column: 1, ..SpecError::plain(file, what, expected) })
 }

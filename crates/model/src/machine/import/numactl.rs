@@ -8,7 +8,7 @@
 //! Units of the text: MB of 2^20 bytes.
 
 use super::found::{Found, FoundNode};
-use super::siblings;
+use super::siblings::{self, Numbering};
 use crate::machine::{cpulist, size, MAX_CPUS, MAX_NODES};
 use crate::spec::{clip, SpecError};
 use std::collections::BTreeMap;
@@ -51,7 +51,8 @@ struct Text<'a> {
     announced: Option<(Line<'a>, &'a str)>,
     nodes: BTreeMap<u32, FoundNode>,
     columns: Option<Vec<u32>>,
-    rows: BTreeMap<u32, (Line<'a>, Vec<&'a str>)>,
+    /// Distances of each node with the lines that they are on.
+    rows: BTreeMap<u32, (Line<'a>, Vec<(Line<'a>, &'a str)>)>,
 }
 
 /// Reads the output of `numactl -H`.
@@ -60,17 +61,20 @@ struct Text<'a> {
 /// See [`super::numactl`].
 pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     let mut t = Text::default();
-    let (mut in_matrix, mut last) = (false, None);
+    let (mut in_matrix, mut last, mut wrapped) = (false, None, None);
     for (n, line) in text.lines().enumerate() {
         let line = Line { file, number: n + 1, text: line };
         let trimmed = unquoted(line.text);
-        let id = last.take();
+        let (id, row) = (last.take(), wrapped.take());
         if trimmed.starts_with("available:") && t.announced.is_none() && t.nodes.is_empty() {
             t.announced = Some((line, trimmed["available:".len()..].trim()));
         } else if trimmed == "node distances:" {
             in_matrix = true;
         } else if in_matrix && is_matrix_line(trimmed) && t.rows.len() < MAX_NODES {
-            t.matrix_line(line, trimmed)?;
+            wrapped = Some(t.matrix_line(line, trimmed)?);
+        } else if let Some(row) = row.filter(|row| is_ids(trimmed) && !t.is_complete(*row)) {
+            t.matrix_rest(line, trimmed, row)?;
+            wrapped = Some(row);
         } else if !in_matrix && is_node_line(trimmed) {
             last = t.node_line(line, trimmed)?;
         } else if let Some(node) = id.and_then(|id| t.nodes.get_mut(&id)).filter(|_| is_ids(trimmed)) {
@@ -90,14 +94,23 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     found.settle_nodes()?;
     found.distance = distance;
     found.notes.extend(missing);
-    found.notes.push("one last-level cache for each node, one socket for each node with CPUs".into());
-    siblings::assume(&mut found, None);
+    found.notes.push("one last-level cache for each node".into());
+    siblings::assume(&mut found, None, None, Numbering::Unknown);
     Ok(found)
 }
 
-/// A line without white space and the marks of a quotation or a table around it.
+/// A line without white space and the marks of a quotation or a table around it; quotations may be in others.
 fn unquoted(text: &str) -> &str {
-    text.trim().trim_start_matches(['>', '|', '*', '\u{feff}']).trim_end_matches(['|', '\\']).trim()
+    let mark = |c: char| c.is_whitespace() || matches!(c, '>' | '|' | '*' | '\u{feff}');
+    text.trim_start_matches(mark).trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '|' | '\\'))
+}
+
+/// Whether a line is one by which the output is known.
+pub(super) fn is_sign(line: &str) -> bool {
+    let line = unquoted(line);
+    let mut words = line.split_once(':').map_or("", |(head, _)| head).split_whitespace();
+    let node = words.next() == Some("node") && words.next().is_some();
+    line.starts_with("available:") || (node && matches!(words.next(), Some("cpus" | "size")) && words.next().is_none())
 }
 
 /// Whether a line is one of a node: `node`, a word, and a colon at some place.
@@ -181,18 +194,40 @@ impl<'a> Text<'a> {
         Ok((key == "cpus").then_some(id))
     }
 
-    /// Reads `node   0   1` or `  0:  10  21`.
-    fn matrix_line(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
+    /// Reads `node   0   1` or `  0:  10  21`. Returns the node of the row, `None` for the line of ids.
+    fn matrix_line(&mut self, line: Line<'a>, text: &'a str) -> Result<Option<u32>, SpecError> {
         let id = |word| line.number(word, u64::from(cpulist::MAX_ID), "a node id").map(|n| n as u32);
         if let Some(list) = text.strip_prefix("node") {
             self.columns = Some(list.split_whitespace().map(id).collect::<Result<_, _>>()?);
-            return Ok(());
+            return Ok(None);
         }
         let (row, values) =
             text.split_once(':').ok_or_else(|| line.error(text, "a line without `:`", "a row `0: 10 21`"))?;
         let row = id(row.trim())?;
-        if self.rows.insert(row, (line, values.split_whitespace().collect())).is_some() {
+        let words = values.split_whitespace().map(|w| (line, w)).collect();
+        if self.rows.insert(row, (line, words)).is_some() {
             return Err(line.error(text, format!("a second row for node {row}"), "one row per node"));
+        }
+        Ok(Some(row))
+    }
+
+    /// Whether a row has all its distances. The line of ids may have more until the first row.
+    fn is_complete(&self, row: Option<u32>) -> bool {
+        let columns = self.columns.as_ref().map_or(0, Vec::len);
+        match row.and_then(|row| self.rows.get(&row)) {
+            Some((_, words)) => words.len() >= columns,
+            None => columns >= MAX_NODES,
+        }
+    }
+
+    /// Reads the rest of a line of the matrix that was wrapped.
+    fn matrix_rest(&mut self, line: Line<'a>, text: &'a str, row: Option<u32>) -> Result<(), SpecError> {
+        if let Some((_, words)) = row.and_then(|row| self.rows.get_mut(&row)) {
+            words.extend(text.split_whitespace().map(|w| (line, w)));
+        } else if let Some(columns) = &mut self.columns {
+            for word in text.split_whitespace() {
+                columns.push(line.number(word, u64::from(cpulist::MAX_ID), "a node id")? as u32);
+            }
         }
         Ok(())
     }
@@ -236,9 +271,10 @@ impl<'a> Text<'a> {
                     row.push(None);
                     continue;
                 };
-                let value = line.number(words[c], u64::from(u32::MAX), "a distance")?;
+                let (line, word) = words[c];
+                let value = line.number(word, u64::from(u32::MAX), "a distance")?;
                 let distance = Found::distance_value(value, from, to);
-                row.push(distance.map_err(|why| line.error(words[c], why, "10 to 254"))?);
+                row.push(distance.map_err(|why| line.error(word, why, "10 to 254"))?);
             }
             out.push(row);
         }

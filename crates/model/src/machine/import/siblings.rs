@@ -2,12 +2,36 @@
 
 use super::found::{Found, Sharing};
 
+/// How threads of one core are numbered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// By neighbours, as on POWER and s390.
+    Near,
+    Unknown,
+}
+
 /// Assumes cores of `threads` CPUs each.
 ///
 /// Every node must list `threads` runs of equal length at one common stride, as most machines number threads. A single
 /// node of one run is taken for such runs end to end, several nodes of one run each for neighbours, as in guests. Without
 /// `threads`, two runs at a stride mean two threads, and anything else means one.
-pub(super) fn assume(found: &mut Found, threads: Option<usize>) {
+///
+/// A single node of one run whose number of `cores` lies between its CPUs and half of them is hybrid: pairs of threads
+/// come first, then cores of one thread.
+pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<usize>, numbering: Numbering) {
+    if let Some(pairs) = cores.and_then(|cores| pairs(found, cores)) {
+        found.siblings_assumed = true;
+        found.notes.push(format!(
+            "hybrid cores: {pairs} of two threads, which are neighbours by number, then {} of one (the source has only \
+             how many)",
+            cores.unwrap_or_default().saturating_sub(pairs)
+        ));
+        join(found, |cpus, i| match i / 2 < pairs {
+            true => vec![cpus[i / 2 * 2], cpus[i / 2 * 2 + 1]],
+            false => vec![cpus[i]],
+        });
+        return;
+    }
     if threads == Some(1) {
         return;
     }
@@ -16,14 +40,19 @@ pub(super) fn assume(found: &mut Found, threads: Option<usize>) {
     let single = with.len() == 1 && threads.is_some();
     let strides: Option<Vec<usize>> = with.iter().map(|cpus| stride(cpus, count, single)).collect();
     let common = strides.filter(|s| s.windows(2).all(|w| w[0] == w[1])).and_then(|s| s.first().copied());
+    let common = common.filter(|_| numbering == Numbering::Unknown);
     let adjacent = found.nodes.iter().all(|n| n.cpus.len() % count == 0);
+    let touching = with.first().zip(common).is_some_and(|(cpus, stride)| cpus.len() == stride * count);
     match (common, threads) {
         (Some(stride), _) => {
             found.siblings_assumed = true;
-            let what = if count == 2 {
-                format!("two threads per core, CPU c and c + {stride}: every node lists two runs that far apart")
-            } else {
-                format!("{count} threads per core, {stride} apart: every node lists {count} runs that far apart")
+            let why = match touching {
+                true => "(the source does not tell)".to_string(),
+                false => format!("because every node lists {count} runs of CPUs that far apart"),
+            };
+            let what = match count {
+                2 => format!("two threads per core, CPU c and c + {stride}, {why}"),
+                _ => format!("{count} threads per core, {stride} apart, {why}"),
             };
             found.notes.push(what);
             join(found, |cpus, i| {
@@ -38,6 +67,14 @@ pub(super) fn assume(found: &mut Found, threads: Option<usize>) {
         }
         _ => found.notes.push("one thread per core (the source does not tell)".into()),
     }
+}
+
+/// Cores of two threads of a hybrid machine, if it is one.
+fn pairs(found: &Found, cores: usize) -> Option<usize> {
+    let mut with = found.nodes.iter().map(|n| &n.cpus).filter(|c| !c.is_empty());
+    let (cpus, None) = (with.next()?, with.next()) else { return None };
+    let run = cpus.windows(2).all(|w| w[1] == w[0] + 1);
+    (run && (cores + 1..2 * cores).contains(&cpus.len())).then(|| cpus.len() - cores)
 }
 
 /// Distance of the runs, if the CPUs are `count` runs of equal length, which may touch or not.
