@@ -63,6 +63,10 @@ fn a_wrapped_matrix_is_whole() {
     let last = cut.trim_end().rfind('\n').unwrap();
     let e = import::numactl("m.txt", &cut[..last], "m").unwrap_err();
     assert!(e.line > 0 && e.what.contains("distances for 5 nodes"), "{e}");
+    // A line that was broken inside a number does not become another machine.
+    let e = import::numactl("m.txt", &plain.replace("node     0    1    2    3    9 ", "node 0 1 2\n3 0"), "m")
+        .unwrap_err();
+    assert!(e.what.contains("a second column for node 0"), "{e}");
     let wrong = wrapped(&plain, 8).trim_end().rsplit_once(' ').map(|(text, _)| format!("{text} 9\n")).unwrap();
     let e = import::numactl("m.txt", &wrong, "m").unwrap_err();
     assert!(e.line == wrong.lines().count() && e.what.contains("distance 9 from node 9 to 9"), "{e}");

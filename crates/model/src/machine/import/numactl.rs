@@ -196,19 +196,32 @@ impl<'a> Text<'a> {
 
     /// Reads `node   0   1` or `  0:  10  21`. Returns the node of the row, `None` for the line of ids.
     fn matrix_line(&mut self, line: Line<'a>, text: &'a str) -> Result<Option<u32>, SpecError> {
-        let id = |word| line.number(word, u64::from(cpulist::MAX_ID), "a node id").map(|n| n as u32);
         if let Some(list) = text.strip_prefix("node") {
-            self.columns = Some(list.split_whitespace().map(id).collect::<Result<_, _>>()?);
+            self.columns = Some(Vec::new());
+            self.ids(line, list)?;
             return Ok(None);
         }
         let (row, values) =
             text.split_once(':').ok_or_else(|| line.error(text, "a line without `:`", "a row `0: 10 21`"))?;
-        let row = id(row.trim())?;
+        let row = line.number(row.trim(), u64::from(cpulist::MAX_ID), "a node id")? as u32;
         let words = values.split_whitespace().map(|w| (line, w)).collect();
         if self.rows.insert(row, (line, words)).is_some() {
             return Err(line.error(text, format!("a second row for node {row}"), "one row per node"));
         }
         Ok(Some(row))
+    }
+
+    /// Adds node ids to those of the columns.
+    fn ids(&mut self, line: Line<'a>, text: &'a str) -> Result<(), SpecError> {
+        let columns = self.columns.get_or_insert_default();
+        for word in text.split_whitespace() {
+            let id = line.number(word, u64::from(cpulist::MAX_ID), "a node id")? as u32;
+            if columns.contains(&id) {
+                return Err(line.error(word, format!("a second column for node {id}"), "one column per node"));
+            }
+            columns.push(id);
+        }
+        Ok(())
     }
 
     /// Whether a row has all its distances. The line of ids may have more until the first row.
@@ -224,10 +237,8 @@ impl<'a> Text<'a> {
     fn matrix_rest(&mut self, line: Line<'a>, text: &'a str, row: Option<u32>) -> Result<(), SpecError> {
         if let Some((_, words)) = row.and_then(|row| self.rows.get_mut(&row)) {
             words.extend(text.split_whitespace().map(|w| (line, w)));
-        } else if let Some(columns) = &mut self.columns {
-            for word in text.split_whitespace() {
-                columns.push(line.number(word, u64::from(cpulist::MAX_ID), "a node id")? as u32);
-            }
+        } else {
+            self.ids(line, text)?;
         }
         Ok(())
     }
