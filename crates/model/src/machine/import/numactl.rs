@@ -45,14 +45,16 @@ impl Line<'_> {
     }
 }
 
+/// Distances of a node with the lines that they are on.
+type Row<'a> = Vec<(Line<'a>, &'a str)>;
+
 /// What the text states, with the line of each row of distances.
 #[derive(Default)]
 struct Text<'a> {
     announced: Option<(Line<'a>, &'a str)>,
     nodes: BTreeMap<u32, FoundNode>,
     columns: Option<Vec<u32>>,
-    /// Distances of each node with the lines that they are on.
-    rows: BTreeMap<u32, (Line<'a>, Vec<(Line<'a>, &'a str)>)>,
+    rows: BTreeMap<u32, (Line<'a>, Row<'a>)>,
 }
 
 /// Reads the output of `numactl -H`.
