@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync and valgrind
 # where apt-get works without asking. Tests that lack one of these five say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep docs target reproduce dist reference pictures site clean
+.PHONY: demo test lint unit debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
 
@@ -80,6 +80,13 @@ fidelity: build
 # cache port lets more through than it has (minutes). `make test` does three machines.
 check-physics: target
 	NUMALAB_EMBED=none $(CARGO) test --release -p numalab-sim --test physics -- --include-ignored --nocapture
+
+# Random descriptions of machines, workload files, settings and sharing, a hundred times as many as in `make test` (minutes). CASES=N
+# says how many of each.
+CASES ?= 25600
+fuzz:
+	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-model --test machine_hostile --test machine_sources --test workload
+	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-kernel --test hw
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
 sweep:

@@ -38,6 +38,19 @@ fn a_pasted_text_is_imported_shown_and_run() {
     lab.refused("machine import other.txt", &["other.txt:1:1: no description of a machine", "`lscpu`"]);
 }
 
+/// A description where a machine file is asked for: the message names the command that makes one.
+#[test]
+fn a_pasted_text_in_place_of_a_machine_file_says_what_to_do() {
+    let lab = Lab::with_sweep();
+    lab.write("pasted.txt", NUMACTL);
+    let hint =
+        "./pasted.txt:1:1: the output of `numactl -H`, which is no machine file; expected a machine file: `numalab \
+                machine import ./pasted.txt > mine.toml` writes it";
+    lab.refused("machine show ./pasted.txt", &[hint]);
+    lab.refused(&format!("run --machine ./pasted.txt {RUN} --out d"), &[hint]);
+    assert!(!lab.path("d").exists());
+}
+
 #[test]
 fn standard_input_and_folders_are_sources() {
     let lab = Lab::new();

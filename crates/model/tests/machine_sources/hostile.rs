@@ -54,7 +54,7 @@ fn insert() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn mutated_texts_never_panic(form in 0..9_usize, changes in proptest::collection::vec((0..12_000_usize, 0..40_usize, insert()), 1..4)) {

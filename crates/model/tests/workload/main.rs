@@ -14,5 +14,5 @@ use proptest::test_runner::{Config, RngSeed};
 
 /// Settings of the property tests: a fixed seed, so that every run has the same cases.
 fn property_config() -> Config {
-    Config { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..Config::default() }
+    Config { failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..Config::default() }
 }
