@@ -1,9 +1,10 @@
-"""The sweep of `where-balancing-pays.ipynb`: 5,040 plans on 504 machines, most of which nobody has built.
+"""The sweeps of `where-balancing-pays.ipynb`: 6,048 plans on 504 machines, most of which nobody has built.
 
     python where-balancing-pays.py [--dask ADDRESS] [--workers N] [--machines N] [--out DIR] [--cache DIR]
 
-It takes some minutes of one CPU, and writes `where-balancing-pays.parquet` into the directory of the sweep: a row
-per plan, with the columns that the notebook reads. The same command goes on after an interruption.
+There is a sweep for each of two programs. They take some minutes of one CPU. `where-balancing-pays.parquet`, in the
+directory of the sweeps, is a row per plan with the columns that the notebook reads. The same command goes on after an
+interruption.
 """
 
 import argparse
@@ -12,10 +13,13 @@ from typing import Any
 
 import numalab as nl
 
-WORKLOAD = "numa02"
 KERNELS = ["off", "6.12"]
 MEMORY = "128MiB"
-LOOPS = [12, 25, 50, 200, 800]
+# Programs and their parameters: threads with memory of their own, for several lengths of the run, and shared memory.
+PROGRAMS: dict[str, dict[str, Any]] = {
+    "numa02": {"memory": MEMORY, "loops": [12, 25, 50, 200, 800]},
+    "random-shared": {"memory": MEMORY, "duration": "8s"},
+}
 NODES = (2, 4, 8)
 CORES = (1, 2, 4)
 REMOTE = (1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0)
@@ -46,27 +50,28 @@ def machines() -> list[nl.Machine]:
     return [machine(n, c, r, b) for n in NODES for c in CORES for r in REMOTE for b in GBPS]
 
 
-def grid(count: int | None = None) -> nl.Grid:
-    """Return the plans on all machines, or on ``count`` of them."""
+def grids(count: int | None = None) -> list[nl.Grid]:
+    """Return the plans on all machines, or on ``count`` of them: a grid for each program."""
     every = machines()
     some = every[:: max(1, len(every) // count)][:count] if count else every
-    params = {"memory": [MEMORY], "loops": LOOPS}
-    return nl.Grid(some, KERNELS, WORKLOAD, params=params, name="where-balancing-pays")
+    return [nl.Grid(some, KERNELS, program, params=params, name=program) for program, params in PROGRAMS.items()]
 
 
-def reduced(sweep: nl.Sweep) -> Any:
-    """Return the rows of a sweep as a frame of polars, with the figures of the machines in columns."""
+def reduced(sweeps: list[nl.Sweep]) -> Any:
+    """Return the rows of the sweeps as a frame of polars, with the figures of the machines in columns."""
     import polars as pl
 
     name = r"^n(?<nodes>\d+)-c(?<cores>\d+)-r(?<remote>[\d.]+)-b(?<gbps>\d+)$"
     return (
-        sweep.polars()
+        pl.concat([sweep.polars() for sweep in sweeps], how="diagonal")
         .filter(pl.col("status") == "completed")
         .select(
+            "workload",
             pl.col("machine").str.extract_groups(name).alias("shape"),
             pl.col("param.loops").cast(pl.Int16).alias("loops"),
             "kernel",
             pl.col("elapsed_s", "user_s", "system_s").cast(pl.Float32),
+            pl.col("accesses").cast(pl.Float32),
             pl.col("numa_pages_migrated").cast(pl.Int32),
         )
         .unnest("shape")
@@ -75,12 +80,12 @@ def reduced(sweep: nl.Sweep) -> Any:
             pl.col("remote").cast(pl.Float32),
             pl.col("gbps").cast(pl.Int16),
         )
-        .sort("nodes", "cores", "remote", "gbps", "loops", "kernel")
+        .sort("workload", "nodes", "cores", "remote", "gbps", "loops", "kernel")
     )
 
 
 def main() -> None:
-    """Carry out the sweep and write the reduced dataset."""
+    """Carry out the sweeps and write the reduced dataset."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dask", help="address of a scheduler")
     parser.add_argument("--workers", type=int, help="processes on this machine")
@@ -88,12 +93,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/where-balancing-pays"))
     parser.add_argument("--cache", help="directory of finished plans")
     args = parser.parse_args()
-    sweep = nl.sweep(
-        grid(args.machines), out=args.out, client=args.dask, workers=args.workers, cache=args.cache
-    )
-    print(sweep, sweep.counts)
+    done = []
+    for grid in grids(args.machines):
+        out = args.out / grid.name
+        done.append(nl.sweep(grid, out=out, client=args.dask, workers=args.workers, cache=args.cache))
+        print(done[-1], done[-1].counts)
     path = args.out / "where-balancing-pays.parquet"
-    reduced(sweep).write_parquet(path, compression="zstd", compression_level=19)
+    reduced(done).write_parquet(path, compression="zstd", compression_level=19)
     print(f"{path}: {path.stat().st_size:,} bytes")
 
 
