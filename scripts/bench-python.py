@@ -4,14 +4,19 @@
     scripts/bench-python.py [--plans N] [--wheel FILE]
 
 Costs of a sweep are counted in CPU time, so that other programs matter little: that of all processes of the
-sweep, beside that of the runs alone. A wheel that `make dist` built is measured as it is. Without one, the files of the
-package are packed as a wheel would pack them.
+sweep, beside that of the runs alone. What no engine can beat is measured too: such plans in plain processes without
+Dask, one alone and two side by side. Two CPUs that are threads of one core give less than twice one.
+
+A wheel that `make dist` built is measured as it is. Without one, the files of the package are packed as a wheel would
+pack them.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
+import json
 import os
 import resource
 import shutil
@@ -54,6 +59,21 @@ assert len(grid) == 1_000_000 and batches.left == 0
 print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 """
 
+# A plain process: it resolves plans, says so, waits for a line, runs them, and prints CPU and wall time of a plan, s.
+PLAIN = """
+import json, sys, time
+import numalab as nl
+machine, kernel, workload, params, count = json.loads(sys.argv[1])
+plans = nl.Catalog().request(machine, kernel, workload, params=params, iterations=count, files=False).plans
+plans[0].run()
+print("ready", flush=True)
+input()
+cpu, wall = time.thread_time(), time.perf_counter()
+for plan in plans:
+    plan.run()
+print((time.thread_time() - cpu) / count, (time.perf_counter() - wall) / count)
+"""
+
 
 def cpu_s(pid: int) -> float:
     """Return the CPU time that a process has taken so far, s."""
@@ -74,6 +94,24 @@ def plan_of(cpu_ms: float) -> dict[str, Any]:
             times.append(time.thread_time() - begin)
         duration_ms *= cpu_ms / (1000 * statistics.median(times))
     return {"memory": MEMORY, "duration": f"{round(1000 * duration_ms)}us"}
+
+
+def plain(params: dict[str, Any], count: int, processes: int) -> tuple[float, float]:
+    """Return CPU and wall time of a plan, s, in so many plain processes side by side that run ``count`` each."""
+    work = json.dumps([MACHINE, KERNEL, WORKLOAD, params, count])
+    line = [sys.executable, "-c", PLAIN, work]
+    with contextlib.ExitStack() as stack:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        those = [stack.enter_context(subprocess.Popen(line, **pipes)) for _ in range(processes)]
+        for one in those:
+            assert one.stdout is not None and one.stdout.readline() == "ready\n"
+        texts = [one.stdin for one in those if one.stdin is not None]
+        for text in texts:
+            text.write("go\n")
+            text.flush()
+        times = [tuple(map(float, one.communicate()[0].split())) for one in those]
+    cpu, wall = (statistics.fmean(column) for column in zip(*times, strict=True))
+    return cpu, wall
 
 
 def sweep_costs(params: dict[str, Any], count: int, workers: int) -> dict[str, float]:
@@ -206,7 +244,9 @@ def main() -> int:
         TARGETS["overhead_percent"],
     )
     print(spent_by(costs))
-    costs = sweep_costs(plan_of(20), args.plans, 2)
+    params = plan_of(20)
+    (alone, _), (beside, beside_wall) = (plain(params, max(10, args.plans // 40), n) for n in (1, 2))
+    costs = sweep_costs(params, args.plans, 2)
     name = f"{args.plans} plans of {1000 * costs['plan']:.0f} ms on 2 workers"
     tell(
         f"{name}, efficiency by CPU time",
@@ -216,8 +256,15 @@ def main() -> int:
         at_most=False,
     )
     print(spent_by(costs))
-    wall = 100 * costs["plans"] / (2 * costs["wall"])
-    print(f"     {name}, efficiency by wall time: {wall:.1f} % (other programs count against it)")
+    print(
+        f"     without Dask, CPU time of a plan: {1000 * alone:.1f} ms in a process alone, "
+        f"{1000 * beside:.1f} ms in two side by side, which is {beside / alone:.2f} times as much"
+    )
+    reached = args.plans * alone / (2 * costs["wall"])
+    print(
+        f"     by wall time, of two CPUs at the speed of one alone: {100 * reached:.1f} %; two processes without Dask "
+        f"reach {100 * alone / beside_wall:.1f} % (other programs count against both)"
+    )
     return 1 if missed else 0
 
 

@@ -25,6 +25,14 @@ class Policy:
     #: Whether ``Vma.scan_counter`` counts scan visits although the kernel's own filter does not need it.
     counts_visits: bool = False
 
+    #: Its name in comparisons, where a kernel is called ``KERNEL+NAME``; the name of the class by default.
+    name: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name in comparisons."""
+        return self.name or type(self).__name__
+
     def native(self) -> _native.Policy:
         """Return the policy as the extension takes it."""
         questions = [q for q in _QUESTIONS if callable(getattr(self, q, None))]
@@ -40,7 +48,7 @@ class Policy:
             source = repr(type(self))
         state = "".join(f"{k}={v!r};" for k, v in sorted(vars(self).items()))
         digest = hashlib.sha256((source + state).encode()).hexdigest()[:16]
-        return [("policy", f"{type(self).__name__}@{digest}")]
+        return [("policy", f"{self.label}@{digest}")]
 
 
 class VmaFilter(Policy):

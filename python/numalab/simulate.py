@@ -39,6 +39,7 @@ class Run:
     # Directory of its record, and how long the directory is kept.
     directory: Path | None = None
     _keep: object = None
+    _policy: Policy | None = None
 
     @property
     def machine(self) -> str:
@@ -118,7 +119,7 @@ class Run:
         """
         if self.directory is None:
             raise LabError(2, "this run has no record; expected one that `numalab.run` made")
-        self.plan.write_events(self.directory)
+        self.plan.write_events(self.directory, self._policy.native() if self._policy else None)
         record = self.directory / self.plan.id[:16]
         code, _, message = _native.call(["trace", str(record), "--out", os.fspath(path)])
         if code != 0:
@@ -153,7 +154,7 @@ def run(
     settings: Mapping[str, object] | None = None,
     baseline: str | None = None,
     quiet_machine: bool | None = None,
-    policy: Policy | None = None,
+    policy: Policy | Sequence[Policy | None] | None = None,
     jobs: int | None = None,
     progress: bool | Progress = True,
     catalog: Catalog | None = None,
@@ -168,8 +169,11 @@ def run(
     interpreter's lock. ``progress`` is a bar on standard error or in the notebook, ``False``, or a function.
 
     Records go to ``out`` as those of ``numalab run``; runs that have one are not repeated. Without ``out`` they
-    are in a temporary directory that lives as long as the comparison. With a ``policy`` (``docs/how-to/
-    policies-in-python.md``) the kernels make that policy's decisions.
+    are in a temporary directory that lives as long as the comparison.
+
+    With a ``policy`` the kernels make that policy's decisions, and are called ``KERNEL+POLICY``
+    (``docs/how-to/policies-in-python.md``). A list compares policies; ``None`` in it stands for the kernels as they
+    are. Runs with a policy are made anew each time, one after the other.
 
     Returns a ``Comparison`` with its ``runs``. Raises ``SpecError`` before anything runs if a name or a setting
     is wrong. A run that fails or reaches its limit is part of the result, and a ``LabWarning`` tells of it.
@@ -191,16 +195,21 @@ def run(
     if out is None:
         keep = tempfile.TemporaryDirectory(prefix="numalab-")
         out = Path(keep.name) / "records"
+    policies = _policies(policy)
+    if any(p is not None for p in policies):
+        request = request.under(
+            [("", []) if p is None else (f"+{p.label}", p.conditions()) for p in policies]
+        )
     plans = request.plans
-    if policy is not None:
-        return _compare_policy(plans, policy, jobs, progress)
+    # The runs of each policy follow those of the one before.
+    of_plan = [p for p in policies for _ in range(len(plans) // len(policies))]
     store = _native.Store(request, out)
     try:
-        outcomes = run_plans(plans, store=store, jobs=jobs, progress=progress)
+        outcomes = run_plans(plans, store=store, policy=of_plan, jobs=jobs, progress=progress)
         store.close()
     finally:
         store.release()
-    runs = [Run(p, o, Path(out), keep) for p, o in zip(plans, outcomes, strict=True)]
+    runs = [Run(p, o, Path(out), keep, by) for p, o, by in zip(plans, outcomes, of_plan, strict=True)]
     code, text, message = _native.call(["compare", "--json", "--quiet", "--", os.fspath(out)])
     if not text:
         raise LabError(code, message)
@@ -247,32 +256,42 @@ def _request(
     return catalog.request(machine, kernels, workload, seed=seed, iterations=iterations, **options)
 
 
-def _compare_policy(
-    plans: Sequence[_native.Plan], policy: Policy, jobs: int | None, progress: bool | Progress
-) -> Comparison:
-    """Run plans with a policy. There are no records: the command could not repeat them."""
-    plans = [p.under(policy.conditions()) for p in plans]
-    outcomes = run_plans(plans, policy=policy, jobs=jobs, progress=progress)
-    runs = [Run(p, o) for p, o in zip(plans, outcomes, strict=True)]
-    kernels = list(dict.fromkeys(r.kernel for r in runs))
-    return Comparison({"baseline": kernels[0], "kernels": kernels, "workloads": []}, 0, "", runs)
+def _policies(given: Policy | Sequence[Policy | None] | None) -> list[Policy | None]:
+    """Return what ``run`` was given as a list. Raises ``SpecError`` if it is empty or two have one name."""
+
+    def refuse(what: str, expected: str) -> SpecError:
+        return SpecError(f"policy: {what}; expected {expected}", file="policy", what=what, expected=expected)
+
+    policies = list(given) if isinstance(given, Sequence) else [given]
+    if not policies:
+        raise refuse("none is given", "at least one, or None")
+    labels = [None if p is None else p.label for p in policies]
+    twice = next((label for i, label in enumerate(labels) if label in labels[:i]), None)
+    if twice is not None or labels.count(None) > 1:
+        raise refuse(f"two are called `{twice}`", "a `name` of its own for each")
+    return policies
 
 
 def run_plans(
     plans: Sequence[_native.Plan],
     *,
     store: _native.Store | None = None,
-    policy: Policy | None = None,
+    policy: Policy | Sequence[Policy | None] | None = None,
     jobs: int | None = None,
     progress: bool | Progress = False,
 ) -> list[_native.Outcome]:
-    """Run plans in threads, and return their outcomes in order. Plans with a record are not run."""
+    """Run plans in threads, and return their outcomes in order. Plans with a record are not run.
+
+    ``policy`` is that of all plans, or a list with that of each. A plan with a policy is run although it has a record,
+    since the policy may call what its plan does not know of.
+    """
+    policies = list(policy) if isinstance(policy, Sequence) else [policy] * len(plans)
+    hooks = {id(p): p.native() for p in policies if p is not None}
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
     for i in range(len(plans)):
         todo.put(i)
     done: queue.SimpleQueue[tuple[int, _native.Outcome | BaseException]] = queue.SimpleQueue()
     live: dict[int, _native.Clock] = {}
-    hook = None if policy is None else policy.native()
 
     def work() -> None:
         while True:
@@ -281,11 +300,14 @@ def run_plans(
             except queue.Empty:
                 return
             try:
-                outcome = store.get(plans[i]) if store is not None else None
+                hook = hooks.get(id(policies[i]))
+                outcome = store.get(plans[i]) if store is not None and hook is None else None
                 if outcome is None:
                     live[i] = _native.Clock()
                     outcome = plans[i].run(live[i], hook)
                     if store is not None:
+                        if hook is not None:
+                            store.forget(plans[i])
                         store.put(plans[i], outcome)
                 done.put((i, outcome))
             except BaseException as e:
@@ -294,7 +316,7 @@ def run_plans(
                 live.pop(i, None)
 
     # A policy's object answers one question at a time, so its runs are made one after the other.
-    count = 1 if policy is not None else max(1, min(jobs or os.cpu_count() or 1, len(plans)))
+    count = 1 if hooks else max(1, min(jobs or os.cpu_count() or 1, len(plans)))
     # Daemons: an interrupt ends the program without waiting for runs, whose records are then not written.
     for _ in range(count):
         threading.Thread(target=work, daemon=True).start()

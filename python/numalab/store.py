@@ -15,7 +15,7 @@ from numalab.errors import need
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Columns of every row, in their order; those of axes, figures and counters follow.
+# Columns that come first, in their order; those of other axes, figures and counters follow.
 FIRST = ("point", "plan", "machine", "kernel", "workload", "seed", "status", "reason")
 
 _PART = re.compile(r"part-(\d+)-(\d+)\.parquet$")
@@ -78,25 +78,22 @@ class PlanCache:
     def _path(self, plan: str) -> str:
         return f"{self.root}/{plan[:2]}/{plan}.json"
 
-    def get(self, plan: str) -> dict[str, Any] | None:
-        """Return the figures of a plan, or ``None``. A file that was not written to its end is none."""
-        path = self._path(plan)
+    def get(self, plan: str) -> bytes | None:
+        """Return what is kept of a plan, or ``None``. If who wrote it was killed, it may lack its end."""
         try:
-            value: dict[str, Any] = json.loads(_read(self.fs, path, self.local))
-        except (FileNotFoundError, ValueError):
+            return _read(self.fs, self._path(plan), self.local)
+        except FileNotFoundError:
             return None
-        return value
 
-    def put(self, plan: str, figures: Mapping[str, Any]) -> None:
-        """Keep the figures of a plan.
+    def put(self, plan: str, figures: bytes) -> None:
+        """Keep the figures of a plan: a JSON object.
 
         Each plan pays for this, and a rename is half of it. It is not needed: no part of a JSON object is one.
         """
-        data = json.dumps(figures, separators=(",", ":")).encode()
         if self.local:
-            _write_local(self._path(plan), data)
+            _write_local(self._path(plan), figures)
         else:
-            write(self.fs, self._path(plan), data)
+            write(self.fs, self._path(plan), figures)
 
 
 class Dataset:
@@ -149,15 +146,31 @@ class Dataset:
         return out
 
     def put(
-        self, workload: str, first: int, stop: int, rows: Sequence[Mapping[str, Any]], turn: str | None = None
+        self,
+        workload: str,
+        first: int,
+        stop: int,
+        rows: Sequence[Mapping[str, Any]],
+        turn: str | None = None,
+        figures: object | None = None,
     ) -> bool:
-        """Write a part, and return whether it was written: not if it is the turn of another than ``turn``."""
+        """Write a part, and return whether it was written: not if it is the turn of another than ``turn``.
+
+        ``figures`` are further columns of the same rows: anything that offers an Arrow stream.
+        """
         import io
 
+        arrow = need("pyarrow", "sweep")
         table = _table(rows)
+        if figures is not None:
+            more = arrow.table(figures)
+            for name in more.column_names:
+                table = table.append_column(name, more.column(name))
+            first_ones = [name for name in FIRST if name in table.column_names]
+            table = table.select(list(dict.fromkeys([*first_ones, *table.column_names])))
         sink = io.BytesIO()
         # Dictionaries and statistics of a hundred columns take as long as everything else.
-        words = [f.name for f in table.schema if f.type == need("pyarrow", "sweep").string()]
+        words = [f.name for f in table.schema if f.type == arrow.string()]
         options = {"use_dictionary": words, "write_statistics": ["point"]}
         need("pyarrow.parquet", "sweep").write_table(table, sink, compression="zstd", **options)
         path = f"{self.root}/workload={workload}/part-{first:09d}-{stop:09d}.parquet"
@@ -196,15 +209,13 @@ def _parts(paths: Iterable[str]) -> list[tuple[str, int, int]]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return rows as a table; the columns of all rows, figures as 64-bit numbers."""
+    """Return rows as a table: the columns of all rows. Numbers have 64 bits."""
     arrow = need("pyarrow", "sweep")
-    names = list(dict.fromkeys([*FIRST, *(name for row in rows for name in row)]))
     columns = {}
-    for name in names:
+    for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
         present = [v for v in values if v is not None]
-        kind = None
-        if name in ("plan", "machine", "kernel", "workload", "status", "reason") or not present:
+        if not present:
             kind = arrow.string()
         elif all(isinstance(v, bool) for v in present):
             kind = arrow.bool_()

@@ -51,13 +51,16 @@ LOOKED_AT = 64
 BATCH_MOST = 4096
 SEEDS_AT_ONCE = 64
 NOT_MY_TURN = "another client goes on with this sweep"
-# What Dask's processes look at many times a second, idle ones too, costs 6 % of a CPU by default, and 1 % like this.
+# Settings of Dask's processes on this machine. What they look at many times a second, idle ones too, costs 6 % of a CPU
+# by default, and 1 % like this.
 QUIET = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",
     "distributed.client.scheduler-info-interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
+    # Programs whose client was killed end by themselves.
+    "distributed.scheduler.idle-timeout": "60s",
 }
 
 
@@ -171,12 +174,6 @@ def _session(payload: Mapping[str, Any], digest: str) -> tuple[Catalog, GridView
         return _catalogs[digest]
 
 
-def _figures(outcome: _native.Outcome) -> dict[str, Any]:
-    """Return what is kept of a plan: how it ended, figures, counters and reasons of skips."""
-    ended = {"status": outcome.status, "reason": outcome.reason}
-    return {**ended, **outcome.scalars, **outcome.counters, **outcome.reasons}
-
-
 def _ineffective(e: SpecError, settings: Iterable[str]) -> str | None:
     """Return the setting that a refusal is about, if it says that the kernel never reads that setting."""
     return next((name for name in settings if e.what == f"`{name}` has no effect here"), None)
@@ -251,10 +248,17 @@ def find(catalog: Catalog, view: GridView, first: int, stop: int) -> Iterator[Fo
             at += 1
 
 
-def row_of(found: Found, cache: PlanCache) -> tuple[dict[str, Any], str, tuple[float, float]]:
-    """Return the row of a point, what was done for it (ran, reused, refused), and wall and CPU time of its run, s."""
+def row_of(
+    found: Found, cache: PlanCache, figures: _native.Figures
+) -> tuple[dict[str, Any], str, tuple[float, float]]:
+    """Add the figures of a point to ``figures``, and return its axes, what was done, and the time of its run.
+
+    What was done is ran, reused or refused. The time is wall and CPU time, s. Figures never become objects of Python,
+    which would take longer than everything else between two runs.
+    """
     point, plan = found.point, found.plan
     axes: dict[str, Any] = {
+        "plan": plan and plan.id,
         "machine": point.machine,
         "kernel": point.kernel,
         "workload": point.workload,
@@ -263,18 +267,19 @@ def row_of(found: Found, cache: PlanCache) -> tuple[dict[str, Any], str, tuple[f
         **{f"param.{k}": v for k, v in point.params.items()},
     }
     if plan is None:
-        return {**axes, "status": "refused", "reason": found.refusal}, "refused", (0.0, 0.0)
+        figures.refuse(found.refusal)
+        return axes, "refused", (0.0, 0.0)
     if found.left_out:
         axes["left_out"] = ", ".join(found.left_out)
-    figures = cache.get(plan.id)
-    did, times = "reused", (0.0, 0.0)
-    if figures is None:
-        begin, cpu = time.perf_counter(), time.thread_time()
-        figures = _figures(plan.run())
-        times = (time.perf_counter() - begin, time.thread_time() - cpu)
-        cache.put(plan.id, figures)
-        did = "ran"
-    return {**axes, "plan": plan.id, **figures}, did, times
+    text = cache.get(plan.id)
+    # A text that was not written to its end is none.
+    if text is not None and figures.read(text):
+        return axes, "reused", (0.0, 0.0)
+    begin, cpu = time.perf_counter(), time.thread_time()
+    outcome = plan.run()
+    times = (time.perf_counter() - begin, time.thread_time() - cpu)
+    cache.put(plan.id, figures.add(outcome))
+    return axes, "ran", times
 
 
 @dataclass(frozen=True)
@@ -320,6 +325,7 @@ def _run_batch(
     """Carry out a batch, or its first part if it is over its time."""
     catalog, view = _session(payload, digest)
     plans, dataset = PlanCache(cache), Dataset(out)
+    figures = _native.Figures()
     rows, counts = [], {"ran": 0, "reused": 0, "refused": 0, "seconds": 0.0, "cpu_seconds": 0.0}
     # What a worker reads and imports once is no cost of its first batch.
     begin, cpu_begin = time.perf_counter(), time.thread_time()
@@ -330,7 +336,7 @@ def _run_batch(
             if dataset.turn() != turn:
                 raise SweepInterrupted(f"{out}: {NOT_MY_TURN}")
             looked = time.monotonic()
-        row, did, (wall, cpu) = row_of(found, plans)
+        row, did, (wall, cpu) = row_of(found, plans, figures)
         rows.append({"point": i, **row})
         counts[did] += 1
         counts["seconds"] += wall
@@ -339,7 +345,7 @@ def _run_batch(
         if batch.over(cpu_s, wall_s):
             break
     stop = batch.first + len(rows)
-    if not dataset.put(rows[0]["workload"], batch.first, stop, rows, turn):
+    if not dataset.put(rows[0]["workload"], batch.first, stop, rows, turn, figures.table()):
         raise SweepInterrupted(f"{out}: {NOT_MY_TURN}")
     return {**counts, "stop": stop, "wall_s": wall_s, "cpu_s": cpu_s}
 

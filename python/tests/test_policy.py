@@ -1,6 +1,8 @@
 """Policies in Python decide in place of the kernel's roles."""
 
+import functools
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,11 +41,65 @@ def test_the_filter_of_rfc_v3_in_python_is_the_one_in_rust() -> None:
         assert not mine.same_as(without), "the filter matters here"
 
 
-def test_a_comparison_with_a_policy_has_runs_of_other_ids() -> None:
-    with_policy = nl.run(MACHINE, "6.4-rc2", WORKLOAD, params=PARAMS, policy=RfcV3(), progress=False)
-    without = nl.run(MACHINE, "6.4-rc2", WORKLOAD, params=PARAMS, progress=False)
-    assert with_policy.runs[0].plan.id != without.runs[0].plan.id
-    assert '"policy","RfcV3@' in with_policy.runs[0].plan.json()
+def test_policies_are_compared_with_the_kernel_as_it_is(tmp_path: Path) -> None:
+    run = functools.partial(nl.run, MACHINE, "6.4-rc2", WORKLOAD, params=PARAMS, progress=False)
+    both = run(policy=[None, RfcV3()], out=tmp_path / "both", iterations=2)
+    assert [r.kernel for r in both.runs] == ["6.4-rc2", "6.4-rc2", "6.4-rc2+RfcV3", "6.4-rc2+RfcV3"]
+    assert both["baseline"] == "6.4-rc2" and both.answer
+    assert set(both.frame()["kernel"]) == {"6.4-rc2", "6.4-rc2+RfcV3"}
+    assert [row["kernel"] for row in both.metric()] == ["6.4-rc2", "6.4-rc2+RfcV3"]
+    mine, plain = both.runs[2], both.runs[0]
+    assert mine.plan.id != plain.plan.id
+    assert '"policy","RfcV3@' in mine.plan.json()
+    assert plain.plan.id == run().runs[0].plan.id
+    # A policy by itself is that kernel alone.
+    alone = run(policy=RfcV3())
+    assert [r.plan.id for r in alone.runs] == [mine.plan.id]
+    assert alone.runs[0].outcome.same_as(mine.outcome)
+    # The command reads the records, and says that it cannot make such a run.
+    assert nl._native.call(["compare", "--json", "--quiet", "--", str(tmp_path / "both")])[0] == 0
+    assert mine.directory is not None
+    code, _, said = nl._native.call(["repeat", str(mine.directory / mine.plan.id[:16])])
+    assert code == 2 and "a run with a policy in Python, which only `numalab.run` can make" in said
+    # A trace is of the run with the policy.
+    assert mine.trace(tmp_path / "mine.pftrace").stat().st_size > 1000
+
+
+def test_policies_need_names_of_their_own() -> None:
+    class Budget(RfcV3):
+        def __init__(self, factor: int) -> None:
+            self.name = f"budget-{factor}"
+
+    two = nl.run(
+        MACHINE, "6.12", "numa02", params={"loops": 2}, policy=[Budget(1), Budget(2)], progress=False
+    )
+    assert two["kernels"] == ["6.12+budget-1", "6.12+budget-2"]
+    wrong: list[tuple[list[Any], str]] = [
+        ([RfcV3(), RfcV3()], "policy: two are called `RfcV3`; expected a `name` of its own for each"),
+        ([None, None], "policy: two are called `None`"),
+        ([], "policy: none is given; expected at least one, or None"),
+    ]
+    for policies, said in wrong:
+        with pytest.raises(nl.SpecError, match=said):
+            nl.run(MACHINE, "6.12", "numa02", policy=policies, progress=False)
+
+
+def test_a_policy_is_asked_again_although_there_is_a_record(tmp_path: Path) -> None:
+    allowed = [True]
+
+    class Some(nl.VmaFilter):
+        def access(self, vma, scan):  # type: ignore[no-untyped-def]
+            return allowed[0]
+
+    def marked() -> int:
+        settings = {"scan.scan_delay_ms": 50, "scan.scan_period_min_ms": 50, "scan.scan_size_mb": 16}
+        run = functools.partial(nl.run, MACHINE, "6.4-rc2", WORKLOAD, params=PARAMS, settings=settings)
+        return run(policy=Some(), out=tmp_path, progress=False).runs[0].counters["numa_pte_updates"]
+
+    first = marked()
+    # Nothing that the plan knows of has changed.
+    allowed[0] = False
+    assert marked() < first
 
 
 class NoPage(nl.PageFilter):

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from test_spec import SWEEP
 
 import numalab as nl
+from numalab._native import Figures
 from numalab.grid import GridView, catalog_of, read_grid
 from numalab.store import Dataset, PlanCache, gaps
 from numalab.sweeps import QUIET, _Batches, _check, _client, find, resolve
@@ -471,13 +472,74 @@ def test_the_command_sweeps(tmp_path: Path) -> None:
     assert lost.returncode == 3 and "pip install 'numalab[sweep]'" in lost.stderr
 
 
+def test_figures_are_the_same_as_rows_and_from_the_cache() -> None:
+    import pyarrow
+
+    params: dict[str, dict[str, Any]] = {
+        "numa02": {"loops": 3},
+        "random-shared": {"duration": "50ms", "memory": "16MiB"},
+    }
+    outcomes = [
+        nl.Catalog().request("2x1x2x1", "6.12", name, params=own).plans[0].run()
+        for name, own in params.items()
+    ]
+    ran, read = Figures(), Figures()
+    texts = [ran.add(o) for o in outcomes]
+    ran.refuse("no such machine")
+    assert [read.read(t) for t in texts] == [True, True]
+    read.refuse("no such machine")
+    table = pyarrow.table(ran.table())
+    rows = table.to_pylist()
+    assert rows == pyarrow.table(read.table()).select(table.column_names).to_pylist(), "bit for bit"
+    for row, outcome in zip(rows, outcomes, strict=False):
+        figures = {**outcome.scalars, **outcome.counters, **outcome.reasons}
+        assert {k: v for k, v in row.items() if k in figures} == figures
+        assert (row["status"], row["reason"]) == ("completed", None)
+    # What a workload has no figure for is null, and so is all of a plan that was refused.
+    assert rows[0]["accesses"] is None and rows[1]["accesses"] > 0
+    assert {k: v for k, v in rows[2].items() if v is not None} == {
+        "status": "refused",
+        "reason": "no such machine",
+    }
+    # A text of which any part is missing, or that has something else in it, is none.
+    for end in (0, 1, 40, len(texts[0]) - 1):
+        assert not read.read(texts[0][:end])
+    for other in (
+        b"[1]",
+        b"{}",
+        b'{"status":1}',
+        b'{"status":"completed","a":"x"}',
+        b'{"status":"completed","a":[1]}',
+    ):
+        assert not read.read(other)
+    assert len(read) == 3
+    # Figures that are whole in one row and not in another are numbers of one kind.
+    mixed = Figures()
+    assert mixed.read(b'{"status":"completed","a":1}') and mixed.read(b'{"status":"completed","b":2,"a":1.5}')
+    assert mixed.read(b'{"status":"completed","a":2}')
+    assert pyarrow.table(mixed.table()).select(["a", "b"]).to_pydict() == {
+        "a": [1.0, 1.5, 2.0],
+        "b": [None, 2, None],
+    }
+
+
+def test_a_plan_that_was_cut_off_in_the_cache_is_run_again(client: Client, tmp_path: Path) -> None:
+    cache = tmp_path / "plans"
+    first = nl.sweep(grid(), out=tmp_path / "a", cache=cache, client=client, progress=False)
+    cut = sorted(cache.glob("*/*.json"))[0]
+    whole = cut.read_bytes()
+    cut.write_bytes(whole[: len(whole) // 2])
+    again = nl.sweep(grid(), out=tmp_path / "b", cache=cache, client=client, progress=False)
+    assert (again.counts.ran, again.counts.reused) == (1, 7)
+    assert cut.read_bytes() == whole
+    assert again.frame()[list(first.frame().columns)].equals(first.frame())
+
+
 def test_the_cache_and_the_dataset_show_nothing_by_halves(tmp_path: Path) -> None:
     cache, dataset = PlanCache(tmp_path / "c"), Dataset(tmp_path / "d")
     assert cache.get("ab" * 32) is None and dataset.files() == []
-    cache.put("ab" * 32, {"elapsed_s": 1.5, "status": "completed"})
-    assert cache.get("ab" * 32) == {"elapsed_s": 1.5, "status": "completed"}
-    (tmp_path / "c" / "ab" / f"{'ab' * 32}.json").write_text('{"elapsed_s": 1.')
-    assert cache.get("ab" * 32) is None, "a damaged file is run again"
+    cache.put("ab" * 32, b'{"elapsed_s":1.5,"status":"completed"}')
+    assert cache.get("ab" * 32) == b'{"elapsed_s":1.5,"status":"completed"}'
     dataset.put("w", 3, 5, [{"point": 3, "a": 1}, {"point": 4, "b": "x"}])
     assert dataset.intervals() == [(3, 5)]
     assert dataset.table().to_pylist()[1]["b"] == "x"

@@ -37,6 +37,26 @@ from test_sweep_kill import grid
 nl.sweep(grid(), out=sys.argv[1], client=sys.argv[2], progress=False)
 """
 
+ALONE = f"""
+import sys
+sys.path.insert(0, {str(HERE)!r})
+import numalab as nl
+from numalab.sweeps import QUIET
+from test_sweep_kill import grid
+QUIET["distributed.scheduler.idle-timeout"] = "2s"
+nl.sweep(grid(), out=sys.argv[1], workers=2, progress=False)
+"""
+
+
+def programs_of(log: Path) -> list[int]:
+    """Return the programs that have this log in their environment."""
+    found, mark = list[int](), f"NUMALAB_TEST_LOG={log}".encode()
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in place.read_bytes().split(b"\0"):
+                found.append(int(place.parent.name))
+    return found
+
 
 class Cluster:
     """A scheduler and its workers, and what the workers wrote down."""
@@ -100,6 +120,9 @@ class Cluster:
         program.wait()
 
     def end(self) -> None:
+        for pid in programs_of(self.log):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         for program in self.programs:
             if program.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -176,6 +199,16 @@ def test_the_client_is_killed(cluster: Cluster, tmp_path: Path) -> None:
     cluster.wait(lambda: again.poll() is not None)
     assert again.returncode == 0
     check(cluster, tmp_path / "out", 2)
+
+
+def test_programs_of_this_machine_end_when_their_client_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    client = cluster.start("-c", ALONE, str(tmp_path / "out"))
+    cluster.wait(lambda: list(tmp_path.glob("out/workload=*/*.parquet")))
+    assert client.poll() is None and len(programs_of(cluster.log)) >= 4, "a scheduler and two workers besides"
+    # The client alone.
+    client.kill()
+    client.wait()
+    cluster.wait(lambda: programs_of(cluster.log) == [])
 
 
 def test_the_command_sweeps_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:

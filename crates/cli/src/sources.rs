@@ -109,7 +109,7 @@ fn check_own_name(context: &Context, kind: Kind, name: &Spot<String>, own: &str)
 /// once per machine and seed.
 pub struct CatalogSources<'a> {
     context: &'a Context,
-    workloads: Vec<(String, WorkloadSpec)>,
+    workloads: Vec<(String, Arc<WorkloadSpec>)>,
 }
 
 impl<'a> CatalogSources<'a> {
@@ -118,15 +118,20 @@ impl<'a> CatalogSources<'a> {
     /// # Errors
     /// See [`workload`].
     pub fn new(context: &'a Context, names: &[Spot<String>]) -> Result<Self, Failure> {
-        let mut workloads: Vec<(String, WorkloadSpec)> = Vec::new();
+        let mut workloads = Vec::new();
         for name in names {
-            workloads.push((name.value.clone(), workload(context, name)?));
+            workloads.push((name.value.clone(), Arc::new(workload(context, name)?)));
         }
         Ok(Self { context, workloads })
     }
 
+    /// Takes workloads that were parsed before, by the names that an experiment gives them.
+    pub fn with(context: &'a Context, workloads: Vec<(String, Arc<WorkloadSpec>)>) -> Self {
+        Self { context, workloads }
+    }
+
     fn spec(&self, name: &Spot<String>) -> Result<&WorkloadSpec, SpecError> {
-        let found = self.workloads.iter().find(|w| w.0 == name.value).map(|w| &w.1);
+        let found = self.workloads.iter().find(|w| w.0 == name.value).map(|w| &*w.1);
         found.ok_or_else(|| self.context.catalog.unknown(Kind::Workload, name))
     }
 }

@@ -1,17 +1,16 @@
 //! The catalog, and the plans of what is asked of it.
 
 use crate::error;
+use crate::kept::{Kept, KeptSources};
 use crate::plan::Plan;
 use numalab_cli::context::{named, Context};
 use numalab_cli::sources::{self, CatalogSources};
 use numalab_cli::AD_HOC;
 use numalab_model::catalog::Kind;
-use numalab_model::experiment::{self, Axes, Cell, Experiment, Param, Sources};
+use numalab_model::experiment::{self, Axes, Cell, Experiment, Param};
 use numalab_model::kernel::{Kernel, Setting};
-use numalab_model::machine::Machine;
 use numalab_model::plan::Backend;
 use numalab_model::spec::{SpecError, Spot};
-use numalab_model::workload::Workload;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -21,13 +20,14 @@ use std::sync::Arc;
 #[pyclass(module = "numalab._native")]
 pub struct Catalog {
     context: Context,
+    kept: Kept,
 }
 
 /// An experiment with its runs.
 #[pyclass(frozen, module = "numalab._native")]
 pub struct Request {
     pub experiment: Experiment,
-    pub cells: Vec<Cell>,
+    pub cells: Arc<[Cell]>,
 }
 
 #[pymethods]
@@ -40,7 +40,29 @@ impl Request {
     /// Its runs, in order.
     #[getter]
     fn plans(&self) -> Vec<Plan> {
-        self.cells.iter().map(|c| Plan { input: c.input.clone(), iteration: c.iteration }).collect()
+        (0..self.cells.len()).map(|at| Plan { cells: self.cells.clone(), at }).collect()
+    }
+    /// The same runs once for each of `ways`: what the names of kernels end in, and further conditions of the plans.
+    fn under(&self, py: Python<'_>, ways: Vec<(String, Vec<(String, String)>)>) -> PyResult<Self> {
+        let mut cells = Vec::with_capacity(ways.len() * self.cells.len());
+        for (ending, conditions) in &ways {
+            for cell in self.cells.iter() {
+                let mut input = cell.input.clone();
+                let mut kernel = Kernel::clone(&input.kernel);
+                kernel.name.push_str(ending);
+                input.plan.kernel.name.clone_from(&kernel.name);
+                input.kernel = Arc::new(kernel);
+                let conditions = [&input.plan.conditions[..], conditions].concat();
+                let input = input.under(conditions).map_err(|e| error::lab(py, 3, &e.to_string()))?;
+                cells.push(Cell { iteration: cell.iteration, input });
+            }
+        }
+        // The baseline is a kernel as the first way has it.
+        let mut experiment = self.experiment.clone();
+        if let (Some(baseline), Some((ending, _))) = (&mut experiment.baseline, ways.first()) {
+            baseline.value.push_str(ending);
+        }
+        Ok(Self { experiment, cells: cells.into() })
     }
 }
 
@@ -69,44 +91,22 @@ impl Catalog {
     fn cells(&self, experiment: &Experiment, files: bool) -> Result<Vec<Cell>, SpecErrorOrFailure> {
         experiment.check()?;
         let names = experiment.workload_sources();
+        if !files {
+            let workloads = self.kept.workloads(&self.context, &names)?;
+            let sources = KeptSources { kept: &self.kept, sources: CatalogSources::with(&self.context, workloads) };
+            return Ok(experiment.cells(&sources, sim())?);
+        }
         // Of a failure only the text is left, so the error is looked for, with its place and suggestion.
         let refused = |failure| {
             let found = names.iter().find_map(|name| sources::workload(&self.context, name).err());
             found.map_or(SpecErrorOrFailure::Failure(failure), SpecErrorOrFailure::Spec)
         };
         let sources = CatalogSources::new(&self.context, &names).map_err(refused)?;
-        Ok(match files {
-            true => experiment.cells(&sources, sim())?,
-            false => experiment.cells(&WithoutFiles(sources), sim())?,
-        })
+        Ok(experiment.cells(&sources, sim())?)
     }
     fn resolve(&self, py: Python<'_>, experiment: Experiment, files: bool) -> PyResult<Request> {
         let cells = py.detach(|| self.cells(&experiment, files)).map_err(|e| e.raise(py))?;
-        Ok(Request { experiment, cells })
-    }
-}
-
-/// Sources without the files that a record keeps, which take as long as everything else to resolve.
-struct WithoutFiles<'a>(CatalogSources<'a>);
-
-impl Sources for WithoutFiles<'_> {
-    fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
-        self.0.machine(name)
-    }
-    fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
-        self.0.kernels(names, sets)
-    }
-    fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
-        self.0.params_of(workload)
-    }
-    fn workload(
-        &self,
-        name: &Spot<String>,
-        machine: &Machine,
-        seed: u64,
-        params: &[Setting],
-    ) -> Result<Workload, SpecError> {
-        self.0.workload(name, machine, seed, params)
+        Ok(Request { experiment, cells: cells.into() })
     }
 }
 
@@ -144,7 +144,7 @@ impl Catalog {
     #[pyo3(signature = (folder=None))]
     fn new(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Self> {
         let context = Context::new(folder.as_deref()).map_err(|e| error::failure(py, &e))?;
-        Ok(Self { context })
+        Ok(Self { context, kept: Kept::default() })
     }
     /// Names of a kind: `machines`, `kernels`, `workloads`, `experiments` or `published`.
     fn names(&self, of: &str) -> PyResult<Vec<String>> {
@@ -158,6 +158,7 @@ impl Catalog {
     /// Adds a text as the entry `name`.
     fn insert(&mut self, of: &str, name: &str, label: &str, text: &str) -> PyResult<()> {
         self.context.catalog.insert(kind(of)?, name, label, text);
+        self.kept = Kept::default();
         Ok(())
     }
     /// The runs of machines × kernels × workloads × seeds; without `files` they cannot have records.

@@ -10,6 +10,8 @@
 
 mod catalog;
 mod error;
+mod figures;
+mod kept;
 mod outcome;
 mod plan;
 mod policy;
@@ -56,6 +58,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plan::Clock>()?;
     m.add_class::<outcome::Outcome>()?;
     m.add_class::<table::Table>()?;
+    m.add_class::<figures::Figures>()?;
     m.add_class::<store::Store>()?;
     m.add_class::<policy::Policy>()?;
     m.add_class::<policy::Vma>()?;

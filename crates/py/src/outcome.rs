@@ -20,6 +20,24 @@ impl From<record::Outcome> for Outcome {
     }
 }
 
+impl Outcome {
+    /// How the run ended, in a word.
+    pub fn word(&self) -> &'static str {
+        match self.inner.status {
+            Status::Completed => "completed",
+            Status::Timeout => "timeout",
+            Status::Failed(_) => "failed",
+        }
+    }
+    /// Why a failed run failed.
+    pub fn failure(&self) -> Option<&str> {
+        match &self.inner.status {
+            Status::Failed(why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
 fn column(name: &str, unit: &str, values: ArrayRef) -> Column {
     Column { name: name.into(), unit: unit.into(), values }
 }
@@ -29,19 +47,12 @@ impl Outcome {
     /// `completed`, `timeout` or `failed`.
     #[getter]
     fn status(&self) -> &'static str {
-        match self.inner.status {
-            Status::Completed => "completed",
-            Status::Timeout => "timeout",
-            Status::Failed(_) => "failed",
-        }
+        self.word()
     }
     /// Why a failed run failed; `None` for any other.
     #[getter]
     fn reason(&self) -> Option<&str> {
-        match &self.inner.status {
-            Status::Failed(why) => Some(why),
-            _ => None,
-        }
+        self.failure()
     }
     /// Figures by name: `elapsed_s` and so on, then scores.
     #[getter]

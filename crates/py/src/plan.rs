@@ -5,6 +5,7 @@ use crate::outcome::Outcome;
 use crate::policy::{Policy, Problem};
 use numalab_cli::logs::Logs;
 use numalab_kernel::registry;
+use numalab_model::experiment::Cell;
 use numalab_model::plan::PlanInput;
 use numalab_sim::{Observers, Policies, SimConfig, SimError};
 use pyo3::prelude::*;
@@ -35,8 +36,17 @@ impl Clock {
 /// A run to be carried out: machine, kernel, workload and seed, resolved.
 #[pyclass(frozen, module = "numalab._native")]
 pub struct Plan {
-    pub input: PlanInput,
-    pub iteration: u32,
+    /// The runs of its request, which its plans share.
+    pub cells: Arc<[Cell]>,
+    /// Its place among them.
+    pub at: usize,
+}
+
+impl Plan {
+    /// The resolved plan.
+    pub fn input(&self) -> &PlanInput {
+        &self.cells[self.at].input
+    }
 }
 
 #[pymethods]
@@ -44,69 +54,65 @@ impl Plan {
     /// SHA-256 of the plan, hexadecimal: equal ids give equal outcomes.
     #[getter]
     fn id(&self) -> &str {
-        self.input.id.full()
+        self.input().id.full()
     }
     /// Name of the machine.
     #[getter]
     fn machine(&self) -> &str {
-        &self.input.plan.machine.name
+        &self.input().plan.machine.name
     }
     /// Name of the kernel, with its overrides.
     #[getter]
     fn kernel(&self) -> &str {
-        &self.input.plan.kernel.name
+        &self.input().plan.kernel.name
     }
     /// Name of the workload.
     #[getter]
     fn workload(&self) -> &str {
-        &self.input.plan.workload.name
+        &self.input().plan.workload.name
     }
     /// Seed of every random stream.
     #[getter]
     fn seed(&self) -> u64 {
-        self.input.seed
+        self.input().seed
     }
     /// Number of the run among those that differ only in seed.
     #[getter]
     fn iteration(&self) -> u32 {
-        self.iteration
+        self.cells[self.at].iteration
     }
     /// Parameters of the workload, as text.
     #[getter]
     fn params(&self) -> Vec<(String, String)> {
-        self.input.plan.workload.params.clone()
+        self.input().plan.workload.params.clone()
     }
     /// Limit of model time, s.
     #[getter]
     fn limit_s(&self) -> f64 {
-        self.input.workload.limit_ns as f64 / 1e9
+        self.input().workload.limit_ns as f64 / 1e9
     }
     /// Warnings about machine, kernel and workload.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.input.plan.warnings().cloned().collect()
+        self.input().plan.warnings().cloned().collect()
     }
     /// The canonical form, whose SHA-256 is the id.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
-        self.input.plan.canonical().map_err(|e| error::lab(py, 3, &e.to_string()))
+        self.input().plan.canonical().map_err(|e| error::lab(py, 3, &e.to_string()))
     }
-    /// The same run under further conditions, which is another plan.
-    fn under(&self, py: Python<'_>, conditions: Vec<(String, String)>) -> PyResult<Self> {
-        let input = self
-            .input
-            .clone()
-            .under([self.input.plan.conditions.clone(), conditions].concat())
-            .map_err(|e| error::lab(py, 3, &e.to_string()))?;
-        Ok(Self { input, iteration: self.iteration })
-    }
-
     /// Runs the plan for its events, which are written beside its record in `dir`, for `numalab trace`.
-    fn write_events(&self, py: Python<'_>, dir: PathBuf) -> PyResult<()> {
+    #[pyo3(signature = (dir, policy=None))]
+    fn write_events(&self, py: Python<'_>, dir: PathBuf, policy: Option<&Policy>) -> PyResult<()> {
         let logs = Logs { dir, trace: true, explain: false };
-        let (observers, pending) = logs.open(&self.input).map_err(|e| error::failure(py, &e))?;
-        let ran = py.detach(|| simulate(&self.input, observers, Policies::default(), false));
+        let policies = policy.map(Policy::hooks).unwrap_or_default();
+        let (observers, pending) = logs.open(self.input()).map_err(|e| error::failure(py, &e))?;
+        let ran = py.detach(|| simulate(self.input(), observers, policies, false));
+        if let Some(Problem(e)) = policy.and_then(Policy::problem) {
+            pending.discard();
+            return Err(e);
+        }
         match ran {
-            Ok(_) => pending.finish(&logs, &self.input.id, None).map_err(|e| error::failure(py, &e)),
+            Ok(_) => pending.finish(&logs, &self.input().id, None).map_err(|e| error::failure(py, &e)),
             Err((code, message)) => {
                 pending.discard();
                 Err(error::lab(py, code, &message))
@@ -119,7 +125,7 @@ impl Plan {
     fn run(&self, py: Python<'_>, clock: Option<&Clock>, policy: Option<&Policy>, check: bool) -> PyResult<Outcome> {
         let observers = Observers { clock: clock.map(|c| c.ns.clone()), ..Observers::default() };
         let policies = policy.map(Policy::hooks).unwrap_or_default();
-        let ran = py.detach(|| simulate(&self.input, observers, policies, check));
+        let ran = py.detach(|| simulate(self.input(), observers, policies, check));
         if let Some(Problem(e)) = policy.and_then(Policy::problem) {
             return Err(e);
         }

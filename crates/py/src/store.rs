@@ -39,12 +39,16 @@ impl Store {
     }
     /// The outcome of a plan that has a record, else `None`.
     fn get(&self, py: Python<'_>, plan: &Plan) -> PyResult<Option<Outcome>> {
-        let found = self.with(py, |s| s.get(&plan.input.id))?;
+        let found = self.with(py, |s| s.get(&plan.input().id))?;
         Ok(found.map(|r| Outcome::from(r.outcome)))
+    }
+    /// Removes the record of a plan, if there is one.
+    fn forget(&self, py: Python<'_>, plan: &Plan) -> PyResult<()> {
+        self.with(py, |s| s.forget(&plan.input().id))
     }
     /// Writes the record of a plan.
     fn put(&self, py: Python<'_>, plan: &Plan, outcome: &Outcome) -> PyResult<()> {
-        self.with(py, |s| s.put(&plan.input, &outcome.inner).map(|_| ()))
+        self.with(py, |s| s.put(plan.input(), &outcome.inner).map(|_| ()))
     }
     /// Lists the runs in the experiment, in place of those that they replace, and lets others write again.
     fn close(&self, py: Python<'_>) -> PyResult<()> {

@@ -23,12 +23,19 @@ pub struct Column {
 }
 
 impl Table {
-    /// A table of columns; a unit is kept as metadata of its column.
+    /// A table of columns without nulls; a unit is kept as metadata of its column.
     pub fn new(columns: Vec<Column>) -> PyResult<Self> {
+        Self::of(columns, false)
+    }
+    /// A table of columns that may have nulls.
+    pub fn with_nulls(columns: Vec<Column>) -> PyResult<Self> {
+        Self::of(columns, true)
+    }
+    fn of(columns: Vec<Column>, nulls: bool) -> PyResult<Self> {
         let field = |c: &Column| {
             let unit = (!c.unit.is_empty()).then(|| ("unit".to_string(), c.unit.clone()));
             let kind: DataType = c.values.data_type().clone();
-            Field::new(&c.name, kind, false).with_metadata(unit.into_iter().collect::<HashMap<_, _>>())
+            Field::new(&c.name, kind, nulls).with_metadata(unit.into_iter().collect::<HashMap<_, _>>())
         };
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         let batch = RecordBatch::try_new(schema, columns.into_iter().map(|c| c.values).collect());

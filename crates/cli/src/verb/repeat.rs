@@ -33,6 +33,9 @@ pub struct Args {
     json: bool,
 }
 
+/// Name of the condition of a plan that says which policy in Python made decisions (`python/numalab/policy.py`).
+const POLICY: &str = "policy";
+
 /// Repeats a simulated run and prints in what its outcome differs from the record.
 ///
 /// # Errors
@@ -43,7 +46,9 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let plan = &record.manifest.plan;
     let known = |c: &(String, String)| [MACHINE, NUMACTL, WORKLOAD].contains(&c.0.as_str());
     if plan.backend != "sim" || !plan.conditions.iter().all(known) {
+        let by_python = plan.conditions.iter().any(|(name, _)| name == POLICY);
         let what = match plan.backend.as_str() {
+            "sim" if by_python => "a run with a policy in Python, which only `numalab.run` can make".to_string(),
             "sim" => "a run of `numalab validate`, on a machine that a guest was measured for".to_string(),
             other => format!("a run of backend `{other}`"),
         };
