@@ -126,9 +126,18 @@ impl MarkRules {
     }
 
     /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are
-    /// marked. If false, none of them is marked.
+    /// marked. If false, none of them is marked, unless a filter of the caller marks it ([`Self::marks_one_exclusive_anon`]).
     #[inline]
     pub fn marks_exclusive_anon(&self, nid: usize) -> bool {
         self.filter.marks_all_exclusive_anon() && !self.pte_skip_nodes.contains(nid)
+    }
+
+    /// Whether one such page is marked. A filter of the caller is asked.
+    #[inline]
+    pub fn marks_one_exclusive_anon(&self, nid: usize) -> bool {
+        match self.filter.is_of_caller() {
+            true => self.pte(&PageFacts::private_anon(nid)) == Verdict::Mark,
+            false => self.marks_exclusive_anon(nid),
+        }
     }
 }

@@ -146,7 +146,7 @@ impl Vma {
         let mut from = 0;
         while let Some(p) = own.next(from) {
             let node = usize::from(b.own_page(p).0);
-            if !rules.marks_exclusive_anon(node) {
+            if !rules.marks_one_exclusive_anon(node) {
                 fresh.clear(p);
             } else if rules.stamp_nodes.contains(node) {
                 b.own_mut().last[p] = rules.stamp.raw();
@@ -183,5 +183,39 @@ impl Vma {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mm::pageblock::frame::Frame;
+    use crate::mm::units::CHUNK_BYTES;
+    use crate::mm::vma::kind::VmaKind;
+    use crate::numa::page::PageFacts;
+    use crate::numa::page_filter::{PageFilter, PagePolicy};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    /// Marks pages of node 1, and counts the questions.
+    struct Node1(AtomicU32);
+
+    impl PagePolicy for Node1 {
+        fn verdict(&self, page: &PageFacts) -> Verdict {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Verdict::skip_if(page.nid != 1)
+        }
+    }
+
+    #[test]
+    fn a_filter_of_the_caller_is_asked_for_exclusive_pages() {
+        static POLICY: Node1 = Node1(AtomicU32::new(0));
+        let rules = MarkRules { filter: PageFilter::NONE.with_policy(&POLICY), ..MarkRules::OWN_PAGES };
+        let mut v = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
+        (0..8).for_each(|p| v.populate(0, p, usize::from(p >= 5), Frame::UNKNOWN));
+        let out = v.mark_range(0, CHUNK_BYTES, &rules, &mut SharedMemory::default());
+        assert_eq!((out.updates, out.skipped, POLICY.0.load(Ordering::Relaxed)), (3, 5, 8));
+        // Marked pages are not asked about again.
+        let out = v.mark_range(0, CHUNK_BYTES, &rules, &mut SharedMemory::default());
+        assert_eq!((out.updates, POLICY.0.load(Ordering::Relaxed)), (0, 8 + 5));
     }
 }

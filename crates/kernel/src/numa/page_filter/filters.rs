@@ -104,6 +104,12 @@ impl PageFilter {
         Self { policy: Some(Hook(policy)), ..self }
     }
 
+    /// Whether it is a filter of the caller, which may answer anything about any page.
+    #[inline]
+    pub fn is_of_caller(&self) -> bool {
+        self.policy.is_some()
+    }
+
     /// Verdict on the page of a base-page entry.
     #[inline]
     pub fn verdict(&self, page: &PageFacts) -> Verdict {
