@@ -61,6 +61,8 @@ pub enum ThreadCell {
     BlockNs,
     /// The longest such time (`block_max`), ns.
     BlockMaxNs,
+    /// Sleeps behind pages (`iowait_count`).
+    PageWaits,
 }
 
 /// State of a process, the value of [`ProcessCell::State`].
@@ -80,7 +82,7 @@ pub enum State {
 
 const HEAD_CELLS: usize = (HeaderCell::AccessCost0 as usize + LOOPS.len()).next_multiple_of(8);
 const PROCESS_CELLS: usize = 6;
-const THREAD_CELLS: usize = 9;
+const THREAD_CELLS: usize = 10;
 /// Longest reason of a failed process, bytes.
 const TEXT_BYTES: usize = 256;
 /// Least distance between the score cells of two threads, in cells: threads share no cache line.

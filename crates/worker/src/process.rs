@@ -215,6 +215,7 @@ impl ProcessTree<'_> {
         put(ThreadCell::ScanSeq, fields.scan_seq);
         put(ThreadCell::BlockNs, fields.block_ns);
         put(ThreadCell::BlockMaxNs, fields.block_max_ns);
+        put(ThreadCell::PageWaits, fields.page_waits);
         for (node, &id) in self.job.node_ids.iter().enumerate() {
             let faults = fields.node_faults.iter().find(|f| f.0 == id).map_or(0, |f| f.1);
             self.control.faults(index, node).store(faults, Ordering::Relaxed);

@@ -32,9 +32,11 @@ pub fn collect(
     }
     let work_max = tasks.iter().map(TaskStalls::longest_ns).max().unwrap_or(0);
     let wait_ns: u64 = threads.clone().map(|t| cell(t, ThreadCell::BlockNs)).sum();
-    let wait_max = threads.map(|t| cell(t, ThreadCell::BlockMaxNs)).max().unwrap_or(0);
+    let wait_max = threads.clone().map(|t| cell(t, ThreadCell::BlockMaxNs)).max().unwrap_or(0);
     if wait_ns > 0 {
-        counters.extend([("task_wait_ns", wait_ns), ("task_wait_max_ns", wait_max)].map(|(n, x)| (n.to_string(), x)));
+        let waits = threads.map(|t| cell(t, ThreadCell::PageWaits)).sum();
+        let of_waits = [("task_waits", waits), ("task_wait_ns", wait_ns), ("task_wait_max_ns", wait_max)];
+        counters.extend(of_waits.map(|(n, x)| (n.to_string(), x)));
     }
     if calls.is_some() || wait_ns > 0 {
         counters.push(("task_stall_max_ns".into(), work_max.max(wait_max)));

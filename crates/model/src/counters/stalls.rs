@@ -51,7 +51,7 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Kind::Stalls,
         Since::Model,
-        "Sleeps of threads behind a lock or a page under migration.",
+        "Sleeps of threads behind a lock or a page under migration. A real kernel tells those behind pages (iowait_count).",
         WAITS,
     ),
     CounterDoc::new(

@@ -17,6 +17,9 @@ pub struct TaskSched {
     pub block_ns: u64,
     /// `block_max`, ns: the longest uninterruptible sleep; 0 if the kernel keeps no statistics.
     pub block_max_ns: u64,
+    /// `iowait_count`: sleeps behind pages that move or are locked (`io_schedule`), and behind disks, which a guest does not
+    /// have; 0 if the kernel keeps no statistics.
+    pub page_waits: u64,
     /// Node ids, each with the task's private plus shared memory faults.
     pub node_faults: Vec<(u32, u64)>,
 }
@@ -31,6 +34,7 @@ impl Default for TaskSched {
             scan_seq: 0,
             block_ns: 0,
             block_max_ns: 0,
+            page_waits: 0,
             node_faults: Vec::new(),
         }
     }
@@ -67,6 +71,7 @@ pub fn parse(text: &str) -> TaskSched {
             "numa_pages_migrated" => out.pages_migrated = value.parse().unwrap_or(0),
             "mm->numa_scan_seq" => out.scan_seq = value.parse().unwrap_or(0),
             "block_max" | "se.statistics.block_max" => out.block_max_ns = milliseconds_ns(value),
+            "iowait_count" | "se.statistics.iowait_count" => out.page_waits = value.parse().unwrap_or(0),
             "sum_block_runtime" | "se.statistics.sum_block_runtime" => out.block_ns = milliseconds_ns(value),
             _ => {}
         }
@@ -115,6 +120,7 @@ mod tests {
             -------------------------------------------------------------------\n\
             se.exec_start                                :         12345.678901\n\
             sum_block_runtime                            :            12.500000\n\
+            iowait_count                                 :                   17\n\
             nr_switches                                  :                  123\n\
             mm->numa_scan_seq                            :                    4\n\
             numa_pages_migrated                          :                  321\n\
@@ -125,7 +131,7 @@ mod tests {
             numa_faults node=2 task_private=100 task_shared=0 group_private=300 group_shared=0\n";
         let t = parse(text);
         assert_eq!((t.preferred_nid, t.total_numa_faults, t.pages_migrated), (2, 6789, 321));
-        assert_eq!((t.group, t.scan_seq, t.block_ns), (61, 4, 12_500_000));
+        assert_eq!((t.group, t.scan_seq, t.block_ns, t.page_waits), (61, 4, 12_500_000, 17));
         assert_eq!(t.node_faults, vec![(0, 7), (2, 100)]);
         assert_eq!(parse("numa_preferred_nid : -1\n"), TaskSched::default());
     }
