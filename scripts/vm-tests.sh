@@ -3,7 +3,7 @@
 # processors. Installs QEMU and its tools if a package tool works here. If the host cannot run guests, the script says why
 # and skips the tests; an error of numalab itself is a failure.
 # `scripts/vm-tests.sh full` measures everything that docs/reference/vm.md states, with kernel builds, and writes
-# docs/reference/fidelity.md. It takes about two hours, and never skips.
+# docs/reference/fidelity.md and fidelity-concurrent.md. It takes more than two hours, and never skips.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 full=${1:-}
@@ -63,6 +63,9 @@ if [ "$full" = full ]; then
   # Guests that have records are not run again. Simulated runs are repeated if the simulator has changed.
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
     --markdown docs/reference/fidelity.md --notes docs/log/fidelity-notes.toml
+  # Threads that meet at pages, in guests whose CPUs run at the same time. KVM would do as well where it works; emulation runs anywhere.
+  ./target/release/numalab validate --timing counters --no-kvm --experiment validate-concurrent --jobs 1 \
+    --out out/validate-concurrent --markdown docs/reference/fidelity-concurrent.md
   # Programs and shapes on which nothing of the model was chosen: printed, and kept in out/.
   for machine in 2x1x2x1 8x1x1x1 2x2x1x1 crates/lab/tests/machines/{memory-only,asymmetric}.toml; do
     ./target/release/numalab validate --experiment validate-shapes --machine "$machine" \

@@ -26,6 +26,7 @@ GENERATED = {
     "commands.md",
     "counters.md",
     "exit-codes.md",
+    "fidelity-concurrent.md",
     "fidelity.md",
     "python-api.md",
     "roles.md",

@@ -86,7 +86,7 @@ impl Capture {
                 .simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}"), &Logs::default())
                 .unwrap();
             // The simulated runs stand for the kernel's, too: only the simulated column is used.
-            let model = table::compare(&model, &model, true);
+            let model = table::compare(&model, &model, None);
             for workload in side["workloads"].as_array().unwrap() {
                 let of = model.iter().find(|w| w.name == workload["name"].as_str().unwrap()).unwrap();
                 for row in workload["rows"].as_array().unwrap() {
@@ -149,6 +149,34 @@ fn simulated_runs_have_the_requested_logs() {
         endings.sort();
         assert_eq!(endings, wanted, "{name}");
     }
+}
+
+/// With timing `counters` the model runs twice, with threads that meet at pages and without. Shares are compared, not times.
+#[test]
+fn guests_whose_cpus_run_at_once_are_simulated_with_and_without_threads_that_meet() {
+    let out = tempfile::tempdir().unwrap();
+    let line =
+        "validate --timing counters --experiment validate-concurrent --workloads shared-sweep --iterations 1 --out";
+    let args = Line::parse_from(line.split(' ').chain([out.path().to_str().unwrap()])).args;
+    let context = Context::new(None).unwrap();
+    let bench = Bench::new(&context, &args, "debian-6.12").unwrap();
+    let mut experiment = experiment_of(&context, &args, "debian-6.12").unwrap();
+    experiment.kernels[0] = named("captured", "6.12");
+    experiment.sets = vec![setting("system.thp", "never").unwrap()];
+    let guests = plans(&context, &experiment);
+    let machine = (*guests[0].input.machine).clone();
+    let model = bench.simulate(&guests, &machine, "model", &Logs::default()).unwrap();
+    let by_turns = bench.simulate_by_turns(&guests, &machine, "model-by-turns").unwrap().unwrap();
+    // The simulated runs stand for the kernel's, too.
+    let compared = table::compare(&model, &model, Some(&by_turns));
+    assert!(compared[0].rows.iter().all(|row| !row.name.contains('[')), "no times and no scores");
+    let sleeps = compared[0].shares.iter().find(|s| s.row.name.starts_with("sleeps behind pages")).unwrap();
+    assert!(sleeps.hit() && sleeps.row.simulated > 0.0, "{sleeps:?}");
+    assert_eq!(sleeps.by_turns, Some(0.0), "nobody sleeps behind a move");
+
+    let modelled = Line::parse_from(["validate", "--out", out.path().to_str().unwrap()]).args;
+    let bench = Bench::new(&context, &modelled, "debian-6.12").unwrap();
+    assert!(bench.simulate_by_turns(&guests, &machine, "none").unwrap().is_none(), "these CPUs take turns anyway");
 }
 
 /// The cells are not hit by chance. On the machine of the file, whose scans and faults cost a tenth or less of the

@@ -24,6 +24,10 @@ guest's own. The simulated machine has the speeds of single operations that were
 fitted. Programs and sizes are those of `catalog/experiments/validate.toml`. Each cell is a counter of a program. The
 kernel's runs differ in seed, and the simulated figure is the median of as many runs. A cell is a hit if it lies in the
 kernel's own range of minimum to maximum, widened by a factor of 1.25 at both ends.
+
+The CPUs of such a guest take turns. So the simulator that stands beside it has two mechanisms off: threads that sleep behind
+moves, and the order in which faults of several threads are taken. The score below says nothing about these; guests whose
+CPUs run at the same time do (`fidelity-concurrent.md`).
 ";
 
 const NOT_COMPARED: &str = "\
@@ -193,7 +197,7 @@ fn misses(report: &[Compared], notes: &Notes, used: &mut Vec<usize>) -> String {
 }
 
 /// The section about the calibration.
-fn calibration(report: &[Compared]) -> String {
+pub(super) fn calibration(report: &[Compared]) -> String {
     let mut out = String::from("\n## Calibration\n\n");
     out += "Times of single operations, measured in the guest and put into the machine that is simulated.\n";
     for image in report {
@@ -220,7 +224,7 @@ mod tests {
     fn report(simulated: f64) -> Vec<Compared> {
         let rows = vec![row("numa_pte_updates", 100.0), row("numa_hint_faults", simulated), row("pgfault", 1.0)];
         let placement = vec![row("1", 90.0)];
-        let workloads = vec![Workload { name: "w".into(), rows, placement }];
+        let workloads = vec![Workload { name: "w".into(), rows, placement, shares: vec![] }];
         let text = String::from;
         vec![Compared {
             image: text("i"),

@@ -5,6 +5,9 @@
 //! whose speeds were measured in such a guest ([`calibrate`]). The kernel's counters, its decisions and the final
 //! placement of pages are compared. Invariant: only times of single operations are calibrated, never a count. Nothing
 //! in the simulator depends on the comparison.
+//!
+//! In such a guest the CPUs take turns. So a second set of guests, with timing `counters`, judges what threads do to each
+//! other, by figures that do not depend on the clock ([`shares`]).
 
 mod calibrate;
 #[cfg(test)]
@@ -12,6 +15,8 @@ mod captured;
 mod coordinator;
 mod markdown;
 mod notes;
+mod shares;
+mod shares_page;
 mod table;
 
 use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim, TimingArg};
@@ -70,7 +75,8 @@ pub struct Args {
     /// Directory of the records [default: out/validate]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the four counters of NUMA balancing, their score and the final placement to this Markdown file
+    /// Write the four counters of NUMA balancing, their score and the final placement to this Markdown file; with `--timing
+    /// counters` the shares that do not depend on the clock, and their score
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// TOML file of notes on misses, for --markdown (such as docs/log/fidelity-notes.toml)
@@ -156,8 +162,9 @@ pub struct ThpCompared {
 /// A mistake in the request, a host that cannot run guests, a guest that failed, or a file that cannot be read or
 /// written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let counters_only = args.guest.timing == Some(TimingArg::Counters);
     if let Some(path) = &args.markdown {
-        output_file::target_for(path, markdown::INTRO)?;
+        output_file::target_for(path, if counters_only { shares_page::INTRO } else { markdown::INTRO })?;
     }
     let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
@@ -170,7 +177,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         report.push(one_image(context, args, bench)?);
     }
     if let Some(path) = &args.markdown {
-        output_file::write(path, &markdown::page(&report, &notes))?;
+        let page = if counters_only { shares_page::page(&report) } else { markdown::page(&report, &notes) };
+        output_file::write(path, &page)?;
     }
     let timeouts: Vec<&String> = report.iter().flat_map(|image| &image.timeouts).collect();
     timeouts.iter().for_each(|run| note(&format!("numalab: {run} reached its limit of time and is not compared")));
@@ -201,10 +209,10 @@ fn one_image(context: &Context, args: &Args, bench: &Bench<'_>) -> Result<Compar
         experiment.sets = vec![setting("system.thp", word)?];
         let kernel = bench.guests(&experiment, &format!("thp-{word}/kernel"))?;
         let model = bench.simulate(&kernel, &calibration.machine, &format!("thp-{word}/model"), &bench.logs)?;
+        let by_turns = bench.simulate_by_turns(&kernel, &calibration.machine, &format!("thp-{word}/model-by-turns"))?;
         compared.timeouts.extend(timeouts(word, kernel.iter().chain(&model)));
-        compared
-            .thp
-            .push(ThpCompared { thp: word, workloads: table::compare(&kernel, &model, bench.times_are_valid()) });
+        let workloads = table::compare(&kernel, &model, by_turns.as_deref());
+        compared.thp.push(ThpCompared { thp: word, workloads });
     }
     Ok(compared)
 }
@@ -317,11 +325,36 @@ impl<'a> Bench<'a> {
         name: &str,
         logs: &Logs,
     ) -> Result<Vec<Measured>, Failure> {
+        // With timing `counters` the guest's CPUs run at the same time, so what threads do to each other is judged too.
+        let harness = if self.times_are_valid() { Harness::Worker } else { Harness::ParallelWorker };
+        self.simulate_as(harness, guests, machine, name, logs)
+    }
+
+    /// With timing `counters`: the runs of [`simulate`](Self::simulate) as they would be if the CPUs took turns, without the
+    /// mechanisms in which threads meet. `None` with timing `modelled`, whose CPUs do take turns.
+    fn simulate_by_turns(
+        &self,
+        guests: &[Measured],
+        machine: &Machine,
+        name: &str,
+    ) -> Result<Option<Vec<Measured>>, Failure> {
+        if self.times_are_valid() {
+            return Ok(None);
+        }
+        self.simulate_as(Harness::Worker, guests, machine, name, &Logs::default()).map(Some)
+    }
+
+    fn simulate_as(
+        &self,
+        harness: Harness,
+        guests: &[Measured],
+        machine: &Machine,
+        name: &str,
+        logs: &Logs,
+    ) -> Result<Vec<Measured>, Failure> {
         let dir = self.out.join(name);
         // In a guest, the coordinator runs as a background task.
         let logs = Logs { dir: dir.clone(), ..logs.clone() };
-        // With timing `counters` the guest's CPUs run at the same time, so what threads do to each other is judged too.
-        let harness = if self.times_are_valid() { Harness::Worker } else { Harness::ParallelWorker };
         let sim = Sim { check: true, logs, harness, background: 1, ..Sim::default() };
         let kernel = |m: &Measured| -> Kernel {
             let mut kernel = self.model.clone();

@@ -1,6 +1,7 @@
 //! The comparison of a kernel with the simulator: for every counter, reason and node, the values of both and their
 //! ratio.
 
+use super::shares::{self, Share};
 use super::{calibrate, Compared, Measured};
 use numalab_model::counters::BALANCING;
 use numalab_model::record::{Outcome, Series, Status};
@@ -9,7 +10,7 @@ use numalab_stats::describe;
 use serde::Serialize;
 
 /// Counters to compare, in the order of the table. A counter that one side lacks is left out.
-const COUNTERS: [&str; 15] = [
+const COUNTERS: [&str; 16] = [
     "numa_pte_updates",
     "numa_huge_pte_updates",
     "numa_hint_faults",
@@ -25,6 +26,7 @@ const COUNTERS: [&str; 15] = [
     "pgfault",
     "pgreuse",
     "thp_fault_alloc",
+    "task_waits",
 ];
 /// Largest factor outside the kernel's own range at which a figure counts as close.
 pub const CLOSE: f64 = 1.25;
@@ -86,10 +88,15 @@ pub struct Workload {
     pub rows: Vec<Row>,
     /// Pages at the end of each process, on the fullest node, the next one, and so on.
     pub placement: Vec<Row>,
+    /// With timing `counters`: what does not depend on the clock.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
 }
 
-/// Compares the completed runs of both sides by workload. Without `times` only what is counted is compared.
-pub fn compare(kernel: &[Measured], model: &[Measured], times: bool) -> Vec<Workload> {
+/// Compares the completed runs of both sides by workload. With runs `by_turns`, in which the CPUs of the model take turns, the
+/// guest's clock is the host's: only what is counted is compared, and shares are added.
+pub fn compare(kernel: &[Measured], model: &[Measured], by_turns: Option<&[Measured]>) -> Vec<Workload> {
+    let times = by_turns.is_none();
     let names = unique(kernel.iter().map(|m| m.input.plan.workload.name.as_str()));
     let counts =
         |m: &&Measured, name: &str| m.outcome.status == Status::Completed && m.input.plan.workload.name == name;
@@ -97,8 +104,14 @@ pub fn compare(kernel: &[Measured], model: &[Measured], times: bool) -> Vec<Work
         |side: &'_ [Measured], name: &str, f: &dyn Fn(&Outcome) -> Vec<(String, f64)>| -> Vec<Vec<(String, f64)>> {
             side.iter().filter(|m| counts(m, name)).map(|m| f(&m.outcome)).collect()
         };
+    let shares_of = |name: &str, by_turns: &[Measured]| {
+        let [kernel, model, by_turns] =
+            [kernel, model, by_turns].map(|side| side.iter().filter(|m| counts(m, name)).collect::<Vec<_>>());
+        shares::compare(&kernel, &model, &by_turns)
+    };
     let workload = |name: &&str| Workload {
         name: (*name).into(),
+        shares: by_turns.map(|runs| shares_of(name, runs)).unwrap_or_default(),
         rows: rows(&of(kernel, name, &|o| figures(o, times)), &of(model, name, &|o| figures(o, times))),
         placement: rows(&of(kernel, name, &by_fullness), &of(model, name, &by_fullness)),
     };
@@ -106,7 +119,7 @@ pub fn compare(kernel: &[Measured], model: &[Measured], times: bool) -> Vec<Work
 }
 
 /// The rows of the figures that both sides have.
-fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
+pub(super) fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
     let values = |side: &[Vec<(String, f64)>], name: &str| -> Vec<f64> {
         side.iter().filter_map(|run| run.iter().find(|f| f.0 == name)).map(|f| f.1).collect()
     };
@@ -135,7 +148,7 @@ fn figures(o: &Outcome, times: bool) -> Vec<(String, f64)> {
 
 /// Pages of the workload on each node at the end of each process: the kernel's own placement if it was read, else the
 /// last sample of the process that has pages.
-fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
+pub(super) fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
     let find = |name: &str| o.series.iter().find(|s| s.name == name);
     let Some(series) = find("placement").or_else(|| find("process_pages")) else { return Vec::new() };
     let mut sums: Vec<(String, f64)> = Vec::new();
@@ -200,6 +213,7 @@ fn tables(report: &[Workload]) -> String {
             let (min, median, max, sim) = (short(r.min), short(r.median), short(r.max), short(r.simulated));
             out += &format!("{:<30}{min:>12}{median:>12}{max:>12}{sim:>14}{ratio:>8} {}\n", r.name, r.mark());
         }
+        out += &shares::text(&w.shares);
     }
     let all: Vec<&Row> = report.iter().flat_map(|w| &w.rows).collect();
     let within = |limit: f64| all.iter().filter(|r| r.off_by() <= limit).count();
@@ -210,7 +224,12 @@ fn tables(report: &[Workload]) -> String {
         within(CLOSE),
         within(NEAR)
     );
-    out + "= inside the range   + within 1.25 of it   ~ within 2   ! further off\n"
+    out += "= inside the range   + within 1.25 of it   ~ within 2   ! further off\n";
+    let score = shares::score(report.iter().flat_map(|w| &w.shares));
+    if !score.is_empty() {
+        out += &format!("\n{score}\n* tells them apart\n");
+    }
+    out
 }
 
 /// A figure with two decimals, or none if it is whole or large.
@@ -287,7 +306,7 @@ mod tests {
     fn a_run_that_reached_its_limit_is_named_and_not_compared() {
         let (cut, whole) = (side(Status::Timeout, 1.0), side(Status::Completed, 5.0));
         for (kernel, model) in [(&cut, &whole), (&whole, &cut)] {
-            let row = &compare(kernel, model, true)[0].rows[0];
+            let row = &compare(kernel, model, None)[0].rows[0];
             assert_eq!((row.min, row.max, row.simulated), (5.0, 5.0, 5.0), "{row:?}");
         }
         let late = timeouts("never", whole.iter().chain(&cut));
