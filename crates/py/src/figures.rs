@@ -106,8 +106,11 @@ fn text(outcome: &Outcome) -> Result<Vec<u8>, serde_json::Error> {
     Ok(out)
 }
 
-/// The parts of a text of a cache: status, reason and figures; `None` if it is no such text.
-fn parts(text: &[u8]) -> Option<(String, Option<String>, Vec<(String, Number)>)> {
+/// Status, reason and figures of a plan.
+type Parts = (String, Option<String>, Vec<(String, Number)>);
+
+/// The parts of a text of a cache; `None` if it is no such text.
+fn parts(text: &[u8]) -> Option<Parts> {
     let Value::Object(mut map) = serde_json::from_slice(text).ok()? else { return None };
     let Value::String(status) = map.remove("status")? else { return None };
     let reason = match map.remove("reason") {
