@@ -124,6 +124,7 @@ fn total(c: &Contention, m: &Machine) -> f64 {
 
 proptest! {
     #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(300),
         failure_persistence: None,
         rng_seed: proptest::test_runner::RngSeed::Fixed(20),
         ..ProptestConfig::default()

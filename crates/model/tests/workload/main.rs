@@ -14,5 +14,10 @@ use proptest::test_runner::{Config, RngSeed};
 
 /// Settings of the property tests: a fixed seed, so that every run has the same cases.
 fn property_config() -> Config {
-    Config { failure_persistence: None, rng_seed: RngSeed::Fixed(2012), ..Config::default() }
+    Config {
+        cases: Config::default().cases.max(300),
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(2012),
+        ..Config::default()
+    }
 }
