@@ -2,7 +2,7 @@
 //! --json`, reduced to the times of the guest and the four counters (`crates/cli/tests/captured`). These tests need no
 //! guest, so `make test` runs them.
 
-use super::{calibrate, experiment_of, setting, table, Args, Bench, Measured};
+use super::{calibrate, experiment_of, row, setting, table, Args, Bench, Measured};
 use crate::context::{named, Context};
 use crate::logs::Logs;
 use crate::sources::CatalogSources;
@@ -94,9 +94,9 @@ impl Capture {
                     let simulated = of.rows.iter().find(|r| r.name == name).unwrap().simulated;
                     let [min, median, max] = ["min", "median", "max"].map(|key| row[key].as_f64().unwrap());
                     cells += 1;
-                    let row = table::Row { name, min, median, max, simulated };
-                    hits += usize::from(row.off_by() <= table::CLOSE);
-                    if row.off_by() > table::CLOSE && fitted {
+                    let row = row::Row { name, min, median, max, simulated };
+                    hits += usize::from(row.off_by() <= row::CLOSE);
+                    if row.off_by() > row::CLOSE && fitted {
                         println!("  thp {thp}, {}, {}: {min} to {max}, simulated {simulated}", of.name, row.name);
                     }
                 }

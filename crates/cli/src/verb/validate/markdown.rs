@@ -1,7 +1,8 @@
 //! The comparison as a Markdown page: score, cells, placement, misses with their explanations, and calibration.
 
 use super::notes::Notes;
-use super::table::{Row, Workload, CLOSE};
+use super::row::{Row, CLOSE};
+use super::table::Workload;
 use super::{Compared, ThpCompared};
 use numalab_model::counters::BALANCING;
 use numalab_report::order::unique;

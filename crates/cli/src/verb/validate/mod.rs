@@ -15,6 +15,8 @@ mod captured;
 mod coordinator;
 mod markdown;
 mod notes;
+mod placement;
+mod row;
 mod shares;
 mod shares_page;
 mod table;

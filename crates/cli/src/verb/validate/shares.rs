@@ -7,7 +7,8 @@
 //! second time as if the CPUs took turns, without the mechanisms in which threads meet. A share that both simulations hit
 //! says nothing about these.
 
-use super::table::{rows, Row, CLOSE};
+use super::placement::pages_on_nodes;
+use super::row::{rows, Row, CLOSE};
 use super::Measured;
 use numalab_model::record::Outcome;
 use serde::Serialize;
@@ -60,7 +61,7 @@ pub fn compare(kernel: &[&Measured], model: &[&Measured], by_turns: &[&Measured]
 /// The shares of an outcome. One whose divisor is 0 is left out.
 fn shares(o: &Outcome) -> Vec<(String, f64)> {
     let count = |name: &str| o.counters.iter().find(|c| c.0 == name).map_or(0.0, |c| c.1 as f64);
-    let on_nodes: Vec<f64> = super::table::pages_on_nodes(o).into_iter().map(|p| p.1).collect();
+    let on_nodes: Vec<f64> = pages_on_nodes(o).into_iter().map(|p| p.1).collect();
     let pages: f64 = on_nodes.iter().sum();
     let fullest = on_nodes.iter().copied().fold(0.0, f64::max);
     let (faults, hints) = (count("pgfault"), count("numa_hint_faults"));
@@ -110,9 +111,10 @@ pub fn score<'a>(all: impl Iterator<Item = &'a Share>) -> String {
     let count = |of: &dyn Fn(&&&Share) -> bool| all.iter().filter(of).count();
     let (hit, turned, telling) = (count(&|s| s.hit()), count(&|s| s.hit_by_turns()), count(&|s| s.tells()));
     let right = count(&|s| s.tells() && s.hit());
+    let speak = if right == 1 { "speaks" } else { "speak" };
     format!(
         "{hit} of {} shares lie within {CLOSE} of the kernel's range or within {NOISE:.0} of 1000; {turned} would if the CPUs took turns. \
-         {telling} shares tell the two apart, and of these {right} speak for threads that meet.",
+         {telling} shares tell the two apart, and of these {right} {speak} for threads that meet.",
         all.len()
     )
 }
@@ -205,7 +207,7 @@ mod tests {
         let text = score(all.iter());
         assert!(text.starts_with("2 of 3 shares lie within 1.25"), "{text}");
         assert!(
-            text.contains("2 would if the CPUs took turns. 2 shares tell the two apart, and of these 1 speak"),
+            text.contains("2 would if the CPUs took turns. 2 shares tell the two apart, and of these 1 speaks"),
             "{text}"
         );
         assert_eq!(score([].iter()), "");

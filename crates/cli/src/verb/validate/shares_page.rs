@@ -61,7 +61,8 @@ fn table(of: &[Share]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::{Row, Workload};
+    use super::super::row::Row;
+    use super::super::table::Workload;
     use super::super::ThpCompared;
     use super::*;
 

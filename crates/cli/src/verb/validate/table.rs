@@ -1,12 +1,12 @@
 //! The comparison of a kernel with the simulator: for every counter, reason and node, the values of both and their
 //! ratio.
 
+use super::placement::{by_fullness, pages_on_nodes};
+use super::row::{rows, Row, CLOSE, NEAR};
 use super::shares::{self, Share};
 use super::{calibrate, Compared, Measured};
-use numalab_model::counters::BALANCING;
-use numalab_model::record::{Outcome, Series, Status};
+use numalab_model::record::{Outcome, Status};
 use numalab_report::order::unique;
-use numalab_stats::describe;
 use serde::Serialize;
 
 /// Counters to compare, in the order of the table. A counter that one side lacks is left out.
@@ -28,57 +28,6 @@ const COUNTERS: [&str; 16] = [
     "thp_fault_alloc",
     "task_waits",
 ];
-/// Largest factor outside the kernel's own range at which a figure counts as close.
-pub const CLOSE: f64 = 1.25;
-/// Largest factor outside the kernel's own range at which a figure counts as near.
-pub const NEAR: f64 = 2.0;
-
-/// A figure of the kernel and of the simulator.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
-    /// Counter, reason, score, or `pages on nodeN`.
-    pub name: String,
-    /// Smallest of the kernel's runs.
-    pub min: f64,
-    /// Median of the kernel's runs.
-    pub median: f64,
-    /// Largest of the kernel's runs.
-    pub max: f64,
-    /// Median of the simulator's runs.
-    pub simulated: f64,
-}
-
-impl Row {
-    /// The simulated value divided by the kernel's median; `None` if the median is 0.
-    pub fn ratio(&self) -> Option<f64> {
-        (self.median != 0.0).then(|| self.simulated / self.median)
-    }
-    /// Distance of the simulated value from the kernel's own range: 1 inside the range, else the factor to its nearer
-    /// end.
-    pub fn off_by(&self) -> f64 {
-        let (low, high) = (self.min, self.max);
-        if (low..=high).contains(&self.simulated) {
-            return 1.0;
-        }
-        let end = if self.simulated < low { low } else { high };
-        let (small, large) = if end < self.simulated { (end, self.simulated) } else { (self.simulated, end) };
-        if small > 0.0 {
-            large / small
-        } else {
-            f64::INFINITY
-        }
-    }
-    /// The distance as a character: `=` inside, `+` close, `~` near, `!` further off.
-    pub fn mark(&self) -> char {
-        match self.off_by() {
-            1.0 => '=',
-            d if d <= CLOSE => '+',
-            d if d <= NEAR => '~',
-            _ => '!',
-        }
-    }
-}
-
 /// The rows of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Workload {
@@ -118,23 +67,6 @@ pub fn compare(kernel: &[Measured], model: &[Measured], by_turns: Option<&[Measu
     names.iter().map(workload).collect()
 }
 
-/// The rows of the figures that both sides have.
-pub(super) fn rows(kernel: &[Vec<(String, f64)>], model: &[Vec<(String, f64)>]) -> Vec<Row> {
-    let values = |side: &[Vec<(String, f64)>], name: &str| -> Vec<f64> {
-        side.iter().filter_map(|run| run.iter().find(|f| f.0 == name)).map(|f| f.1).collect()
-    };
-    let Some(first) = kernel.first() else { return Vec::new() };
-    let row = |name: &str| -> Option<Row> {
-        let k = values(kernel, name);
-        let (min, median, max) = (describe::min(&k)?, describe::median(&k)?, describe::max(&k)?);
-        let simulated = describe::median(&values(model, name))?;
-        let row = Row { name: name.into(), min, median, max, simulated };
-        // Every program is judged by the counters of balancing, zero or not.
-        (row.max != 0.0 || row.simulated != 0.0 || BALANCING.contains(&name)).then_some(row)
-    };
-    first.iter().filter_map(|f| row(&f.0)).collect()
-}
-
 /// Every figure of an outcome that can be compared, by name; with its times and scores only if `times` is set.
 fn figures(o: &Outcome, times: bool) -> Vec<(String, f64)> {
     let scalars = o.scalars.iter().filter(|_| times);
@@ -144,46 +76,6 @@ fn figures(o: &Outcome, times: bool) -> Vec<(String, f64)> {
     out.extend(o.reasons.iter().map(|r| (r.0.clone(), r.1 as f64)));
     out.extend(pages_on_nodes(o));
     out
-}
-
-/// Pages of the workload on each node at the end of each process: the kernel's own placement if it was read, else the
-/// last sample of the process that has pages.
-pub(super) fn pages_on_nodes(o: &Outcome) -> Vec<(String, f64)> {
-    let find = |name: &str| o.series.iter().find(|s| s.name == name);
-    let Some(series) = find("placement").or_else(|| find("process_pages")) else { return Vec::new() };
-    let mut sums: Vec<(String, f64)> = Vec::new();
-    for (node, last) in last_by_node(series) {
-        let name = format!("pages on {node}");
-        match sums.iter_mut().find(|s| s.0 == name) {
-            Some(s) => s.1 += last,
-            None => sums.push((name, last)),
-        }
-    }
-    sums.sort_by(|a, b| a.0.cmp(&b.0));
-    sums
-}
-
-/// Pages of the workload at the end, with the fullest node first, since chance decides which node that is.
-fn by_fullness(o: &Outcome) -> Vec<(String, f64)> {
-    let mut pages: Vec<f64> = pages_on_nodes(o).into_iter().map(|p| p.1).collect();
-    pages.sort_by(|a, b| b.total_cmp(a));
-    pages.into_iter().enumerate().map(|(i, p)| (format!("{}", i + 1), p)).collect()
-}
-
-/// Node and last value of every column that counts pages on a node. The columns of one owner (a process, or a region of
-/// one) are adjacent. They are read at the last sample in which one of them has pages, since an ended process has none.
-fn last_by_node(series: &Series) -> Vec<(&str, f64)> {
-    let of_nodes = series.columns.iter().zip(&series.values).filter_map(|(name, values)| {
-        let (owner, node) = name.rsplit_once('/').filter(|n| n.1.starts_with("node"))?;
-        Some((owner, node, values))
-    });
-    let columns: Vec<_> = of_nodes.collect();
-    let at_end = |of_owner: &[(&str, &str, &Vec<f64>)]| -> Vec<f64> {
-        let last = of_owner.iter().filter_map(|(.., v)| v.iter().rposition(|pages| *pages > 0.0)).max();
-        of_owner.iter().map(|(.., v)| last.and_then(|i| v.get(i)).map_or(0.0, |pages| *pages)).collect()
-    };
-    let values = columns.chunk_by(|a, b| a.0 == b.0).flat_map(at_end);
-    columns.iter().map(|c| c.1).zip(values).collect()
 }
 
 /// The tables of an image and their score.
@@ -247,42 +139,14 @@ mod tests {
     use super::*;
     use crate::context::Context;
     use numalab_model::catalog::Kind;
+    use numalab_model::counters::BALANCING;
     use numalab_model::record::Scalar;
-
-    fn row(min: f64, max: f64, simulated: f64) -> Row {
-        Row { name: "x".into(), min, median: (min + max) / 2.0, max, simulated }
-    }
 
     #[test]
     fn every_compared_counter_is_in_the_dictionary() {
         for name in COUNTERS.iter().chain(&BALANCING) {
             assert!(numalab_model::counters::find(name).is_some(), "{name}");
         }
-    }
-
-    #[test]
-    fn the_kernels_own_spread_is_no_miss() {
-        assert_eq!(row(10.0, 20.0, 20.0).off_by(), 1.0);
-        assert_eq!(row(10.0, 20.0, 40.0).off_by(), 2.0);
-        assert_eq!(row(10.0, 20.0, 5.0).off_by(), 2.0);
-        assert_eq!(row(0.0, 0.0, 5.0).off_by(), f64::INFINITY);
-        assert_eq!(row(4.0, 6.0, 0.0).off_by(), f64::INFINITY);
-        assert_eq!(
-            [row(1.0, 2.0, 1.5), row(1.0, 2.0, 2.4), row(1.0, 2.0, 4.0), row(1.0, 2.0, 4.1)].map(|r| r.mark()),
-            ['=', '+', '~', '!']
-        );
-    }
-
-    #[test]
-    fn rows_need_both_sides_and_something_to_show() {
-        let run = |a: f64, b: f64| {
-            vec![("a".to_string(), a), ("zero".into(), 0.0), ("kernel only".into(), 1.0), ("b".into(), b)]
-        };
-        let kernel = [run(1.0, 5.0), run(3.0, 7.0)];
-        let model = [vec![("a".to_string(), 2.5), ("zero".into(), 0.0), ("b".into(), 0.0)]];
-        let rows = rows(&kernel, &model);
-        assert_eq!(rows.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!((rows[0].min, rows[0].median, rows[0].max, rows[0].ratio()), (1.0, 2.0, 3.0, Some(1.25)));
     }
 
     /// Two runs of a workload. The first completed and took 5 s of user time; the second is as given.
@@ -312,40 +176,5 @@ mod tests {
         let late = timeouts("never", whole.iter().chain(&cut));
         assert_eq!(late.len(), 1);
         assert!(late[0].contains(" numa01 6.12 seed 2 with huge pages never"), "{late:?}");
-    }
-
-    #[test]
-    fn pages_are_summed_over_processes_and_regions() {
-        let series = Series {
-            name: "placement".into(),
-            columns: ["a/x/node0", "a/x/absent", "b/x/node0", "b/x/node1"].map(String::from).to_vec(),
-            values: vec![vec![1.0], vec![9.0], vec![2.0], vec![4.0]],
-            ..Series::default()
-        };
-        let o = Outcome { series: vec![series], ..Outcome::default() };
-        assert_eq!(pages_on_nodes(&o), [("pages on node0".to_string(), 3.0), ("pages on node1".into(), 4.0)]);
-    }
-
-    /// A worker counts the pages of a process when that process ends. The last sample of a run has only the pages of
-    /// the last process.
-    #[test]
-    fn pages_of_a_process_that_ends_early_count() {
-        let series = Series {
-            name: "process_pages".into(),
-            columns: ["first/node0", "first/node1", "last/node0", "last/node1", "idle/node0"]
-                .map(String::from)
-                .to_vec(),
-            values: vec![
-                vec![8.0, 3.0, 0.0, 0.0],
-                vec![0.0, 5.0, 0.0, 0.0],
-                vec![2.0, 2.0, 2.0, 0.0],
-                vec![0.0, 0.0, 0.0, 2.0],
-                vec![0.0, 0.0, 0.0, 0.0],
-            ],
-            ..Series::default()
-        };
-        let o = Outcome { series: vec![series], ..Outcome::default() };
-        assert_eq!(pages_on_nodes(&o), [("pages on node0".to_string(), 3.0), ("pages on node1".into(), 7.0)]);
-        assert_eq!(by_fullness(&o), [("1".to_string(), 7.0), ("2".into(), 3.0)]);
     }
 }
