@@ -220,7 +220,7 @@ impl Vma {
             *b = Block::empty();
             self.free_blocks.push(index);
         }
-        self.counts[chunk * self.nodes + node] -= 1;
+        self.counts[index as usize * self.nodes + node] -= 1;
         self.pages_on_node[node] -= 1;
         self.frame_map.set_slot(chunk, page, slot);
     }

@@ -66,12 +66,10 @@ pub struct MemoryPrediction {
     pub machine: u64,
     /// Threads and processes, with their stacks.
     pub threads: u64,
-    /// Mappings, whether they are touched or not.
+    /// Mappings, whether they are touched or not, with their huge pages.
     pub mappings: u64,
     /// Entries of 4 KiB.
     pub small_pages: u64,
-    /// Huge pages.
-    pub huge_pages: u64,
     /// Pages that several processes may map.
     pub objects: u64,
     /// Time series up to the expected end.
@@ -84,13 +82,12 @@ impl MemoryPrediction {
         self.parts().iter().map(|p| p.1).sum()
     }
     /// The parts with their names, for tables.
-    pub fn parts(&self) -> [(&'static str, u64); 7] {
+    pub fn parts(&self) -> [(&'static str, u64); 6] {
         [
             ("machine", self.machine),
             ("threads", self.threads),
             ("mappings", self.mappings),
             ("pages of 4 KiB", self.small_pages),
-            ("huge pages", self.huge_pages),
             ("shared objects", self.objects),
             ("time series", self.series),
         ]
@@ -240,9 +237,8 @@ impl Pages<'_> {
         let small = present - huge;
         self.huge += huge;
         self.present += present;
-        self.out.huge_pages += (huge * self.sizes.counts) as u64;
         let own = small * (written / present.max(1.0));
-        let entries = small * (self.sizes.counts + self.sizes.entries) + own * self.sizes.own;
+        let entries = small * self.sizes.entries + own * self.sizes.own;
         self.out.small_pages += (entries + zeros * ZERO_CHUNK) as u64;
     }
     /// How many of `present` chunks of a region are huge pages as long as there are any.
@@ -262,7 +258,7 @@ impl Pages<'_> {
         }
         let mut used = t.used.clone();
         used.join(&t.written);
-        let mut bytes = used.count() * (self.sizes.counts + self.sizes.entries);
+        let mut bytes = used.count() * self.sizes.entries;
         bytes += if private { t.written.count() * self.sizes.own } else { 0.0 };
         self.out.small_pages += bytes as u64;
         self.used.entry(home).or_default().join(&used);

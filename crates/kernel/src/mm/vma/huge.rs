@@ -58,6 +58,8 @@ impl Vma {
         let (marked, read_only) = (count(c.pmd_marked), count(c.read_only > 0));
         let touched = if c.touched != 0 { ALL_RUNS } else { 0 };
         *fresh = Chunk { present: CHUNK_PAGES as u16, marked, read_only, touched, ..*fresh };
+        let index = fresh.index as usize;
+        self.counts[index * self.nodes + at.0] = CHUNK_PAGES as u16;
         at
     }
 
@@ -76,7 +78,7 @@ impl Vma {
         }
         self.marked_pages -= u64::from(c.marked);
         for n in 0..self.nodes {
-            let pages = std::mem::take(&mut self.counts[chunk * self.nodes + n]);
+            let pages = std::mem::take(&mut self.counts[c.index as usize * self.nodes + n]);
             self.pages_on_node[n] -= u64::from(pages);
         }
         self.chunks[chunk] = EMPTY;
@@ -104,7 +106,7 @@ impl Vma {
             *b = Block::empty();
             self.free_blocks.push(index);
         }
-        self.counts[chunk * self.nodes + node] -= 1;
+        self.counts[index as usize * self.nodes + node] -= 1;
         self.pages_on_node[node] -= 1;
         let frame = self.frame_map.take(chunk, page);
         self.frame_map.set_slot(chunk, page, slot);
@@ -134,7 +136,6 @@ impl Vma {
         }
         let node = usize::from(c.node);
         self.chunks[chunk] = EMPTY;
-        self.counts[chunk * self.nodes + node] -= CHUNK_PAGES as u16;
         self.pages_on_node[node] -= CHUNK_PAGES;
         (node, self.frame_map.take_huge(chunk))
     }

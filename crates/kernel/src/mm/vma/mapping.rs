@@ -12,6 +12,16 @@ use crate::mm::object::{PageRef, SharedMemory};
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
+/// Nodes that [`Chunk::node`] can tell apart.
+const MAX_NODES: usize = 256;
+
+/// Counts by node of a chunk with one huge page, from `MAX_NODES - 1 - node` on; and of an empty one, from `MAX_NODES` on.
+static ONE_HUGE_PAGE: [u16; 2 * MAX_NODES] = {
+    let mut counts = [0; 2 * MAX_NODES];
+    counts[MAX_NODES - 1] = CHUNK_PAGES as u16;
+    counts
+};
+
 /// A mapping of one address space.
 #[derive(Clone, Debug)]
 pub struct Vma {
@@ -31,7 +41,7 @@ pub struct Vma {
     /// maps a file.
     pub(in crate::mm) anon: bool,
     pub(in crate::mm) chunks: Vec<Chunk>,
-    /// Present pages by chunk and node: `counts[chunk * nodes + node]`.
+    /// Present pages by block and node: `counts[block * nodes + node]`. Those of other chunks follow from their kind.
     pub(in crate::mm) counts: Vec<u16>,
     pub(in crate::mm) blocks: Vec<Block>,
     pub(in crate::mm) free_blocks: Vec<u32>,
@@ -65,7 +75,7 @@ impl Vma {
             objects: Vec::new(),
             anon: false,
             chunks: vec![EMPTY; n],
-            counts: vec![0; n * nodes],
+            counts: Vec::new(),
             blocks: Vec::new(),
             free_blocks: Vec::new(),
             nodes,
@@ -120,7 +130,12 @@ impl Vma {
     /// Present pages of a chunk on each node.
     #[inline]
     pub fn node_counts(&self, chunk: usize) -> &[u16] {
-        &self.counts[chunk * self.nodes..(chunk + 1) * self.nodes]
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Small => &self.counts[c.index as usize * self.nodes..][..self.nodes],
+            ChunkKind::Huge => &ONE_HUGE_PAGE[MAX_NODES - 1 - usize::from(c.node)..][..self.nodes],
+            ChunkKind::Empty => &ONE_HUGE_PAGE[MAX_NODES..][..self.nodes],
+        }
     }
     /// Present pages on each node.
     pub fn pages_on_node(&self) -> &[u64] {
@@ -209,6 +224,7 @@ impl Vma {
                 Some(i) => i,
                 None => {
                     self.blocks.push(Block::empty());
+                    self.counts.resize(self.blocks.len() * self.nodes, 0);
                     (self.blocks.len() - 1) as u32
                 }
             };
@@ -231,7 +247,8 @@ impl Vma {
         own.last[page] = NEVER;
         c.present += 1;
         c.touched |= runs(page, page + 1);
-        self.counts[chunk * self.nodes + node] += 1;
+        let index = c.index as usize;
+        self.counts[index * self.nodes + node] += 1;
         self.pages_on_node[node] += 1;
     }
     /// Populates an empty chunk with a huge page on `node`.
@@ -248,7 +265,6 @@ impl Vma {
             touched: ALL_RUNS,
             ..EMPTY
         };
-        self.counts[chunk * self.nodes + node] += CHUNK_PAGES as u16;
         self.pages_on_node[node] += CHUNK_PAGES;
     }
     /// Removes the mark of a page, or of the whole huge entry, without moving the page.
@@ -306,10 +322,11 @@ impl Vma {
             c.node = node as u8;
             CHUNK_PAGES
         } else {
+            let counts = &mut self.counts[c.index as usize * self.nodes..][..self.nodes];
+            counts[old] -= 1;
+            counts[node] += 1;
             1
         };
-        self.counts[chunk * self.nodes + old] -= pages as u16;
-        self.counts[chunk * self.nodes + node] += pages as u16;
         self.pages_on_node[old] -= pages;
         self.pages_on_node[node] += pages;
     }

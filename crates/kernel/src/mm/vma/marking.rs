@@ -133,10 +133,8 @@ impl Vma {
     /// Removes the exclusive pages in `own` that the rules exclude from `fresh`, and writes the access time into pages
     /// on slow tiers.
     fn filter_own(&mut self, chunk: usize, own: Bits512, rules: &MarkRules, fresh: &mut Bits512) {
-        let on = |nodes: &dyn Fn(usize) -> bool| {
-            let counts = &self.counts[chunk * self.nodes..(chunk + 1) * self.nodes];
-            counts.iter().enumerate().any(|(n, &k)| k > 0 && nodes(n))
-        };
+        let on =
+            |nodes: &dyn Fn(usize) -> bool| self.node_counts(chunk).iter().enumerate().any(|(n, &k)| k > 0 && nodes(n));
         let spares = on(&|n| !rules.marks_exclusive_anon(n));
         let stamps = on(&|n| rules.stamp_nodes.contains(n));
         if !spares && !stamps {

@@ -129,8 +129,8 @@ impl Vma {
     #[inline]
     pub fn read_chunk_ahead(&self, chunk: usize, store: &SharedMemory) {
         let c = &self.chunks[chunk];
-        prefetch(&self.counts[chunk * self.nodes]);
         if c.kind == ChunkKind::Small {
+            prefetch(&self.counts[c.index as usize * self.nodes]);
             let b = &self.blocks[c.index as usize];
             [&b.present, &b.marked, &b.shared, &b.read_only].into_iter().for_each(prefetch);
         }

@@ -25,7 +25,7 @@ impl Vma {
         let (kind, nodes) = (self.kind, self.nodes);
         let index = self.small_block(chunk).0.index as usize;
         let (c, b) = (&mut self.chunks[chunk], &mut self.blocks[index]);
-        let counts = &mut self.counts[chunk * nodes..(chunk + 1) * nodes];
+        let counts = &mut self.counts[index * nodes..(index + 1) * nodes];
         let on_node = &mut self.pages_on_node;
         let (mut set, mut write_protected) = (0, 0);
         for w in first >> 6..=(last - 1) >> 6 {
@@ -64,7 +64,8 @@ impl Vma {
     /// Counts the pages in `gone` off the nodes, and off the mapcounts of `block`, to whose object they belong. The
     /// caller clears the entries.
     pub(super) fn unmap_run(&mut self, chunk: usize, gone: &Bits512, block: &mut SharedBlock) {
-        let counts = &mut self.counts[chunk * self.nodes..(chunk + 1) * self.nodes];
+        let index = self.chunks[chunk].index as usize;
+        let counts = &mut self.counts[index * self.nodes..(index + 1) * self.nodes];
         let on_node = &mut self.pages_on_node;
         for (w, &word) in gone.0.iter().enumerate() {
             for_runs(w, word, |from, to| {

@@ -83,7 +83,8 @@ impl Vma {
             b.read_only.set(page);
             c.read_only += 1;
         }
-        self.counts[chunk * self.nodes + node] += 1;
+        let index = c.index as usize;
+        self.counts[index * self.nodes + node] += 1;
         self.pages_on_node[node] += 1;
     }
     /// Replaces a shared base page on `old` by an exclusive, writable page on `node` (copy-on-write). The caller
@@ -169,6 +170,8 @@ impl Vma {
         fresh.touched = if c.touched != 0 { ALL_RUNS } else { 0 };
         fresh.marked = if c.pmd_marked { CHUNK_PAGES as u16 } else { 0 };
         fresh.read_only = c.read_only;
+        let index = fresh.index as usize;
+        self.counts[index * self.nodes + usize::from(c.node)] = CHUNK_PAGES as u16;
     }
 
     /// The copy of this mapping in a forked child. Page tables of shared mappings, and of files that were never
@@ -354,7 +357,7 @@ impl Vma {
                     node
                 }
             };
-            self.counts[chunk * self.nodes + node] -= 1;
+            self.counts[index as usize * self.nodes + node] -= 1;
             self.pages_on_node[node] -= 1;
         }
         let (c, b) = self.small_block(chunk);
