@@ -57,6 +57,9 @@ pub struct Policies {
     pub placement: Option<&'static dyn PlacementPolicy>,
 }
 
+/// How long a CPU of an emulated guest runs before the next one has its turn, ns of the guest (docs/explanation/guest-timing.md).
+pub const TURN_NS: u64 = 500_000;
+
 /// What kind of program carries out the workload: where its stacks are, and how its threads wake each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Harness {
@@ -75,6 +78,11 @@ impl Harness {
     /// Whether the worker program carries out the workload.
     pub fn is_worker(self) -> bool {
         matches!(self, Self::Worker | Self::ParallelWorker)
+    }
+
+    /// Whether one host thread runs the CPUs by turns of [`TURN_NS`], while the time of all goes on.
+    pub fn cpus_take_turns(self) -> bool {
+        self == Self::Worker
     }
 }
 

@@ -4,6 +4,7 @@
 mod common;
 use common::*;
 use numalab_model::record::Outcome;
+use numalab_sim::Harness;
 
 /// Eight threads on two nodes go over one buffer in step, pass after pass.
 const IN_STEP: &str = "[params]\npasses = { value = 400, about = \"passes\" }\n\
@@ -72,10 +73,26 @@ fn whoever_comes_to_a_page_under_migration_sleeps() {
     let (slept, moves) = blocked("2x1x4x1", &kernel("6.7"));
     // Seven others at most, each for less than the time of a move and of seven wake-ups before its own.
     assert!(slept > 1e-6 * moves && slept < 7.0 * 60e-6 * moves, "{slept} s behind {moves} moves");
-    let worker = kernel("6.7").with_harness(numalab_sim::Harness::Worker);
+    let worker = kernel("6.7").with_harness(Harness::Worker);
     let (slept, moves) = blocked("2x1x4x1", &worker);
     assert!(slept == 0.0 && moves > 0.0, "{slept} {moves}");
     assert_eq!(blocked("2x1x4x1", &kernel("off")).0, 0.0);
+}
+
+/// Two threads that write one untouched buffer together fill most of its pages twice. Where CPUs take turns, one does so only if
+/// the other's turn ends while it fills the page: with odds of the time of a fault to half a millisecond.
+#[test]
+fn cpus_that_take_turns_rarely_fill_a_page_together() {
+    let in_vain = |harness| {
+        let m = machine("2x1x1x1");
+        let nobody_first = IN_STEP.replace("when = \"thread == 0\"\n", "count = 0\n");
+        let o = run(&m, &inline(&nobody_first, &m, 1, &[("passes", "1")]), &kernel("off").with_harness(harness), 1);
+        let pages = 64.0 * 256.0;
+        counter(&o, "numa_hit") as f64 / pages - 1.0
+    };
+    let (together, by_turns) = (in_vain(Harness::ParallelWorker), in_vain(Harness::Worker));
+    assert!(together > 0.3, "{together}");
+    assert!(by_turns > 0.0 && by_turns < 0.05, "{by_turns}");
 }
 
 /// Eight threads on two nodes, each over a slice of its own: nobody comes to a page of another's.

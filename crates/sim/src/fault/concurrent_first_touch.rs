@@ -13,9 +13,13 @@
 //! A page that is freed again is the next that its CPU allocates, and its lines are in the CPU's cache. So in a convoy most clears touch no
 //! memory, and take a fraction of the time.
 //!
+//! In an emulated guest whose CPUs take turns another thread comes only if the turn of this one ends while it fills the page. Whoever
+//! comes first then fills the page too, and the others find that one.
+//!
 //! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes from core to
 //! core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of model time.
 
+use crate::config::TURN_NS;
 use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
 use crate::mm::fill::{fill_freed_page_ns, fill_ns, keep_freed_page};
 use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
@@ -35,6 +39,12 @@ pub(crate) fn concurrent_first_touch(
 ) {
     let huge = folio.huge;
     let fill_ns = (fault_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
+    if sim.cfg.harness.cpus_take_turns() && fill_ns < TURN_NS as f64 {
+        if sim.rng.unit() * (TURN_NS as f64) < fill_ns {
+            fill_in_next_turn(sim, s, huge, clock);
+        }
+        return;
+    }
     let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES } as f64;
     let Some(mut arrivals) = Arrivals::new(sim, s, (clock, fill_ns), bytes) else { return };
     let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
@@ -46,15 +56,36 @@ pub(crate) fn concurrent_first_touch(
         if last_ns >= fill_ns {
             break;
         }
-        let ns = fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, clock + last_ns as u64);
-        sim.cpus[cpu].debt_ns += ns;
-        sim.sweep_positions.delay(task, ns);
+        fill_in_vain(sim, s, task, huge, clock + last_ns as u64);
         freed += 1;
     }
     // Of those who filled the page any might have been first. Whoever is first at the next page has filled this one in vain with these odds.
     if !huge && sim.rng.below(freed + 1) < freed {
         keep_freed_page(sim, s.cpu, folio.got.node, clock + fault_ns);
     }
+}
+
+/// One of the threads that come to the page of `s` within a turn from `clock` on fills a page in vain, if there is one.
+fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) {
+    let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
+    let (from_ns, before_ns) = (clock as f64, (clock + TURN_NS) as f64);
+    update_convoy(sim, (s.task, s.vma), place, (from_ns, before_ns));
+    let count = sim.convoy.tasks.len();
+    if count == 0 {
+        return;
+    }
+    let task = sim.convoy.tasks[sim.rng.below(count as u64) as usize];
+    if comes_before(sim, task, place, before_ns) {
+        fill_in_vain(sim, s, task, huge, clock);
+    }
+}
+
+/// `task` fills a page for the place of `s` from `clock` on, and frees it.
+fn fill_in_vain(sim: &mut Simulation<'_>, s: &PageSite, task: u32, huge: bool, clock: u64) {
+    let cpu = sim.kernel.sched.cpu_of(task) as usize;
+    let ns = fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, clock);
+    sim.cpus[cpu].debt_ns += ns;
+    sim.sweep_positions.delay(task, ns);
 }
 
 /// Threads that begin to fill the page of a fault while it is filled, in the order of time.

@@ -17,7 +17,6 @@
 //! only) and §17.1 (the wait); machines.md section 5, "page-lock wait".
 
 use crate::charge::blocking::block_task;
-use crate::config::Harness;
 use crate::mm::contenders::{find_contenders, has_contender, offset_in_vma, sort_contenders};
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
@@ -83,7 +82,8 @@ pub(crate) fn concurrent_hint_fault(
 /// beginning of the fault, `clock`, to its end. They are woken one after the other, in order of arrival. Returns the time that
 /// the waking takes the thread that moved the page, ns.
 pub(crate) fn block_contenders(sim: &mut Simulation<'_>, first: u32, f: &MarkedPage, clock: u64, until_ns: u64) -> u64 {
-    if one_vcpu_at_a_time(sim) {
+    // A fault is over within a turn, so no thread sleeps behind it and threads do not keep in step.
+    if sim.cfg.harness.cpus_take_turns() {
         return 0;
     }
     let page = offset_in_vma(sim, first, f.vma, f.chunk, f.page);
@@ -112,7 +112,7 @@ pub(crate) fn contender_is_first(
     page: usize,
     clock: u64,
 ) -> bool {
-    if one_vcpu_at_a_time(sim) || clock == sim.now_ns {
+    if sim.cfg.harness.cpus_take_turns() || clock == sim.now_ns {
         return false;
     }
     let process = sim.tasks[first as usize].process as usize;
@@ -136,7 +136,7 @@ fn first_contender(
     let window_ns = sim.machine.costs.hint_fault_ns;
     let until_ns = clock as f64 + window_ns;
     find_contenders(sim, first, f.vma, page, until_ns);
-    let by_turns = one_vcpu_at_a_time(sim);
+    let by_turns = sim.cfg.harness.cpus_take_turns();
     if by_turns {
         // Each draws when it comes.
         sort_contenders(sim);
@@ -157,10 +157,4 @@ fn first_contender(
         }
     }
     found.map(|(_, cpu, task)| (task, cpu))
-}
-
-/// Whether the CPUs are those of an emulated guest. One host thread runs them by turns, half a millisecond each, while the time of
-/// all goes on. A fault is over within a turn, so no thread sleeps behind it and threads do not keep in step.
-fn one_vcpu_at_a_time(sim: &Simulation<'_>) -> bool {
-    sim.cfg.harness == Harness::Worker
 }
