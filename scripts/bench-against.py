@@ -6,7 +6,7 @@ REF is any commit; it is built in target/bench/REF. Every round runs each case w
 other. The ratio is that of the shortest CPU times. A target that is missed is marked. Parts, all by default:
 
     cases    CPU time beside REF, and of the cases that REF cannot run against limits. REF is stopped once it has
-             taken twice what the target asks for: the ratio is then at least that
+             taken a tenth more than the target asks for: the ratio is then at least that
     start    CPU time of `list` and of the smallest run
     jobs     two runs at a time beside one after the other, by wall time, and the same of two programs side by side,
              which is what this machine allows: needs two idle CPUs
@@ -132,7 +132,7 @@ def measure(programs: dict[str, Path], names: list[str], rounds: int) -> dict[st
             # A base that was stopped once tells no more the second time.
             if name in ALONE or case.stopped:
                 continue
-            limit_s = 2 * TARGETS.get(name, 1) * cpu
+            limit_s = 1.1 * TARGETS.get(name, 1) * cpu
             cpu, wall, *_ = run(programs["base"], name, limit_s)
             case.stopped = cpu >= limit_s
             case.cpu_s.setdefault("base", []).append(cpu)
