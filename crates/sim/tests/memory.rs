@@ -73,7 +73,7 @@ fn measure(plan: &str) -> (u64, u64, String) {
 }
 
 /// Plans whose memory is taken by different things.
-const PLANS: [&str; 15] = [
+const PLANS: [&str; 16] = [
     // Pages of 4 KiB.
     "2x4x8x1 6.12 numa02 memory=16GiB loops=1",
     "8x1x8x1 6.12 numa02 memory=16GiB loops=1",
@@ -92,6 +92,7 @@ const PLANS: [&str; 15] = [
     // Shared memory of many processes, and pages that a fork shares.
     "2x4x8x1 6.12 buffer-pool connections=16 pool=8GiB pool_policy=2 duration=50ms own=32MiB",
     "2x2x4x1 6.1 cow-shared",
+    "2x2x4x1 6.12 fork-heavy children=16 memory=2GiB passes=1 written=0.01 @system.thp=always %4",
     // Random accesses, and time series.
     "2x2x4x1 6.12 random-shared memory=4GiB duration=100ms",
     "32x1x1x1 6.12 chat",

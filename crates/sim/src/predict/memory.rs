@@ -235,8 +235,10 @@ impl Pages<'_> {
         let present = present.count();
         let huge = if may_have_huge(&self.cfg.mm.thp, region.advice) { self.huge_of(region, t, present) } else { 0.0 };
         let small = present - huge;
-        self.huge += huge;
-        self.present += present;
+        // What a fork gave is there once, in the parent.
+        let (own_huge, own_present) = if before.is_some() { (huge.min(written), written) } else { (huge, present) };
+        self.huge += own_huge;
+        self.present += own_present;
         let own = small * (written / present.max(1.0));
         let entries = small * self.sizes.entries + own * self.sizes.own;
         self.out.small_pages += (entries + zeros * ZERO_CHUNK) as u64;
