@@ -70,6 +70,7 @@ class Case:
     cpu_s: dict[str, list[float]] = field(default_factory=dict)
     wall_s: dict[str, list[float]] = field(default_factory=dict)
     stopped: bool = False
+    failed: str = ""
     peak_bytes: int = 0
     model_s: float = 0.0
     page_events: float = 0.0
@@ -99,6 +100,10 @@ def outcome(out: Path) -> tuple[float, float]:
     return seconds, events
 
 
+class RunFailed(Exception):
+    """A run that ended with an error, with what it said."""
+
+
 def run(program: Path, name: str, limit_s: float = math.inf) -> tuple[float, float, int, float, float]:
     """One run: CPU and wall seconds, peak bytes, model seconds, page events. Stopped after so much CPU time."""
     with tempfile.TemporaryDirectory() as out:
@@ -116,7 +121,7 @@ def run(program: Path, name: str, limit_s: float = math.inf) -> tuple[float, flo
             stopped = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
             if status != 0 and not stopped:
                 errors.seek(0)
-                sys.exit(f"{program} failed on {name}: {errors.read()}")
+                raise RunFailed(" ".join(errors.read().split()))
         return max(cpu, limit_s) if stopped else cpu, wall, used.ru_maxrss * 1024, *outcome(Path(out))
 
 
@@ -125,19 +130,31 @@ def measure(programs: dict[str, Path], names: list[str], rounds: int) -> dict[st
     cases = {name: Case() for name in names}
     for _ in range(rounds):
         for name, case in cases.items():
-            cpu, wall, peak, case.model_s, case.page_events = run(programs["head"], name)
-            case.cpu_s.setdefault("head", []).append(cpu)
-            case.wall_s.setdefault("head", []).append(wall)
-            case.peak_bytes = max(case.peak_bytes, peak)
-            # A base that was stopped once tells no more the second time.
-            if name in ALONE or case.stopped:
-                continue
-            limit_s = 1.1 * TARGETS.get(name, 1) * cpu
-            cpu, wall, *_ = run(programs["base"], name, limit_s)
-            case.stopped = cpu >= limit_s
-            case.cpu_s.setdefault("base", []).append(cpu)
-            case.wall_s.setdefault("base", []).append(wall)
+            try:
+                measure_once(programs, name, case)
+            except RunFailed as why:
+                case.failed = str(why)
     return cases
+
+
+def measure_once(programs: dict[str, Path], name: str, case: Case) -> None:
+    """One run of a case with each program; what each took goes to standard error at once."""
+
+    def add(which: str, cpu: float, wall: float) -> None:
+        case.cpu_s.setdefault(which, []).append(cpu)
+        case.wall_s.setdefault(which, []).append(wall)
+        print(f"{name} {which} {cpu:.2f} s", file=sys.stderr, flush=True)
+
+    cpu, wall, peak, case.model_s, case.page_events = run(programs["head"], name)
+    case.peak_bytes = max(case.peak_bytes, peak)
+    add("head", cpu, wall)
+    # A base that was stopped once tells no more the second time.
+    if name in ALONE or case.stopped:
+        return
+    limit_s = 1.1 * TARGETS.get(name, 1) * cpu
+    cpu, wall, *_ = run(programs["base"], name, limit_s)
+    case.stopped = cpu >= limit_s
+    add("base", cpu, wall)
 
 
 def report(cases: dict[str, Case]) -> bool:
@@ -145,6 +162,10 @@ def report(cases: dict[str, Case]) -> bool:
     print(f"{'case':<20} {'base s':>8} {'head s':>8} {'ratio':>7} {'target':>7} {'x real time':>11} {'peak MiB':>9}")
     holds = True
     for name, case in cases.items():
+        if case.failed:
+            print(f"{name:<20} failed: {case.failed}")
+            holds = False
+            continue
         head = min(case.cpu_s["head"])
         speed = case.model_s / head if head else 0.0
         peak = case.peak_bytes / (1 << 20)
@@ -162,7 +183,7 @@ def report(cases: dict[str, Case]) -> bool:
         slow = name in REAL_TIME and speed < 1
         print("   missed" if not ok else "   slower than real time" if slow else "")
         holds &= ok and not slow
-    for name in [n for n in EVENTS_PER_S if n in cases]:
+    for name in [n for n in EVENTS_PER_S if n in cases and not cases[n].failed]:
         rate, target = cases[name].page_events / min(cases[name].cpu_s["head"]), EVENTS_PER_S[name]
         ok = rate >= target
         print(f"{name}: {rate / 1e6:.1f} M page events/s, at least {target / 1e6:.0f} M" + ("" if ok else "   missed"))

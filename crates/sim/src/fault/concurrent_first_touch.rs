@@ -45,7 +45,7 @@ pub(crate) fn concurrent_first_touch(
         }
         return;
     }
-    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES } as f64;
+    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
     let Some(mut arrivals) = Arrivals::new(sim, s, (clock, fill_ns), bytes) else { return };
     let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
     let mut freed = 0;
@@ -69,7 +69,8 @@ pub(crate) fn concurrent_first_touch(
 fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) {
     let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
     let (from_ns, before_ns) = (clock as f64, (clock + TURN_NS) as f64);
-    update_convoy(sim, (s.task, s.vma), place, (from_ns, before_ns));
+    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
+    update_convoy(sim, (s.task, s.vma), (place, bytes), (from_ns, before_ns));
     let count = sim.convoy.tasks.len();
     if count == 0 {
         return;
@@ -109,11 +110,11 @@ struct Arrivals {
 
 impl Arrivals {
     /// Those that come during the fault of `s`, which began at `clock` and takes `fill_ns` after its exception; `None` if nobody may.
-    fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, fill_ns): (u64, f64), bytes: f64) -> Option<Self> {
+    fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, fill_ns): (u64, f64), bytes: u64) -> Option<Self> {
         let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
         let before_ns = clock as f64 + fill_ns;
-        update_convoy(sim, (s.task, s.vma), place, (clock as f64, before_ns));
-        let convoy = &sim.convoy;
+        update_convoy(sim, (s.task, s.vma), (place, bytes), (clock as f64, before_ns));
+        let (convoy, bytes) = (&sim.convoy, bytes as f64);
         let period_ns = fill_ns + bytes * convoy.least_ns_per_byte;
         let left = convoy.tasks.len();
         (left > 0).then_some(Self { left, at_ns: 0.0, period_ns, fill_ns, bytes, place, before_ns })

@@ -68,9 +68,14 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
     sim.sweep_positions.contenders = contenders;
 }
 
-/// Brings the list of threads up to date that may fill the missing page at byte `place` of a mapping together with `first`, whose fault
-/// is from `fault_ns.0` to `fault_ns.1`. Empty if `first` is alone in its process.
-pub(crate) fn update_convoy(sim: &mut Simulation<'_>, (first, vma): (u32, usize), place: u64, fault_ns: (f64, f64)) {
+/// Brings the list of threads up to date that may fill the missing page at byte `page.0` of a mapping, of `page.1` bytes, together with
+/// `first`, whose fault is from `fault_ns.0` to `fault_ns.1`. Empty if `first` is alone in its process.
+pub(crate) fn update_convoy(
+    sim: &mut Simulation<'_>,
+    (first, vma): (u32, usize),
+    page: (u64, u64),
+    fault_ns: (f64, f64),
+) {
     if !update_sweep_positions(sim, first) {
         sim.convoy.tasks.clear();
         return;
@@ -78,7 +83,7 @@ pub(crate) fn update_convoy(sim: &mut Simulation<'_>, (first, vma): (u32, usize)
     let of = (sim.tasks[first as usize].process, vma as u32);
     let (cpus, sched, tasks) = (&sim.cpus, &sim.kernel.sched, &sim.tasks);
     let owes_ns = |task: u32| owes_ns(&cpus[sched.cpu_of(task) as usize], &tasks[task as usize], task);
-    sim.convoy.update(&sim.sweep_positions, of, place, fault_ns, sim.now_ns as f64, owes_ns);
+    sim.convoy.update(&sim.sweep_positions, of, page, fault_ns, sim.now_ns as f64, owes_ns);
 }
 
 /// Whether `task`, which is in the convoy, comes to byte `place` of the mapping before `before_ns`.

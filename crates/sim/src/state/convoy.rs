@@ -10,7 +10,7 @@ use numalab_kernel::mm::PAGE_BYTES;
 /// Bytes of a mapping for which a list holds.
 const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
 
-/// A list holds for faults that end within so many times the time of the first.
+/// A list holds for faults on base pages that end within so many times the time of the first. A huge page is longer than the stretch.
 const FAULTS: f64 = 256.0;
 
 /// Threads that may come to a page of a stretch of a mapping.
@@ -30,13 +30,13 @@ pub(crate) struct Convoy {
 }
 
 impl Convoy {
-    /// Brings the list up to date for a fault of the present slice at byte `place` of a mapping, which began at `from_ns` and ends at
-    /// `before_ns`. `now_ns` is the start of the slice.
+    /// Brings the list up to date for a fault of the present slice on a page of `page_bytes` at byte `place` of a mapping, which began at
+    /// `from_ns` and ends at `before_ns`. `now_ns` is the start of the slice.
     pub(crate) fn update(
         &mut self,
         sweeps: &SweepPositions,
         of: (u32, u32),
-        place: u64,
+        (place, page_bytes): (u64, u64),
         (from_ns, before_ns): (f64, f64),
         now_ns: f64,
         owes_ns: impl Fn(u32) -> u64,
@@ -48,7 +48,8 @@ impl Convoy {
         let mut tasks = std::mem::take(&mut self.tasks);
         tasks.clear();
         let places = (place, place + STRETCH_BYTES);
-        let until_ns = before_ns + FAULTS * (before_ns - from_ns).max(0.0);
+        let more = if page_bytes < STRETCH_BYTES { FAULTS } else { 0.0 };
+        let until_ns = before_ns + more * (before_ns - from_ns).max(0.0);
         let mut least_ns_per_byte = f64::INFINITY;
         sweeps.each_near(of, places, until_ns - now_ns, |s| {
             let (at, at_ns) = sweeps.start_of(s, now_ns, &owes_ns);
@@ -92,7 +93,7 @@ mod tests {
             sweepers.hold_up(20, place, now_ns + 3000.0);
             for _ in 0..200 {
                 let before_ns = from_ns + 1500.0;
-                convoy.update(&sweepers, (1, 2), place, (from_ns, before_ns), now_ns, owes);
+                convoy.update(&sweepers, (1, 2), (place, PAGE_BYTES), (from_ns, before_ns), now_ns, owes);
                 let mut wanted = Vec::new();
                 sweepers.each_contender(((1, 2), 9), (place, before_ns), now_ns, owes, |c| {
                     wanted.extend(c.writes.then_some(c.task));
