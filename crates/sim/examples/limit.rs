@@ -20,6 +20,8 @@ const TARGET: f64 = 6.0;
 const STATE_BYTES: [f64; 2] = [8.0, 64.0];
 /// Pages of 4 KiB: 1 GiB.
 const PAGES: usize = 1 << 18;
+/// Walks that are timed together: the kernel counts CPU time by ticks, and one walk is shorter than that.
+const WALKS: usize = 256;
 /// Every time is the shortest of so many.
 const ROUNDS: usize = 3;
 const PER_CHUNK: usize = 512;
@@ -102,8 +104,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         Chunk { present: [!0; 8], marked: [0; 8], node: [1; PER_CHUNK], last: [2; PER_CHUNK], frame: [3; PER_CHUNK] };
     let mut chunks = vec![chunk; PAGES / PER_CHUNK];
     walk(&mut chunks);
-    let (walk_s, _) = shortest(|| Ok(black_box(walk(black_box(&mut chunks)))))?;
-    let walk_ns = walk_s * 1e9 / PAGES as f64;
+    let (walk_s, _) = shortest(|| {
+        Ok((0..WALKS).for_each(|_| {
+            black_box(walk(black_box(&mut chunks)));
+        }))
+    })?;
+    let walk_ns = walk_s * 1e9 / (PAGES * WALKS) as f64;
     println!("Distance from the limit");
     println!("  {:<24} {walk_ns:>8.1} ns a page", "walk without decisions");
 
