@@ -210,6 +210,12 @@ pub struct Cell {
     pub input: PlanInput,
 }
 
+/// Whether parameters for `name` are meant for a workload of the list: by its name, or by that of its file without folder and `.toml`.
+fn goes_by(workload: &str, name: &str) -> bool {
+    let file = workload.strip_suffix(".toml").map(|path| path.rsplit('/').next().unwrap_or(path));
+    workload == name || file == Some(name)
+}
+
 impl Experiment {
     /// Refuses contradictions that can be found without a catalog.
     ///
@@ -241,7 +247,7 @@ impl Experiment {
         }
         for p in &self.params {
             let Some(w) = &p.workload else { continue };
-            if !self.workloads.iter().any(|n| n.value == *w) {
+            if !self.workloads.iter().any(|n| goes_by(&n.value, w)) {
                 let names: Vec<&str> = self.workloads.iter().map(|n| n.value.as_str()).collect();
                 let e =
                     p.setting.name.error(format!("parameters for `{w}`, which is not run"), "a workload of the list");
@@ -328,7 +334,9 @@ impl Experiment {
             let name = &p.setting.name;
             let mut used = false;
             for (i, w) in self.workloads.iter().enumerate() {
-                if p.workload.as_ref().is_some_and(|only| *only != w.value) || !declared[i].contains(&name.value) {
+                if p.workload.as_ref().is_some_and(|only| !goes_by(&w.value, only))
+                    || !declared[i].contains(&name.value)
+                {
                     continue;
                 }
                 match out[i].iter_mut().find(|o| o.setting.name.value == name.value) {
@@ -353,7 +361,7 @@ impl Experiment {
         let mut names: Vec<&str> = Vec::new();
         let mut workloads = Vec::new();
         for (w, list) in self.workloads.iter().zip(declared) {
-            if p.workload.as_ref().is_none_or(|only| *only == w.value) {
+            if p.workload.as_ref().is_none_or(|only| goes_by(&w.value, only)) {
                 workloads.push(w.value.as_str());
                 names.extend(list.iter().map(String::as_str).filter(|n| !names.contains(n)).collect::<Vec<_>>());
             }

@@ -112,6 +112,17 @@ pub(crate) fn experiment() -> Experiment {
 }
 
 #[test]
+fn parameters_of_a_workload_in_a_file_go_by_its_name() {
+    let file = FILE.replace("\"churn\"]", "\"own/churn.toml\"]");
+    for name in ["churn", "\"own/churn.toml\""] {
+        let e = parse("x.toml", &file.replace("churn.heap", &format!("{name}.heap"))).unwrap().1;
+        assert!(e.params.iter().any(|p| p.setting.name.value == "heap"), "{name}");
+    }
+    let e = parse("x.toml", &file.replace("churn.heap", "own.heap")).unwrap_err().to_string();
+    assert!(e.contains("parameters for `own`, which is not run"), "{e}");
+}
+
+#[test]
 fn a_file_is_read_in_full() {
     let e = experiment();
     assert_eq!((e.name.as_str(), e.iterations, e.seed), ("x", 3, 10));
