@@ -57,8 +57,9 @@ pub struct Policies {
     pub placement: Option<&'static dyn PlacementPolicy>,
 }
 
-/// How long a CPU of an emulated guest runs before the next one has its turn, ns of the guest (docs/explanation/guest-timing.md).
-pub const TURN_NS: u64 = 500_000;
+/// Time in which each busy CPU of an emulated guest has its turn once, ns of the guest (`ROUND_PS` of the plugin for QEMU;
+/// docs/explanation/guest-timing.md).
+pub const ROUND_NS: u64 = 1_000_000;
 
 /// What kind of program carries out the workload: where its stacks are, and how its threads wake each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Harness {
         matches!(self, Self::Worker | Self::ParallelWorker)
     }
 
-    /// Whether one host thread runs the CPUs by turns of [`TURN_NS`], while the time of all goes on.
+    /// Whether one host thread runs the busy CPUs by turns, each once in [`ROUND_NS`], while the time of all goes on.
     pub fn cpus_take_turns(self) -> bool {
         self == Self::Worker
     }

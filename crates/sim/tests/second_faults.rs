@@ -80,7 +80,7 @@ fn whoever_comes_to_a_page_under_migration_sleeps() {
 }
 
 /// Two threads that write one untouched buffer together fill most of its pages twice. Where CPUs take turns, one does so only if
-/// the other's turn ends while it fills the page: with odds of the time of a fault to half a millisecond.
+/// the other's turn ends while it fills the page: with odds of the time of a fault to half of a round of a millisecond.
 #[test]
 fn cpus_that_take_turns_rarely_fill_a_page_together() {
     let in_vain = |harness| {

@@ -19,7 +19,7 @@
 //! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes from core to
 //! core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of model time.
 
-use crate::config::TURN_NS;
+use crate::config::ROUND_NS;
 use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
 use crate::mm::fill::{fill_freed_page_ns, fill_ns, keep_freed_page};
 use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
@@ -39,13 +39,18 @@ pub(crate) fn concurrent_first_touch(
 ) {
     let huge = folio.huge;
     let fill_ns = (fault_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
-    if sim.cfg.harness.cpus_take_turns() && fill_ns < TURN_NS as f64 {
-        if sim.rng.unit() * (TURN_NS as f64) < fill_ns {
-            fill_in_next_turn(sim, s, huge, clock);
-        }
-        return;
-    }
     let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
+    if sim.cfg.harness.cpus_take_turns() {
+        let busy = sim.cpus.iter().filter(|c| c.task.is_some()).count().max(1);
+        let turn_ns = ROUND_NS as f64 / busy as f64;
+        // A fill longer than a turn is one of many that go on side by side.
+        if fill_ns < turn_ns {
+            if sim.rng.unit() * turn_ns < fill_ns {
+                fill_in_next_turn(sim, s, bytes, clock);
+            }
+            return;
+        }
+    }
     let Some(mut arrivals) = Arrivals::new(sim, s, (clock, fill_ns), bytes) else { return };
     let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
     let mut freed = 0;
@@ -65,11 +70,10 @@ pub(crate) fn concurrent_first_touch(
     }
 }
 
-/// One of the threads that come to the page of `s` within a turn from `clock` on fills a page in vain, if there is one.
-fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) {
+/// One of the threads that come to the page of `s`, which has `bytes`, within a round from `clock` on fills a page in vain, if there is one.
+fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, bytes: u64, clock: u64) {
     let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
-    let (from_ns, before_ns) = (clock as f64, (clock + TURN_NS) as f64);
-    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
+    let (from_ns, before_ns) = (clock as f64, (clock + ROUND_NS) as f64);
     update_convoy(sim, (s.task, s.vma), (place, bytes), (from_ns, before_ns));
     let count = sim.convoy.tasks.len();
     if count == 0 {
@@ -77,7 +81,7 @@ fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: 
     }
     let task = sim.convoy.tasks[sim.rng.below(count as u64) as usize];
     if comes_before(sim, task, place, before_ns) {
-        fill_in_vain(sim, s, task, huge, clock);
+        fill_in_vain(sim, s, task, bytes == CHUNK_BYTES, clock);
     }
 }
 
