@@ -44,7 +44,7 @@ unit: build
 
 # The golden runs again without optimisation: the same plan must give the same bytes.
 debug:
-	$(CARGO) test -p numalab-sim --test golden
+	$(CARGO) test -p numalab-sim --test it golden
 
 python: build
 	scripts/python-tests.sh
@@ -57,7 +57,7 @@ bench:
 
 # Instructions per page event and per tick, counted by callgrind: writes bench/instructions.toml, which a test compares with.
 instructions:
-	NUMALAB_INSTRUCTIONS=write $(CARGO) test --release -p numalab-sim --test instructions -- --nocapture
+	NUMALAB_INSTRUCTIONS=write $(CARGO) test --release -p numalab-sim --test it instructions:: -- --nocapture
 
 # Speed beside another commit: make bench-against REF=v0.24.0
 bench-against:
@@ -79,23 +79,23 @@ fidelity: build
 # Every machine of the catalog under threads that fault, come back together, sweep and read at random: no node's memory, link or
 # cache port lets more through than it has (minutes). `make test` does three machines.
 check-physics: target
-	NUMALAB_EMBED=none $(CARGO) test --release -p numalab-sim --test physics -- --include-ignored --nocapture
+	NUMALAB_EMBED=none $(CARGO) test --release -p numalab-sim --test it -- physics:: --include-ignored --nocapture
 
 # Random descriptions of machines, workload files, settings and sharing, a hundred times as many as in `make test` (minutes). CASES=N
 # says how many of each.
 CASES ?= 25600
 fuzz:
-	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-model --test machine_hostile --test machine_sources --test workload
-	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-kernel --test hw
+	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-model --test it -- machine_hostile:: machine_sources:: workload::
+	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-kernel --test it hw::
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
 sweep:
 	NUMALAB_SWEEP=200 RUSTFLAGS="-C overflow-checks=on -C debug-assertions=on" \
-		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test sweep -- --nocapture
+		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test it sweep:: -- --nocapture
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build
-	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test docs
+	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test it docs::
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py
 

@@ -58,7 +58,7 @@ if ! ./target/release/numalab kernel build "$kernel"; then
   fail "numalab kernel build $kernel, for the reason above"
 fi
 if [ "$full" = full ]; then
-  $cargo test --release -p numalab-lab --test fidelity -- --ignored --nocapture --test-threads 1
+  $cargo test --release -p numalab-lab --test it -- fidelity:: --ignored --nocapture --test-threads 1
   $cargo test --release -p numalab-host --test guest -- --ignored full
   # Guests that have records are not run again. Simulated runs are repeated if the simulator has changed.
   ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
@@ -72,6 +72,6 @@ if [ "$full" = full ]; then
       --out "out/validate-shapes/$(basename "$machine" .toml)"
   done
 else
-  $cargo test --release -p numalab-lab --test guest -p numalab-cli --test vm -- --include-ignored
+  $cargo test --release -p numalab-lab -p numalab-cli --test it -- --include-ignored guest:: vm::
   $cargo test --release -p numalab-host --test guest -- --include-ignored
 fi

@@ -1,9 +1,9 @@
 //! Time of one solve of memory contention, as at an epoch: flows between all nodes, each a little different from the
 //! last epoch. Run it with `cargo run --release -p numalab-kernel --example contention_bench`.
 
-#[path = "../tests/hw/flows.rs"]
+#[path = "../tests/it/hw/flows.rs"]
 mod flows;
-#[path = "../tests/hw/machines.rs"]
+#[path = "../tests/it/hw/machines.rs"]
 #[allow(dead_code)]
 mod machines;
 

@@ -1,6 +1,6 @@
 //! The hot path of the hardware model allocates nothing. This test counts with its own allocator.
 
-#[path = "hw/machines.rs"]
+#[path = "it/hw/machines.rs"]
 #[allow(dead_code)]
 mod machines;
 

@@ -4,7 +4,7 @@
 //! `wide` many kernels on many nodes.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../tests/support/synthetic.rs"]
+#[path = "../tests/it/support/synthetic.rs"]
 mod synthetic;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@
 //! [`PATTERNS`] is the only list of all patterns.
 //!
 //! To add a pattern: write one file here, and add its module and its type to the two lists below.
-//! `crates/sim/tests/toy_pattern.rs` adds one that way.
+//! `crates/sim/tests/it/toy_pattern.rs` adds one that way.
 
 mod access_pattern;
 mod key;

@@ -5,7 +5,7 @@
 //! Approach: the state of memory is arithmetic: what is mapped, what of it is [touched](crate::predict::touched), by which kind of
 //! page, times [`StateSizes`]. The state of CPUs, nodes and threads is fitted to runs that do nothing (constants below). What
 //! ends is not subtracted: processes are taken to live at the same time.
-//! Units: bytes. `crates/sim/tests/memory.rs` holds it against what runs took.
+//! Units: bytes. `crates/sim/tests/it/memory.rs` holds it against what runs took.
 
 use crate::config::SimConfig;
 use crate::predict::model_time::model_time_ns;

@@ -1,0 +1,232 @@
+//! `numalab advise`: what it says, what it refuses, and that it asks the simulator.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+use common::{json, Lab};
+
+#[test]
+fn without_a_program_it_says_what_it_needs() {
+    let lab = Lab::new();
+    let ended = lab.run("advise --machine 2x1x2x1");
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""));
+    assert!(ended.err.contains("`--like`") && ended.err.contains("postgres"), "{ended:?}");
+    let ended = lab.run("advise --machine 2x1x2x1 --like postgers");
+    assert!(ended.code == 2 && ended.err.contains("did you mean `postgres`?"), "{ended:?}");
+    let ended = lab.run("advise --machine 2x1x2x1 --like hpc --kernel off");
+    assert!(ended.code == 2 && ended.err.contains("--kernel"), "{ended:?}");
+    let ended = lab.run("advise --machine 2x1x2x1 --like hpc --memory 100TiB");
+    assert!(ended.code == 2 && ended.err.contains("--memory"), "{ended:?}");
+    assert!(!lab.path("out").exists(), "a refused command leaves nothing behind");
+}
+
+#[test]
+fn one_node_has_nothing_to_balance() {
+    let lab = Lab::new();
+    let ended = lab.ok("advise --machine 1x1x2x1 --like postgres");
+    assert!(ended.out.contains("Nothing to balance"), "{ended:?}");
+    assert_eq!(json(&lab.ok("advise --machine 1x1x2x1 --like postgres --json").out)["advice"], "nothing_to_balance");
+    assert!(!lab.path("out").exists());
+}
+
+#[test]
+fn the_advice_is_that_of_the_simulated_runs() {
+    let lab = Lab::new();
+    let command = "advise --machine 2x1x2x1 --like hpc --memory 1GiB --threads 4";
+    let found = json(&lab.ok(&format!("{command} --json")).out);
+    assert_eq!((&found["prediction"], &found["workload"]), (&true.into(), &"first-touch".into()));
+    let kernels = found["decision"]["workloads"][0]["kernels"].as_array().unwrap();
+    let names: Vec<&str> = kernels.iter().map(|k| k["kernel"].as_str().unwrap()).collect();
+    assert_eq!(names, ["off", "interleave"], "four threads do not fit on a node of two CPUs");
+    // Whether the change is a verdict is for the model's own error to say.
+    let change = kernels[0]["change_percent"].as_f64().unwrap();
+    assert!(change < -3.0, "balancing mends a program that one thread has initialised: {change} %");
+    assert_ne!(found["advice"], "turn_off");
+    let text = lab.ok(command).out;
+    assert!(text.contains("A prediction of the simulator") && text.contains("does not fit on node 0"), "{text}");
+    assert!(text.contains("--backend host") && text.contains(found["text"].as_str().unwrap()), "{text}");
+}
+
+/// A directory with a machine of that many nodes below `root`, whose switch is on.
+fn machine(nodes: usize) -> Lab {
+    let lab = Lab::new();
+    for id in 0..nodes {
+        let node = format!("root/sys/devices/system/node/node{id}");
+        let memory = format!("Node {id} MemTotal: 1000000 kB\nNode {id} MemFree: 900000 kB\n");
+        lab.write(&format!("{node}/meminfo"), &memory);
+        lab.write(&format!("{node}/cpulist"), "0\n");
+    }
+    lab.write(SWITCH, "1\n");
+    lab
+}
+
+/// File of the switch in the directory of [`machine`].
+const SWITCH: &str = "root/proc/sys/kernel/numa_balancing";
+/// A program whose score is 100 with balancing, and 120 without.
+const FASTER_OFF: &str = "if [ $(cat root/proc/sys/kernel/numa_balancing) = 0 ]; then echo 120; else echo 100; fi";
+
+fn switch(lab: &Lab) -> String {
+    std::fs::read_to_string(lab.path(SWITCH)).unwrap().trim().to_string()
+}
+
+/// Waits until something holds, for a minute at most.
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed().as_secs() < 60, "{what} has not happened");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn with_one_node_the_command_does_not_run() {
+    let lab = machine(1);
+    let ended = lab.args(&["advise", "--root", "root", "--", "touch", "ran"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.out.contains("one memory node") && ended.out.contains("`touch ran` was not run"), "{ended:?}");
+    assert!(!lab.path("ran").exists());
+    let ended = lab.args(&["advise", "--root", "root", "--json", "--", "sleep", "1"]);
+    assert_eq!(json(&ended.out)["advice"], "nothing_to_balance");
+}
+
+#[test]
+fn a_program_that_is_faster_without_balancing_is_told_so() {
+    let lab = machine(2);
+    let line = ["advise", "--root", "root", "--metric-cmd", "cat", "--", "sh", "-c", FASTER_OFF];
+    let ended = lab.args(&line);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.out.contains("Turn it off."), "{ended:?}");
+    assert!(ended.out.contains("sysctl -w kernel.numa_balancing=0") && ended.out.contains("Undo it"), "{ended:?}");
+    assert!(ended.out.contains("off: 120.0, 20.0 % more"), "{ended:?}");
+    assert_eq!(switch(&lab), "1", "put back");
+    let ended = lab.args(&[&["advise", "--json"], &line[1..]].concat());
+    let found = json(&ended.out);
+    assert_eq!(
+        (&found["advice"], &found["prediction"], &found["settled"]),
+        (&"turn_off".into(), &false.into(), &true.into())
+    );
+    let ways: Vec<&str> = found["ways"].as_array().unwrap().iter().map(|w| w["way"].as_str().unwrap()).collect();
+    assert_eq!(ways[..2], ["on", "off"]);
+    assert_eq!(found["ways"][1]["scores"].as_array().unwrap().len(), 3);
+    // With the switch off already, the same figures say to leave it.
+    lab.write(SWITCH, "0\n");
+    let ended = lab.args(&line);
+    assert!(ended.out.contains("Leave it off."), "{ended:?}");
+    assert_eq!(switch(&lab), "0");
+}
+
+#[test]
+fn records_of_the_runs_are_kept_where_asked() {
+    let lab = machine(2);
+    let line =
+        ["advise", "--root", "root", "--json", "--out", "kept", "--metric-cmd", "cat", "--", "sh", "-c", FASTER_OFF];
+    let ended = lab.args(&line);
+    let found = json(&ended.out);
+    assert_eq!((ended.code, &found["directory"]), (0, &"kept".into()), "{ended:?}");
+    let rounds = found["rounds"].as_u64().unwrap();
+    let comparison = json(&lab.ok("compare kept --json").out);
+    let metrics = comparison["workloads"][0]["metrics"].as_array().unwrap();
+    let metric = metrics.iter().find(|m| m["name"].as_str().unwrap().starts_with("metric")).unwrap();
+    assert_eq!(metric["kernels"]["off"]["mean"], 120.0, "{metric}");
+    assert_eq!(metric["kernels"]["on"]["mean"], 100.0, "{metric}");
+    let list = json(&std::fs::read_to_string(lab.path("kept/experiment.json")).unwrap());
+    let off = list["runs"].as_array().unwrap().iter().filter(|r| r["kernel"] == "off").count();
+    assert_eq!(off as u64, rounds, "every round has a record");
+    let again = lab.args(&line);
+    assert!(again.code == 2 && again.err.contains("holds runs already"), "{again:?}");
+    // A program that fails in the second round leaves the runs before it.
+    let program = "n=$(cat count 2>/dev/null || echo 0); echo $((n + 1)) > count; [ $n -lt 2 ] && echo 7";
+    let ended =
+        lab.args(&["advise", "--root", "root", "--out", "part", "--metric-cmd", "cat", "--", "sh", "-c", program]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let list = json(&std::fs::read_to_string(lab.path("part/experiment.json")).unwrap());
+    assert_eq!(list["runs"].as_array().unwrap().len(), 1, "the first run warms up and does not count");
+}
+
+#[test]
+fn a_prediction_has_its_records_where_asked() {
+    let lab = Lab::new();
+    let ended = lab.ok("advise --machine 2x1x2x1 --like hpc --memory 256MiB --threads 2 --out kept --json");
+    assert_eq!(json(&ended.out)["directory"], "kept");
+    assert!(lab.path("kept/experiment.json").exists() && !lab.path("out").exists());
+}
+
+#[test]
+fn equal_scores_show_no_difference() {
+    let lab = machine(2);
+    let ended = lab.args(&["advise", "--root", "root", "--metric-cmd", "cat", "--", "echo", "7"]);
+    assert!(ended.out.contains("no difference of 1 % or more that 3 rounds could show"), "{ended:?}");
+}
+
+#[test]
+fn a_failed_command_is_a_finding_and_leaves_the_switch() {
+    let lab = machine(2);
+    let program = "if [ $(cat root/proc/sys/kernel/numa_balancing) = 0 ]; then echo no disk >&2; exit 3; fi";
+    let ended = lab.args(&["advise", "--root", "root", "--", "sh", "-c", program]);
+    assert_eq!((ended.code, ended.out.as_str()), (1, ""), "{ended:?}");
+    assert!(ended.err.contains("with off") && ended.err.contains("no disk"), "{ended:?}");
+    assert_eq!(switch(&lab), "1");
+}
+
+#[test]
+fn without_a_switch_the_rest_is_compared() {
+    let lab = machine(2);
+    std::fs::remove_file(lab.path(SWITCH)).unwrap();
+    let ended = lab.args(&["advise", "--root", "root", "--metric-cmd", "cat", "--", "echo", "7"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.out.contains("Not compared") && ended.out.contains("numa_balancing"), "{ended:?}");
+}
+
+#[test]
+fn a_killed_session_is_undone() {
+    let lab = machine(2);
+    let program = "if [ $(cat root/proc/sys/kernel/numa_balancing) = 0 ]; then echo $$ > pid; exec sleep 600; fi";
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_numalab"));
+    command.args(["advise", "--root", "root", "--", "sh", "-c", program]).current_dir(lab.path(""));
+    let mut advise = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let pid = || std::fs::read_to_string(lab.path("pid")).unwrap_or_default().trim().to_string();
+    until("a run without balancing", || !pid().is_empty());
+    assert_eq!(switch(&lab), "0");
+    // SIGKILL: nothing of the session itself can run any more.
+    advise.kill().unwrap();
+    advise.wait().unwrap();
+    until("the switch is put back", || switch(&lab) == "1");
+    let ended = |pid: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ")
+    };
+    until("the command is ended", || ended(&pid()));
+}
+
+#[test]
+fn a_service_is_measured_in_windows() {
+    let lab = machine(2);
+    let own = std::process::id().to_string();
+    lab.write(&format!("root/proc/{own}/stat"), "1 (x) S 1 1 1 0 -1 0 1 2 3 4 150 250 350 450 20 0");
+    let ended = lab.args(&[
+        "advise",
+        "--root",
+        "root",
+        "--pid",
+        &own,
+        "--metric-cmd",
+        FASTER_OFF,
+        "--window",
+        "10ms",
+        "--settle",
+        "1ms",
+    ]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.out.contains("Turn it off.") && ended.out.contains("Windows show"), "{ended:?}");
+    assert_eq!(switch(&lab), "1");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let lab = machine(2);
+    lab.refused("advise --root root --pid 1", &["--metric-cmd", "--metric-url"]);
+    lab.refused("advise --root root --pid 999999999 --metric-cmd true", &["--pid", "999999999"]);
+    lab.refused("advise --metric-url http://192.0.2.1/ --metric x", &["--metric-url", "127.0.0.1"]);
+    lab.refused("advise --like hpc -- true", &["together with"]);
+    lab.refused("advise --budget 0s -- true", &["--budget", "10m"]);
+    assert_eq!(switch(&lab), "1");
+}

@@ -1,0 +1,26 @@
+//! All tests of this crate that use it from outside, one program: a module a subject.
+#![allow(clippy::unwrap_used)]
+
+mod advise;
+mod answer;
+mod bad_input;
+mod catalog;
+mod columns;
+mod common;
+mod compare;
+mod completions_and_man;
+mod docs;
+mod domains;
+mod fit;
+mod hints;
+mod host;
+mod images;
+mod machines;
+mod operators;
+mod report;
+mod reproduce;
+mod run;
+mod signals;
+mod sources;
+mod trace;
+mod vm;

@@ -1,0 +1,86 @@
+//! Vectors 25 and 26: migrating and forking huge pages.
+
+use crate::mm::setup::{naples, small_naples};
+use numalab_kernel::mm::{
+    AddressSpace, Backing, CopiedEntries, Mapper, PageClass, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES,
+};
+use numalab_kernel::numa::migrate::{nearly_full, ZoneInfo as _};
+
+#[test]
+fn vector_25_room_for_a_hint_migration() {
+    let mut m = naples(&[]);
+    let high = m.watermarks(3).high;
+    let down_to = |m: &mut PhysicalMemory, free: u64| {
+        while m.free(3) > free + 512 {
+            m.alloc_on(3, 3, 512).unwrap();
+        }
+        while m.free(3) > free {
+            m.alloc_on(3, 3, 1).unwrap();
+        }
+    };
+    down_to(&mut m, high + 513);
+    assert!(!nearly_full(m.zones(3), 512) && m.empty_blocks(3) > 0, "strictly more than high + 512");
+    down_to(&mut m, high + 512);
+    assert!(nearly_full(m.zones(3), 512) && !nearly_full(m.zones(3), 1));
+    assert!(m.alloc_on(0, 3, 512).is_some(), "the allocator itself has a page: the check comes first");
+}
+
+/// A parent with `chunks` huge pages, and its forked child.
+fn forked(m: &mut PhysicalMemory, chunks: u64) -> (AddressSpace, AddressSpace, SharedMemory, CopiedEntries) {
+    let (mut parent, mut child, mut store) =
+        (AddressSpace::default(), AddressSpace::default(), SharedMemory::default());
+    let mut vma = Vma::new(0, chunks * CHUNK_BYTES, VmaKind::PrivateAnon, true, 8);
+    for chunk in 0..chunks as usize {
+        vma.populate_huge(chunk, 0, m.alloc_on(0, 0, 512).unwrap());
+    }
+    parent.insert(vma);
+    let copied = child.dup_mmap(&[0], &mut parent, (0, 1), (m, &mut store));
+    (parent, child, store, copied)
+}
+
+#[test]
+fn vector_26_fork_of_a_gib_of_huge_pages() {
+    let mut m = naples(&[]);
+    let (mut parent, mut child, mut store, copied) = forked(&mut m, 512);
+    assert_eq!((copied, m.used(0)), (CopiedEntries { ptes: 0, pmds: 512 }, 512 * 512), "no page");
+    // From 5.8 on the child's writes split its huge pages and copy one base page each.
+    for chunk in 0..512 {
+        let at = child.vma(0).page_ref(chunk, 7).unwrap();
+        let b = store.block_of(at);
+        let frame = b.frame[0];
+        b.split();
+        assert!(m.split_frame(0, frame));
+        for space in [&mut parent, &mut child] {
+            space.vma_mut(0).split_shared_huge(chunk);
+        }
+        let at = child.vma(0).page_ref(chunk, 7).unwrap();
+        let copy = m.alloc_on(0, 0, 1).unwrap();
+        child.vma_mut(0).break_cow(chunk, 7, 0, (0, copy));
+        store.unmap(at, &mut |gone| m.free_unmapped(gone));
+    }
+    assert_eq!(m.used(0), 512 * 512 + 512, "512 base pages more");
+    child.exit_mmap(1, &mut m, &mut store);
+    assert_eq!(m.used(0), 512 * 512);
+    parent.exit_mmap(0, &mut m, &mut store);
+    assert_eq!(m.used(0), 0);
+    m.check().unwrap();
+}
+
+#[test]
+fn vector_26_before_5_8_the_copy_is_a_huge_page() {
+    let mut m = small_naples(&[]);
+    let (parent, mut child, mut store, _) = forked(&mut m, 2);
+    for chunk in 0..2 {
+        let at = child.vma(0).page_ref(chunk, 0).unwrap();
+        assert_eq!(store.object(at.object).backing, Backing::Anon);
+        let copy = m.alloc_on(0, 1, 512).unwrap();
+        child.vma_mut(0).break_cow_huge(chunk, 0, (1, copy));
+        store.unmap(at, &mut |gone| m.free_unmapped(gone));
+    }
+    assert_eq!((m.used(0), m.used(1), child.vma(0).pages_on_node()[1]), (1024, 1024, 1024));
+    assert!(!child.vma(0).maps(numalab_kernel::mm::PageRef { object: 0, chunk: 0, page: 0 }));
+    child.vma(0).check().unwrap();
+    assert_eq!(m.account(0).pages(PageClass::AnonHuge), 1024);
+    drop(parent);
+    assert_eq!(store.object(0).mappers, [0, 1].map(|process| Mapper { process, vma: 0 }));
+}

@@ -1,0 +1,4 @@
+//! What several subjects share.
+
+pub mod layout;
+pub mod synthetic;

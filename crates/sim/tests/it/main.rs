@@ -1,0 +1,47 @@
+//! All tests of this crate that use it from outside, one program: a module a subject.
+#![allow(clippy::unwrap_used)]
+
+mod background;
+mod bound_process;
+mod caches;
+mod common;
+mod copies;
+mod damon;
+mod designs_2012;
+mod determinism;
+mod fault_around;
+mod filling;
+mod golden;
+mod huge;
+mod idle_work;
+mod imb_numa_nr_2021;
+mod instructions;
+mod kernel_traffic;
+mod layers;
+mod links_2012;
+mod log;
+mod lru;
+mod maps;
+mod memory;
+mod physics;
+mod pipes;
+mod policies;
+mod portable;
+mod preempt;
+mod race;
+mod reclaim;
+mod second_faults;
+mod second_level;
+mod shared_cow_2018;
+mod sharing;
+mod smoke;
+mod spinning;
+mod swap;
+mod sweep;
+mod table_marks;
+mod theory;
+mod thp_locality_2019;
+mod tiering;
+mod toy_pattern;
+mod userspace_balance;
+mod write_faults;
