@@ -73,6 +73,7 @@ vm: build
 
 # The long comparisons: with published tables, and with real kernels; writes catalog/trust.toml and docs/reference/fidelity.md (hours).
 fidelity: build
+	NUMALAB_LONG=1 $(CARGO) test --release -p numalab-sim --test it
 	./target/release/numalab reproduce --all --trust catalog/trust.toml
 	scripts/vm-tests.sh full
 

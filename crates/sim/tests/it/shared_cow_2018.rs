@@ -9,8 +9,8 @@ fn both_published_ratios_and_no_waiting_with_the_patch() {
     let m = machine("x5-8-flat");
     // Two runs; `numalab reproduce shared-cow-2018` makes five.
     let sums = |kernel_name: &str| {
-        let runs: Vec<_> =
-            (1..=2).map(|seed| run(&m, &workload("cow-shared", &m, seed, &[]), &kernel(kernel_name), seed)).collect();
+        let runs =
+            side_by_side(&[1, 2], |&seed| run(&m, &workload("cow-shared", &m, seed, &[]), &kernel(kernel_name), seed));
         let mean = |name: &str| runs.iter().map(|o| scalar(o, name)).sum::<f64>() / runs.len() as f64;
         (mean("throughput"), mean("blocked_s"))
     };

@@ -10,6 +10,8 @@ use numalab_model::spec::Spot;
 use numalab_model::workload::Workload;
 pub use numalab_sim::SimConfig;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
 fn catalog() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../catalog")
@@ -85,4 +87,36 @@ pub fn scalar(o: &Outcome, name: &str) -> f64 {
 /// A counter by name.
 pub fn counter(o: &Outcome, name: &str) -> u64 {
     o.counters.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+/// Whether the long form of the suite was asked for (`make fidelity` sets `NUMALAB_LONG`). `make test` runs the short form.
+pub fn is_long() -> bool {
+    std::env::var_os("NUMALAB_LONG").is_some()
+}
+
+/// The seeds of a test of means: two in the short form, `long` of them in the long one.
+pub fn seeds(long: u64) -> std::ops::RangeInclusive<u64> {
+    1..=if is_long() { long } else { 2 }
+}
+
+/// `f` of every item, in order, computed on as many threads as there are CPUs.
+pub fn side_by_side<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((at, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
+        {
+            let result = f(item);
+            done.lock().unwrap().push((at, result));
+        }
+    };
+    std::thread::scope(|s| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            s.spawn(work);
+        }
+    });
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|&(at, _)| at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
