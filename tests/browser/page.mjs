@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 const here = dirname(fileURLToPath(import.meta.url));
 export const root = join(here, "..", "..");
 
-/** Profile of cargo that makes the pages; NUMALAB names a command that is built already. */
+/** Profile of cargo that makes the pages; NUMALAB and NUMALAB_HTML_DEMO name a command and an example that are built already. */
 const profile = process.env.NUMALAB_PROFILE ?? "release";
 
 const ARGUMENTS = [
@@ -26,9 +26,10 @@ const ARGUMENTS = [
 /** Writes an example page and the same comparison as JSON. Returns the page's address, the JSON, and a function that removes both. */
 export function example(kind) {
   const dir = mkdtempSync(join(tmpdir(), "numalab-page-"));
-  const cargo = process.env.CARGO ?? "cargo";
-  const run = ["run", "--quiet", "--profile", profile, "-p", "numalab-report", "--example", "html_demo", "--", dir];
-  execFileSync(cargo, kind ? [...run, kind] : run, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const cargo = ["run", "--quiet", "--profile", profile, "-p", "numalab-report", "--example", "html_demo", "--"];
+  const built = process.env.NUMALAB_HTML_DEMO;
+  const [program, first] = built ? [built, []] : [process.env.CARGO ?? "cargo", cargo];
+  execFileSync(program, [...first, dir, ...(kind ? [kind] : [])], { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   return {
     url: pathToFileURL(join(dir, "report.html")).href,
     json: JSON.parse(readFileSync(join(dir, "report.json"), "utf8")),

@@ -8,7 +8,7 @@ root=$(cd "$here/../.." && pwd)
 
 find_chromium "no pictures are made"
 packages "$here"
-numalab=${NUMALAB:-$root/target/release/numalab}
+numalab=${NUMALAB:-$root/target/${NUMALAB_PROFILE:-release}/numalab}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$numalab" run first-steps --out "$dir/first-steps" >"$dir/out"
