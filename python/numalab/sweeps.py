@@ -23,6 +23,7 @@ from numalab import _native
 from numalab.catalog import Catalog
 from numalab.errors import LabError, SpecError, need
 from numalab.grid import Grid, GridView, Point, catalog_of
+from numalab.local_cluster import local_client
 from numalab.progress import Show, shown
 from numalab.store import Dataset, PlanCache, gaps
 from numalab.table import table_html
@@ -51,17 +52,6 @@ LOOKED_AT = 64
 BATCH_MOST = 4096
 SEEDS_AT_ONCE = 64
 NOT_MY_TURN = "another client goes on with this sweep"
-# Settings of Dask's processes on this machine. What they look at many times a second, idle ones too, costs 6 % of a CPU
-# by default, and 1 % like this.
-QUIET = {
-    "distributed.admin.system-monitor.interval": "5s",
-    "distributed.admin.tick.interval": "1s",
-    "distributed.client.scheduler-info-interval": "10s",
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.worker.profile.enabled": False,
-    # Programs whose client was killed end by themselves.
-    "distributed.scheduler.idle-timeout": "60s",
-}
 
 
 class SweepInterrupted(LabError):
@@ -502,35 +492,8 @@ def _client(client: Client | str | None, workers: int | None) -> Iterator[Any]:
                 f"{client}: no scheduler answers there ({e}); expected `dask scheduler`"
             ) from e
         return
-    # Programs of their own: a script that sweeps needs no guard around its main part, and no plan waits for this
-    # interpreter. No dashboard: nobody asked for an open port.
-    cluster_class = need("distributed.deploy.subprocess", "sweep").SubprocessCluster
-    options = {
-        "n_workers": workers or os.cpu_count() or 1,
-        "threads_per_worker": 1,
-        "dashboard_address": None,
-    }
-    with contextlib.ExitStack() as stack:
-        with _quiet():
-            cluster = stack.enter_context(cluster_class(**options, worker_kwargs={"dashboard": False}))
-            own = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+    with local_client(workers or os.cpu_count() or 1) as own:
         yield own
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Give Dask's configuration with ``QUIET`` to programs that are started meanwhile."""
-    config, name = need("dask.config", "sweep"), "DASK_INTERNAL_INHERIT_CONFIG"
-    before = os.environ.get(name)
-    with config.set(QUIET):
-        os.environ[name] = config.serialize(config.global_config)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
 
 
 def _carry_out(

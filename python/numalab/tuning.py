@@ -16,6 +16,7 @@ from numalab.errors import LabError, SpecError, need, unknown
 from numalab.progress import Show, shown
 from numalab.simulate import run_plans
 from numalab.table import table_html
+from numalab.tuned_script import is_plain, script, shell_value
 
 if TYPE_CHECKING:
     import optuna
@@ -164,53 +165,50 @@ class Tuning:
     def snippet(self, choice: Choice | None = None) -> str:
         """Return a script for the shell that sets a point (default: the best one) on a running kernel.
 
-        ``sh SCRIPT`` applies it, and ``sh SCRIPT undo`` sets back what the kernel had before.
+        ``sh SCRIPT`` applies it, and ``sh SCRIPT undo`` sets back what the kernel had before. That is kept in
+        ``/run/numalab``, or for users in ``$XDG_RUNTIME_DIR/numalab``.
         """
         choice = choice or self.best
-        lines = [
-            "#!/bin/sh",
-            f"# Settings for {self.workload} on {self.machine}, from {self.kernel}; tried in the simulator.",
+        about = [
+            f"Settings for {self.workload} on {self.machine}, from {self.kernel}; tried in the simulator."
         ]
         for name in self.objectives:
-            lines += self._predicted(name, choice)
-        lines += [
-            "# Predictions of a model: docs/explanation/trust.md says how far to trust them. Measure before and after.",
-            "set -eu",
-            'old="${TMPDIR:-/var/tmp}/numalab-tune.undo"',
-            'if [ "${1:-}" = undo ]; then sh "$old"; rm "$old"; exit; fi',
-            '[ ! -e "$old" ] || { echo "applied before; expected \'undo\' first" >&2; exit 1; }',
-            'put() { echo "echo $(cat "$2") > $2" >> "$old.new"; echo "$1" > "$2"; }',
-        ]
-        model = []
+            about += self._predicted(name, choice)
+        about.append(
+            "Predictions of a model: docs/explanation/trust.md says how far to trust them. Measure before and after."
+        )
+        files, remarks = dict[str, tuple[str, str]](), list[str]()
         for name, value in choice.settings.items():
-            where = self._place(name)
-            if where is None:
-                model.append(f"# {name} = {value} has no file in a running kernel; it needs another build.")
+            where, plain = self._place(name), shell_value(value)
+            if where is None or plain is None:
+                remarks.append(f"{name} = {value} has no file in a running kernel; it needs another build.")
             else:
-                lines.append(f"put {value} {where}")
-        lines += ['mv "$old.new" "$old"', *model]
-        return "\n".join(lines) + "\n"
+                files[name] = (where, plain)
+        return script(about, files, remarks)
 
     def _predicted(self, name: str, choice: Choice) -> list[str]:
         """Return the lines of a script that say what is predicted of an objective, and how sure that is."""
         per_cent, error = self.gain(name, choice)
         word = "less" if per_cent >= 0 else "more"
         figure = f"{name.removeprefix('-')} {abs(per_cent):.1f} % {word}"
-        lines = [f"# Predicted: {figure} (standard error {error:.1f} over seeds)."]
+        lines = [f"Predicted: {figure} (standard error {error:.1f} over seeds)."]
         model = self.model_error(name)
         if model is None:
-            return [*lines, "#   The model's error is not known: no published table has such a figure."]
+            return [*lines, "  The model's error is not known: no published table has such a figure."]
         lines.append(
-            f"#   The model's error: half of its predictions of {model.figure} figures are off by less than a factor "
+            f"  The model's error: half of its predictions of {model.figure} figures are off by less than a factor "
             f"of {model.half:.2f}."
         )
         if model.hides(per_cent):
-            lines.append("#   The predicted change is smaller than that: it may be none.")
+            lines.append("  The predicted change is smaller than that: it may be none.")
         return lines
 
     def _place(self, name: str) -> str | None:
         """Return the file of a tunable in a running kernel."""
         _, kernel_name = self.tunables.get(name, ("", "model"))
+        # A remark behind a name, as "(normalised)", says that the file has another value than the model.
+        if not is_plain(name) or not is_plain(kernel_name.removeprefix("debugfs ")):
+            return None
         if kernel_name.startswith("debugfs "):
             return f"{DEBUGFS}/{kernel_name.removeprefix('debugfs ')}"
         if kernel_name.startswith(("kernel.", "vm.")):

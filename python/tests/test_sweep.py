@@ -22,8 +22,9 @@ from test_spec import SWEEP
 import numalab as nl
 from numalab._native import Figures
 from numalab.grid import GridView, catalog_of, read_grid
+from numalab.local_cluster import QUIET
 from numalab.store import Dataset, PlanCache, gaps
-from numalab.sweeps import QUIET, _Batches, _check, _client, find, resolve
+from numalab.sweeps import _Batches, _check, _client, find, resolve
 
 COMMAND = os.environ.get("NUMALAB", str(Path(__file__).parents[2] / "target/release/numalab"))
 SIZES = [64, 256]

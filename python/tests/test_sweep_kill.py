@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from distributed.security import Security
 
 import numalab as nl
 
@@ -41,7 +42,7 @@ ALONE = f"""
 import sys
 sys.path.insert(0, {str(HERE)!r})
 import numalab as nl
-from numalab.sweeps import QUIET
+from numalab.local_cluster import QUIET
 from test_sweep_kill import grid
 QUIET["distributed.scheduler.idle-timeout"] = "2s"
 nl.sweep(grid(), out=sys.argv[1], workers=2, progress=False)
@@ -85,12 +86,12 @@ class Cluster:
         self.programs.append(program)
         return program
 
-    def scheduler(self) -> subprocess.Popen[bytes]:
+    def scheduler(self, *options: str) -> subprocess.Popen[bytes]:
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
         program = self.start(
             *("-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", "0"),
-            *("--no-dashboard", "--no-show", "--scheduler-file", str(file)),
+            *("--no-dashboard", "--no-show", "--scheduler-file", str(file), *options),
         )
         self.wait(lambda: file.exists() and file.read_text().strip().endswith("}"))
         self.address = str(json.loads(file.read_text())["address"])
@@ -226,3 +227,32 @@ def test_the_command_sweeps_on_a_cluster(cluster: Cluster, tmp_path: Path) -> No
     assert json.loads(ended.stdout)["status"] == {"completed": 6}
     # They ran on the worker of the cluster, which wrote them down, and nowhere else.
     assert set(cluster.noted("kept")) == set(nl.open_sweep(tmp_path / "far").frame()["plan"])
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """Make a certificate, and return the environment that `docs/how-to/sweep.md` gives to all programs."""
+    made = Security.temporary()
+    cert, key = folder / "sweep-cert.pem", folder / "sweep-key.pem"
+    cert.write_text(made.tls_ca_file)
+    key.write_text(made.tls_client_key)
+    tls = "DASK_DISTRIBUTED__COMM__TLS__"
+    environment = {
+        "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true",
+        f"{tls}CA_FILE": str(cert),
+    }
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        environment |= {f"{tls}{role}__CERT": str(cert), f"{tls}{role}__KEY": str(key)}
+    return environment
+
+
+def test_a_cluster_with_certificates_takes_nobody_without(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.environment |= certificates(tmp_path)
+    cluster.scheduler("--protocol", "tls")
+    assert cluster.address.startswith("tls://")
+    cluster.worker()
+    client = cluster.client(tmp_path / "out")
+    cluster.wait(lambda: client.poll() is not None)
+    assert client.returncode == 0
+    check(cluster, tmp_path / "out", 0)
+    with pytest.raises(nl.LabError, match="no scheduler answers there"):
+        nl.sweep(grid(), out=tmp_path / "other", client=cluster.address.replace("tls", "tcp"), progress=False)

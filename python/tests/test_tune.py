@@ -1,5 +1,6 @@
 """Tuning finds what a search by hand finds, goes on where it stopped, and gives a script that can be undone."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -164,18 +165,145 @@ def test_the_script_sets_and_undoes(twelve: nl.Tuning, tmp_path: Path) -> None:
     place.parent.mkdir(parents=True)
     place.write_text("1000\n")
     path = tmp_path / "script.sh"
-    path.write_text(script.replace("/sys/kernel/debug", str(tmp_path)))
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    path.write_text(at(script, tmp_path))
+    assert (sh(path), place.read_text()) == (0, "70\n")
+    assert sh(path) == 1, "a second time would lose the old values"
+    assert sh(path, "nonsense") == 1 and place.read_text() == "70\n"
+    assert (sh(path, "undo"), place.read_text()) == (0, "1000\n")
+    assert sh(path, "undo") == 1, "nothing is applied"
+    assert sh(path) == 0
 
-    def sh(*words: str) -> int:
-        return subprocess.run(
-            ["sh", path, *words], env=environment, capture_output=True, check=False
-        ).returncode
 
-    assert (sh(), place.read_text()) == (0, "70\n")
-    assert sh() == 1, "a second time would lose the old values"
-    assert (sh("undo"), place.read_text()) == (0, "1000\n")
-    assert sh() == 0
+def at(script: str, folder: Path) -> str:
+    """Return a script for which ``folder`` stands for debugfs and for ``/run``."""
+    folder.chmod(0o700)
+    assert "above=/run;" in script
+    return script.replace("/sys/kernel/debug", str(folder)).replace("above=/run;", f"above={folder};")
+
+
+def sh(path: Path, *words: str, **options: Any) -> int:
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(path.parent)}
+    return subprocess.run(
+        ["sh", path, *words], env=environment, capture_output=True, check=False, **options
+    ).returncode
+
+
+def applied(twelve: nl.Tuning, folder: Path) -> tuple[Path, Path, Path]:
+    """Apply a script under a folder; return it, the file that it sets, and what it keeps."""
+    choice = Choice({"scan.scan_delay_ms": 70}, dict(twelve.baseline.values), {"elapsed_s": 0, "system_s": 0})
+    place = folder / "sched/numa_balancing/scan_delay_ms"
+    place.parent.mkdir(parents=True)
+    place.write_text("1000\n")
+    path = folder / "script.sh"
+    path.write_text(at(twelve.snippet(choice), folder))
+    assert (sh(path), place.read_text()) == (0, "70\n")
+    kept = folder / "numalab/tune.undo"
+    assert kept.read_text() == "scan.scan_delay_ms 1000\n"
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    return path, place, kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scan.scan_delay_ms 1000\ntouch {ran}\n",
+        "touch {ran}\n",
+        "scan.scan_delay_ms $(touch${{IFS}}{ran})\n",
+        "scan.scan_delay_ms `touch {ran}`\n",
+        "scan.scan_delay_ms 1000; touch {ran}\n",
+        "scan.scan_delay_ms 1000 > {ran}\n",
+        "scan.scan_delay_ms ../../x\n",
+        "scan.scan_delay_ms 4294967296\n",
+        "scan.scan_delay_ms 99999999999999999999\n",
+        "scan.scan_delay_ms -2\n",
+        "scan.scan_delay_ms\n",
+        "* 1000\n",
+        "kernel.core_pattern |{ran}\n",
+        "kernel.modprobe 1\n",
+        "scan.scan_size_mb 16\n",
+        "/proc/sys/kernel/core_pattern 1\n",
+        "scan.scan_delay_ms 1000\nkernel.numa_balancing 0",
+        "\n",
+    ],
+)
+def test_what_is_undone_is_data(twelve: nl.Tuning, tmp_path: Path, text: str) -> None:
+    path, place, kept = applied(twelve, tmp_path)
+    ran = tmp_path / "ran"
+    kept.write_text(text.format(ran=ran))
+    assert sh(path, "undo") == 1
+    assert place.read_text() == "70\n" and not ran.exists(), "nothing is changed"
+    kept.write_text("scan.scan_delay_ms 1000")
+    assert (sh(path, "undo"), place.read_text()) == (0, "1000\n"), "a last line without its end counts"
+
+
+def test_state_of_others_is_refused(twelve: nl.Tuning, tmp_path: Path) -> None:
+    path, place, kept = applied(twelve, tmp_path)
+    own = kept.read_text()
+
+    def refused() -> None:
+        for words in ([], ["undo"]):
+            assert sh(path, *words) == 1 and place.read_text() == "70\n"
+
+    kept.chmod(0o666)
+    refused()
+    kept.unlink()
+    (tmp_path / "victim").write_text(own)
+    kept.symlink_to(tmp_path / "victim")
+    refused()
+    kept.unlink()
+    kept.symlink_to(tmp_path / "absent")
+    refused()
+    assert not (tmp_path / "absent").exists()
+    kept.unlink()
+    kept.mkdir()
+    refused()
+    kept.rmdir()
+    kept.write_text(own)
+    kept.chmod(0o600)
+    # The folder: open to others, a link, or one of others.
+    kept.parent.chmod(0o777)
+    refused()
+    kept.parent.chmod(0o700)
+    kept.parent.rename(tmp_path / "other")
+    kept.parent.symlink_to(tmp_path / "other")
+    refused()
+    kept.parent.unlink()
+    (tmp_path / "other").rename(kept.parent)
+    tmp_path.chmod(0o777)
+    refused()
+    tmp_path.chmod(0o1777)
+    refused()
+    tmp_path.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(kept, 12345, 12345)
+        refused()
+        os.chown(kept, 0, 0)
+        os.chown(kept.parent, 12345, 12345)
+        refused()
+        os.chown(kept.parent, 0, 0)
+    assert (sh(path, "undo"), place.read_text()) == (0, "1000\n")
+
+
+def test_a_script_has_no_words_of_others(twelve: nl.Tuning) -> None:
+    hostile = dataclasses.replace(
+        twelve,
+        workload="w\ntouch /ran",
+        machine="m\rtouch /ran",
+        tunables={
+            **twelve.tunables,
+            "a;touch /ran": ("1", "vm.x"),
+            "b": ("1", "vm.x; touch /ran"),
+            "c": ("1", "debugfs x\ntouch /ran"),
+            "d": ("1", "vm.x"),
+            "e": ("1", "debugfs sched/base_slice_ns (normalised)"),
+        },
+    )
+    settings = {"a;touch /ran": 1, "b": 2, "c": 3, "d": "1\ntouch /ran", "e": 5, "scan.scan_delay_ms": 70}
+    script = hostile.snippet(Choice(settings, dict(twelve.baseline.values), {"elapsed_s": 0, "system_s": 0}))
+    assert [line for line in script.splitlines() if "/ran" in line and not line.startswith("# ")] == []
+    assert [line for line in script.splitlines() if line.startswith("put ")] == ["put scan.scan_delay_ms 70"]
+    none = hostile.snippet(Choice({"b": 2}, dict(twelve.baseline.values), {"elapsed_s": 0, "system_s": 0}))
+    assert all(line.startswith("#") for line in none.splitlines())
 
 
 def test_slips_are_refused_before_the_first_point(tmp_path: Path) -> None:

@@ -83,6 +83,8 @@ pub struct Footprint {
     pub ticks: u64,
     /// Events of the simulation: the fewer for the same ticks, the faster.
     pub events: u64,
+    /// Steps of programs, each as often as a slice came to it.
+    pub steps: u64,
 }
 
 /// Runs one plan.

@@ -3,7 +3,8 @@
 //! Approach: memory is [predicted](crate::memory). One run of every machine and workload is simulated for a fraction of a second,
 //! several at a time: all trials together take a few seconds, however many there are. A trial gives the rate of wall time to model
 //! time, which is taken to be that of all kernels. How long a run lasts is known if the trial came to its end, or from records of
-//! the same machine and workload. Otherwise only a lower bound is said. Invariant: nothing is written.
+//! the same machine and workload. Otherwise only a lower bound is said. A moment of model time may take hours to simulate, so all
+//! trials end after 10 s. Invariant: nothing is written.
 
 use crate::execute::{Backend, STACK_BYTES};
 use crate::failure::{Done, Failure};
@@ -14,16 +15,20 @@ use numalab_model::experiment::Cell;
 use numalab_model::plan::PlanInput;
 use numalab_model::record::{Status, Store};
 use numalab_model::workload::Workload;
-use numalab_sim::{MemoryPrediction, SimConfig};
+use numalab_sim::{MemoryPrediction, Observers, SimConfig};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{mpsc, Arc};
+use std::time::{Duration, Instant};
 
 /// Most wall time of a trial, s.
 const TRIAL_S: f64 = 0.5;
 /// Wall time that is shared among all trials, s. Attempts before the last take about as much again.
 const ALL_TRIALS_S: f64 = 2.0;
+/// Most wall time of all trials together. Those that have not ended by then are stopped, and tell no more than a lower bound.
+const MOST: Duration = Duration::from_secs(10);
 /// Model time of a trial at first, ns. It grows until the trial takes its share of time.
 const FIRST_NS: u64 = 20_000_000;
 /// Least and greatest growth of a trial's model time from one attempt to the next.
@@ -117,8 +122,10 @@ fn try_out(groups: &mut [Group<'_>], jobs: usize) -> Result<(), Failure> {
     let trial_s = TRIAL_S.min(ALL_TRIALS_S / tried.len().max(1) as f64);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).stack_size(STACK_BYTES).build();
     let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
-    let estimates: Vec<_> =
-        pool.install(|| tried.par_iter().map(|g| (key(g), estimate(g.dir, &g.cells[0].input, trial_s))).collect());
+    let estimates: Vec<_> = stopped_after(MOST, |stop| {
+        let one = |g: &&Group<'_>| (key(g), estimate(g.dir, &g.cells[0].input, trial_s, stop));
+        pool.install(|| tried.par_iter().map(one).collect())
+    });
     for group in groups.iter_mut().filter(|g| g.fits) {
         let own = key(group);
         group.estimate = estimates.iter().find(|e| e.0 == own).and_then(|e| e.1);
@@ -126,15 +133,41 @@ fn try_out(groups: &mut [Group<'_>], jobs: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How long a run takes, by a trial of about `trial_s`; `None` if the simulator cannot carry it out.
-fn estimate(dir: &Path, input: &PlanInput, trial_s: f64) -> Option<Estimate> {
+/// Calls `work` with a flag that is set once `limit` has passed.
+fn stopped_after<T>(limit: Duration, work: impl FnOnce(&Arc<AtomicBool>) -> T) -> T {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (done, until) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // It ends at once when the work is done, which drops the other end.
+            if until.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            drop(until);
+        });
+        let out = work(&stop);
+        drop(done);
+        out
+    })
+}
+
+/// How long a run takes, by a trial of about `trial_s`; `None` if the simulator cannot carry it out, or `stop` came before it began.
+fn estimate(dir: &Path, input: &PlanInput, trial_s: f64, stop: &Arc<AtomicBool>) -> Option<Estimate> {
     let config = SimConfig::of(&input.kernel).ok()?.with_machine_background(!input.on_quiet_machine());
     let mut limit_ns = FIRST_NS;
     loop {
         let workload = Workload { limit_ns: limit_ns.min(input.workload.limit_ns), ..(*input.workload).clone() };
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let observers = Observers { stop: Some(stop.clone()), ..Observers::default() };
         let start = Instant::now();
-        let outcome = numalab_sim::run(&input.machine, &workload, &config, input.seed, false).ok()?;
+        let outcome =
+            numalab_sim::observe(&input.machine, &workload, &config, input.seed, false, observers).ok()?.outcome;
         let wall_s = start.elapsed().as_secs_f64();
+        if stop.load(Ordering::Relaxed) {
+            return Some(Estimate { wall_s, at_least: true });
+        }
         let ended = outcome.status != Status::Timeout || workload.limit_ns == input.workload.limit_ns;
         if ended {
             return Some(Estimate { wall_s, at_least: false });
@@ -231,11 +264,7 @@ impl Total {
             );
         }
         let how = if self.at_least { "At least" } else { "About" };
-        let why = if self.at_least {
-            " (some runs are bounded by work, which a trial did not come to the end of)"
-        } else {
-            ""
-        };
+        let why = if self.at_least { " (trials did not come to the end of some runs)" } else { "" };
         let of = may.map(|may| format!(", of {may}")).unwrap_or_default();
         format!("{head} {how} {}{why}, about {bytes} of memory{of}.\n", in_words(self.wall_s))
     }

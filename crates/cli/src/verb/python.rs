@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 /// The interpreter that has the package. The command of the package names its own.
 const INTERPRETER: &str = "NUMALAB_PYTHON";
 
+/// Option of Python that keeps the current folder, which may be anybody's, from being a place of modules.
+const SAFE_PATH: &str = "-P";
+
 /// Becomes the Python program of `verb`.
 ///
 /// # Errors
@@ -17,11 +20,16 @@ pub fn become_verb(verb: &str, extra: &str, options: &impl Serialize) -> Result<
     let shown = python.to_string_lossy().into_owned();
     let install = format!("`pip install 'numalab[{extra}]'`, or {INTERPRETER} to name the interpreter that has it");
     let mut probe = Command::new(&python);
-    probe.args(["-c", "import numalab.verbs"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    probe
+        .args([SAFE_PATH, "-c", "import numalab.verbs"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     match probe.status() {
         Ok(status) if status.success() => {}
         Ok(_) => {
-            let what = format!("{verb}: {shown} has no package numalab, which carries out this verb");
+            let what =
+                format!("{verb}: {shown} has no package numalab, which carries out this verb, or is older than 3.11");
             return Err(Failure::environment(format!("{what}; expected {install}")));
         }
         Err(e) => {
@@ -31,6 +39,6 @@ pub fn become_verb(verb: &str, extra: &str, options: &impl Serialize) -> Result<
     }
     let options = serde_json::to_string(options)?;
     // Returns only if the program could not be started.
-    let e = Command::new(&python).args(["-m", "numalab.verbs", verb, &options]).exec();
+    let e = Command::new(&python).args([SAFE_PATH, "-m", "numalab.verbs", verb, &options]).exec();
     Err(Failure::environment(format!("{verb}: {shown}: {e}")))
 }

@@ -3,6 +3,7 @@
 
 use crate::common;
 use common::{json, Lab, QUICK};
+use std::time::{Duration, Instant};
 
 /// The label of every line of an answer that has one.
 fn labels(text: &str) -> Vec<&str> {
@@ -139,4 +140,30 @@ fn a_dry_run_says_what_would_run_and_writes_nothing() {
     assert_eq!((value["recorded"].as_u64(), value["to_do"].as_u64()), (Some(2), Some(4)), "{value}");
     assert_eq!(value["runs"].as_array().unwrap().iter().filter(|r| r["recorded"] == true).count(), 2);
     assert!(value["wall_s"].as_f64().is_some_and(|s| s > 0.0) && value["memory_bytes"].as_u64() > Some(0));
+}
+
+/// Threads that make a step of 1 ns, for as long as they may.
+const SMALL_STEPS: &str = r#"
+name = "small-steps"
+title = "t"
+about = "a"
+source = "s"
+[[process]]
+name = "p"
+threads = "cpus"
+[[process.phase]]
+time = "1000s"
+compute = "1ns"
+"#;
+
+#[test]
+fn a_dry_run_ends_although_its_trials_do_not() {
+    let lab = Lab::new();
+    lab.write("small-steps.toml", SMALL_STEPS);
+    // The first trial alone would have 20 million steps on each of 256 CPUs.
+    let start = Instant::now();
+    let line = "run --machine 4x1x64x1 --kernel off --workload small-steps.toml --out d --dry-run";
+    let dry = lab.ok(line);
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(dry.out.contains("At least ") && dry.out.contains("to run: at least "), "{}", dry.out);
 }

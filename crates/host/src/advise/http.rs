@@ -4,14 +4,14 @@
 
 use super::Error;
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Longest wait for a page.
+/// Longest time of an exchange: to connect, to ask, and to read the whole page.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest page, bytes.
-const LARGEST: u64 = 16 << 20;
+const LARGEST: usize = 16 << 20;
 
 /// Address of a page on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,26 +52,51 @@ impl Url {
     }
 }
 
-/// Reads a page.
+/// Reads a page, within [`TIMEOUT`] in all.
 ///
 /// # Errors
-/// Nobody answers, or the answer is no page.
+/// Nobody answers, the answer is no page, has no end by then, or is larger than 16 MiB.
 pub fn get(url: &Url) -> Result<String, Error> {
-    let io = |e: std::io::Error| Error::Program(format!("{url}: {e}"));
-    let mut stream = TcpStream::connect_timeout(&url.address, TIMEOUT).map_err(io)?;
-    stream.set_read_timeout(Some(TIMEOUT)).and_then(|()| stream.set_write_timeout(Some(TIMEOUT))).map_err(io)?;
-    // In HTTP 1.0 the page ends with the connection.
-    let request = format!("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain\r\n\r\n", url.path, url.host);
-    stream.write_all(request.as_bytes()).map_err(io)?;
-    let mut bytes = Vec::new();
-    stream.take(LARGEST).read_to_end(&mut bytes).map_err(io)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = exchange(url, TIMEOUT, LARGEST)?;
     let (head, body) = text.split_once("\r\n\r\n").ok_or_else(|| Error::Program(format!("{url}: no HTTP answer")))?;
     let status = head.split_whitespace().nth(1).unwrap_or_default();
     if status != "200" {
         return Err(Error::Program(format!("{url}: HTTP status {status}")));
     }
     Ok(if is_chunked(head) { joined(body) } else { body.to_string() })
+}
+
+/// Asks for a page, and returns all that comes within `limit`, at most `largest` bytes. A server that sends a little now and then
+/// gets no more time than one that sends nothing.
+fn exchange(url: &Url, limit: Duration, largest: usize) -> Result<String, Error> {
+    let end = Instant::now() + limit;
+    let late =
+        || Error::Program(format!("{url}: no whole page within {} s; expected one at once", limit.as_secs_f64()));
+    let left = || Some(end.saturating_duration_since(Instant::now())).filter(|d| !d.is_zero()).ok_or_else(late);
+    let failed = |e: std::io::Error| match e.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
+        _ => Error::Program(format!("{url}: {e}")),
+    };
+    let mut stream = TcpStream::connect_timeout(&url.address, left()?).map_err(failed)?;
+    stream.set_write_timeout(Some(left()?)).map_err(failed)?;
+    // In HTTP 1.0 the page ends with the connection.
+    let request = format!("GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain\r\n\r\n", url.path, url.host);
+    stream.write_all(request.as_bytes()).map_err(failed)?;
+    let (mut bytes, mut part) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        stream.set_read_timeout(Some(left()?)).map_err(failed)?;
+        match stream.read(&mut part) {
+            Ok(0) => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(n) => bytes.extend_from_slice(&part[..n]),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(failed(e)),
+        }
+        if bytes.len() > largest {
+            return Err(Error::Program(format!(
+                "{url}: the page is larger than {largest} bytes; expected a page of metrics"
+            )));
+        }
+    }
 }
 
 /// Whether a server has sent its page in chunks, although HTTP 1.0 has none.
@@ -118,6 +143,39 @@ mod tests {
         let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\na 1\n\r\n4\r\nb 2\n\r\n0\r\n\r\n";
         assert_eq!(served(chunks).unwrap(), "a 1\nb 2\n");
         assert!(served("HTTP/1.0 404 Not Found\r\n\r\n").unwrap_err().to_string().contains("404"));
+    }
+
+    /// What an exchange of 300 ms comes to whose server sends `head` and then `part`, again and again with a pause.
+    fn endless(head: &'static str, part: &'static str, pause: Duration, largest: usize) -> (String, Duration) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = Url::parse(&format!("http://{}/metrics", listener.local_addr().unwrap())).unwrap();
+        // It ends when the other side has gone.
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(head.as_bytes()).unwrap();
+            while !part.is_empty() && stream.write_all(part.as_bytes()).is_ok() {
+                std::thread::sleep(pause);
+            }
+            // A silent server waits for more to be asked.
+            while stream.read(&mut [0; 512]).is_ok_and(|n| n > 0) {}
+        });
+        let begin = Instant::now();
+        let said = exchange(&url, Duration::from_millis(300), largest).unwrap_err().to_string();
+        let took = begin.elapsed();
+        server.join().unwrap();
+        (said, took)
+    }
+
+    #[test]
+    fn an_exchange_has_an_end_in_time_and_size() {
+        let (slow, ok) = (Duration::from_millis(20), "HTTP/1.0 200 OK\r\n\r\n");
+        for (head, part) in [("", "H"), (ok, "a"), ("HTTP/1.0 200 OK\r\n", "X: y\r\n"), (ok, "")] {
+            let (said, took) = endless(head, part, slow, LARGEST);
+            assert!(said.contains("no whole page within 0.3 s"), "{said}");
+            assert!(took < Duration::from_secs(8), "each part gets no time of its own: {took:?}");
+        }
+        let (said, _) = endless(ok, "0123456789abcdef", Duration::ZERO, 100);
+        assert!(said.contains("larger than 100 bytes"), "{said}");
     }
 
     #[test]

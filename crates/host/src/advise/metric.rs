@@ -2,7 +2,17 @@
 
 use super::http::{self, Url};
 use super::Error;
-use std::process::{Command, Stdio};
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Longest time of a command. One that measures takes its time, and one that hangs ends the session.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// Most that a command may print, bytes.
+const LARGEST: u64 = 16 << 20;
+/// Time between two looks whether a command that has said all has ended.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Where a service's throughput comes from.
 #[derive(Clone, Debug)]
@@ -112,17 +122,63 @@ impl Series {
     }
 }
 
-/// What a shell command prints when it reads `input`.
+/// What a shell command prints when it reads `input`. It has an hour.
 ///
 /// # Errors
-/// The shell does not start, or the command fails.
+/// The shell does not start, or the command fails, does not end, or prints more than 16 MiB.
 pub fn pipe_through(line: &str, input: impl Into<Stdio>) -> Result<String, Error> {
-    let done = Command::new("sh").args(["-c", line]).stdin(input).stderr(Stdio::inherit()).output();
-    let done = done.map_err(|e| Error::Machine(format!("sh: {e}")))?;
-    if !done.status.success() {
-        return Err(Error::Program(format!("the metric `{line}`: {}", done.status)));
+    pipe_within(line, input, LONGEST)
+}
+
+/// As [`pipe_through`], for a command that may take so long.
+fn pipe_within(line: &str, input: impl Into<Stdio>, limit: Duration) -> Result<String, Error> {
+    let machine = |e| Error::Machine(format!("sh: {e}"));
+    let end = Instant::now() + limit;
+    let mut child =
+        Command::new("sh").args(["-c", line]).stdin(input).stdout(Stdio::piped()).spawn().map_err(machine)?;
+    let text = said(&mut child, end);
+    let status = ended(&mut child, end).map_err(machine)?;
+    let (Some(text), Some(status)) = (text, status) else {
+        let text = format!("the metric `{line}` has not ended after {} s; expected a number", limit.as_secs_f64());
+        return Err(Error::Program(text));
+    };
+    let bytes = text.map_err(machine)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Error::Program(format!("the metric `{line}` prints more than {LARGEST} bytes; expected a number")));
     }
-    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+    if !status.success() {
+        return Err(Error::Program(format!("the metric `{line}`: {status}")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a command prints, and a byte more than may be; `None` if it has not said all by `end`.
+fn said(child: &mut Child, end: Instant) -> Option<std::io::Result<Vec<u8>>> {
+    let output = child.stdout.take()?;
+    let (send, receive) = mpsc::channel();
+    // A thread of its own, because programs that the command leaves behind may hold its output open for ever.
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = output.take(LARGEST + 1).read_to_end(&mut bytes).map(|_| bytes);
+        // Nobody listens any more if time is up.
+        let _ = send.send(read);
+    });
+    receive.recv_timeout(end.saturating_duration_since(Instant::now())).ok()
+}
+
+/// How a command has ended by `end`; it is killed then, and has not ended by itself.
+fn ended(child: &mut Child, end: Instant) -> std::io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= end {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// The last number of a text.
@@ -153,6 +209,21 @@ mod tests {
         assert_eq!(sum("queries_total"), Some((3.0, true)));
         assert_eq!(sum("absent"), None);
         assert!(Series::parse("a b").is_err() && Series::parse("a{").is_err() && Series::parse("").is_err());
+    }
+
+    #[test]
+    fn a_command_has_an_end_in_time_and_size() {
+        let limit = Duration::from_millis(300);
+        // It sleeps, prints for ever, says all and goes on, or leaves a program behind that holds its output.
+        for line in ["sleep 60", "while :; do echo 1; sleep 0.01; done", "exec >&-; sleep 60", "sleep 60 & echo 1"] {
+            let begin = Instant::now();
+            let e = pipe_within(line, Stdio::null(), limit).unwrap_err().to_string();
+            assert!(e.contains("has not ended after 0.3 s") && e.contains(line), "{e}");
+            assert!(begin.elapsed() < Duration::from_secs(30), "{line}");
+        }
+        let e = pipe_through("yes", Stdio::null()).unwrap_err().to_string();
+        assert!(e.contains("more than 16777216 bytes"), "{e}");
+        assert_eq!(pipe_within("echo 7; exec >&-; sleep 0.1", Stdio::null(), LONGEST).unwrap(), "7\n");
     }
 
     #[test]

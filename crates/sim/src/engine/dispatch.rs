@@ -13,6 +13,9 @@ use crate::record::log::log_switch;
 use crate::state::cpu::Pending;
 use crate::state::step::Step;
 
+/// Steps between two looks whether the run has been stopped.
+const STEPS_PER_LOOK: u64 = 1 << 14;
+
 impl Engine<'_> {
     /// Picks the next task of a CPU and plans its slice.
     pub(crate) fn dispatch(&mut self, cpu: usize) {
@@ -119,6 +122,11 @@ impl Engine<'_> {
         loop {
             if clock >= end {
                 return (clock, Pending::Tick);
+            }
+            self.sim.record.steps += 1;
+            // A slice may have millions of steps of 1 ns; the event loop then ends the run.
+            if self.sim.record.steps.is_multiple_of(STEPS_PER_LOOK) && self.is_stopped() {
+                return (clock, Pending::Resume);
             }
             match self.step(cpu, task, &mut clock, end) {
                 Step::Go => {}

@@ -29,7 +29,7 @@ use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
 use numalab_model::machine::Machine;
 use numalab_model::record::Status;
 use numalab_model::workload::Workload;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// A run: the simulated machine, the queue of what happens next, and what threads wait for.
@@ -50,6 +50,8 @@ pub struct Engine<'a> {
     pub(crate) quiet_check: bool,
     /// Where the model time is written for whoever watches the run.
     clock: Option<Arc<AtomicU64>>,
+    /// Set by whoever watches the run to end it early.
+    stop: Option<Arc<AtomicBool>>,
     /// Scratch: reports of the scheduler.
     sched_events: Vec<SchedEvent>,
     /// Scratch: effects on their way.
@@ -68,10 +70,11 @@ impl<'a> Engine<'a> {
         seed: u64,
         observers: Observers,
     ) -> Result<Self, String> {
-        let clock = observers.clock.clone();
+        let (clock, stop) = (observers.clock.clone(), observers.stop.clone());
         let sim = Simulation::new(machine, workload, cfg, seed, observers)?;
         Ok(Self {
             clock,
+            stop,
             may_be_quiet: may_be_quiet(&sim),
             quiet_check: false,
             sim,
@@ -131,6 +134,10 @@ impl<'a> Engine<'a> {
                 self.stop_at_limit();
                 break;
             }
+            if self.is_stopped() {
+                self.sim.status = Status::Timeout;
+                break;
+            }
             if standstill.is_stuck(at) {
                 let why = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
                 self.sim.status = Status::Failed(why);
@@ -172,6 +179,11 @@ impl<'a> Engine<'a> {
             self.sim.end_ns = self.sim.now_ns.min(self.sim.workload.limit_ns);
         }
         sample_now(&mut self.sim, true);
+    }
+
+    /// Whether whoever watches the run has ended it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// The next event lies beyond the limit of the run. So may ticks of quiet CPUs, the first of which then ends the run.

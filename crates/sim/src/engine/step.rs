@@ -5,7 +5,7 @@ use crate::access::random::random;
 use crate::access::stride::stride;
 use crate::access::sweep::sweep;
 use crate::charge::core::message_ns;
-use crate::charge::time::charge_system;
+use crate::charge::time::{charge_system, charge_user};
 use crate::engine::event_loop::Engine;
 use crate::mm::discard::discard;
 use crate::state::cpu::Pending;
@@ -61,7 +61,9 @@ impl Engine<'_> {
                 Step::Go
             }
             Op::LoopEnd => {
-                t.close_loop(*clock);
+                let ns = t.close_loop(*clock);
+                *clock += ns;
+                charge_user(&mut self.sim, task, ns);
                 Step::Go
             }
             Op::Score { id, amount } => {

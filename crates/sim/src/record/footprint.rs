@@ -11,5 +11,6 @@ pub(crate) fn footprint(sim: &Simulation<'_>) -> crate::Footprint {
         page_events: sim.kernel.vm.pgfault + c.numa_pte_updates + c.numa_pages_migrated,
         ticks: sim.record.ticks,
         events: sim.record.events,
+        steps: sim.record.steps,
     }
 }

@@ -9,7 +9,7 @@ use crate::state::why::Collector;
 use numalab_kernel::numa::MigrateResult;
 use numalab_model::record::events::{Event, Kind, Sink, NONE};
 use std::io;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
 
 /// Bytes collected before they are written.
@@ -32,6 +32,9 @@ pub struct Observers {
     pub why: bool,
     /// Where the model time of the run is written now and then, ns.
     pub clock: Option<Arc<AtomicU64>>,
+    /// Whoever watches the run sets this to end it early: it then has [`Status::Timeout`](numalab_model::record::Status::Timeout),
+    /// and its figures are worth nothing.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// Events on their way to a writer.

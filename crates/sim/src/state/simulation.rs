@@ -182,6 +182,8 @@ pub struct Recorder {
     pub ticks: u64,
     /// Events of the simulation.
     pub events: u64,
+    /// Steps of programs, each as often as a slice came to it.
+    pub steps: u64,
 }
 
 impl<'a> Simulation<'a> {
@@ -327,6 +329,7 @@ impl Recorder {
             peak: (0, 0),
             ticks: 0,
             events: 0,
+            steps: 0,
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct LoopFrame {
     pub left: u64,
     /// End time, for timed loops (`u64::MAX` for counted ones).
     pub until_ns: u64,
+    /// When the current round began, ns.
+    pub round_ns: u64,
 }
 
 /// A block of an access by blocks: the next access of the thread to the same span goes on where this one ended, as a
@@ -224,12 +226,13 @@ impl<'a> Task<'a> {
             Bound::Count(n) => (n - 1, u64::MAX),
             Bound::Time { ns } => (0, now_ns + ns),
         };
-        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns });
+        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns, round_ns: now_ns });
         self.advance();
     }
-    /// Comes to the end of the innermost loop: begins the next iteration, or leaves the loop.
-    pub fn close_loop(&mut self, now_ns: u64) {
-        let pc = self.pc;
+    /// Comes to the end of the innermost loop: begins the next round, or leaves the loop. Returns what the end costs, ns.
+    ///
+    /// A round whose steps all round to 0 ns costs 1 ns if another follows. Else a loop could run for ever at one instant.
+    pub fn close_loop(&mut self, now_ns: u64) -> u64 {
         if let Some(frame) = self.loops.last_mut() {
             let again = if frame.until_ns == u64::MAX {
                 let more = frame.left > 0;
@@ -239,14 +242,16 @@ impl<'a> Task<'a> {
                 now_ns < frame.until_ns
             };
             if again {
+                let ns = u64::from(now_ns <= frame.round_ns);
+                frame.round_ns = now_ns + ns;
                 self.pc = frame.body;
                 self.done = 0;
                 self.entered = false;
-                return;
+                return ns;
             }
             self.loops.pop();
         }
-        self.pc = pc;
         self.advance();
+        0
     }
 }

@@ -17,7 +17,8 @@ fn watched(dir: &Path, kernel_name: &str) -> (Outcome, Vec<Event>, Vec<Event>, W
     let w = workload("numa01_THREAD_ALLOC", &m, 11, &[("loops", "2000"), ("memory", "256MiB")]);
     let header = Header::new("r", &m, &w);
     let sink = |name: &str| Sink::new(&header, Box::new(File::create(dir.join(name)).unwrap())).unwrap();
-    let ask = Observers { trace: Some(sink("trace")), decisions: Some(sink("head")), why: true, clock: None };
+    let ask =
+        Observers { trace: Some(sink("trace")), decisions: Some(sink("head")), why: true, ..Observers::default() };
     let o = observe(&m, &w, &kernel(kernel_name), 11, true, ask).unwrap();
     let plain = run(&m, &w, &kernel(kernel_name), 11);
     assert!(o.outcome == plain, "{kernel_name}: whoever watches changes nothing");
@@ -88,7 +89,7 @@ fn whoever_sleeps_behind_a_page_leaves_its_cpu() {
     let sleeps = |kernel_name: &str| {
         let path = dir.path().join(kernel_name);
         let sink = Sink::new(&Header::new("r", &m, &w), Box::new(File::create(&path).unwrap())).unwrap();
-        let ask = Observers { trace: Some(sink), decisions: None, why: false, clock: None };
+        let ask = Observers { trace: Some(sink), ..Observers::default() };
         let o = observe(&m, &w, &kernel(kernel_name), 1, true, ask).unwrap().outcome;
         let mut trace = Events::open(&path).unwrap();
         let (mut sleeps, mut idle_ns, mut idle_since) = (0, 0, [None; 16]);
@@ -121,7 +122,7 @@ fn a_cpu_whose_thread_sleeps_for_a_lock_pulls_threads_home() {
     let between_nodes = |kernel_name: &str| {
         let path = dir.path().join(kernel_name);
         let sink = Sink::new(&Header::new("r", &m, &w), Box::new(File::create(&path).unwrap())).unwrap();
-        let ask = Observers { trace: Some(sink), decisions: None, why: false, clock: None };
+        let ask = Observers { trace: Some(sink), ..Observers::default() };
         observe(&m, &w, &kernel(kernel_name), 3, true, ask).unwrap();
         let mut trace = Events::open(&path).unwrap();
         let mut moves = 0;
