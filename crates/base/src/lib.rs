@@ -6,6 +6,7 @@
 //! * [`mod@counters`] the macro [`counters!`]: structs of event counters with a table of names;
 //! * [`node_mask`] and [`cpu_set`] sets of NUMA nodes and of CPUs;
 //! * [`mod@plain_name`] names of programs as names of columns and files;
+//! * [`mod@visible_text`] text of unknown origin as it may be shown;
 //! * [`rng`] the frozen random number generators;
 //! * [`math`] logarithm and exponential with the same bits on every platform.
 
@@ -19,4 +20,5 @@ pub mod plain_name;
 pub mod rng;
 pub mod rung_list;
 pub mod tunable;
+pub mod visible_text;
 pub mod words;

@@ -1,8 +1,9 @@
 //! How a command ends: with a result or one message, and with an exit code.
 
+use numalab_base::visible_text::is_invisible;
 use numalab_lab::failure::Failure as GuestFailure;
 use numalab_model::record::{RecordError, Status};
-use numalab_model::spec::{is_hidden, SpecError};
+use numalab_model::spec::SpecError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Exit code of the program (docs/reference/exit-codes.md): 0 to 3 for the command itself, 4 to 12 for failed runs
@@ -107,9 +108,9 @@ pub fn finding(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable(text));
 }
 
-/// A message with its hidden characters escaped, since it may quote a file of unknown origin.
+/// A message with its invisible characters escaped, since it may quote a file of unknown origin.
 pub fn printable(text: &str) -> String {
-    let harmless = |c: char| !is_hidden(c) || c == '\n' || c == '\t';
+    let harmless = |c: char| !is_invisible(c) || c == '\n' || c == '\t';
     text.chars().map(|c| if harmless(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 

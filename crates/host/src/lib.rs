@@ -10,6 +10,7 @@
 pub mod advise;
 pub mod balance;
 pub mod fit;
+pub mod private_dir;
 pub mod procfs;
 pub mod record;
 pub mod sys;

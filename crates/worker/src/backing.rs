@@ -8,6 +8,7 @@
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -49,12 +50,34 @@ fn has_page_cache(dir: &Path) -> bool {
     }
 }
 
-/// Creates a file under a unique name and unlinks it at once. Not every file system supports `O_TMPFILE`.
+/// Files whose names were tried.
+static TRIED: AtomicU32 = AtomicU32::new(0);
+/// Names that are tried for a file: in a folder that others share, they may have taken some.
+const NAMES_MAX: u32 = 100;
+
+fn name(number: u32) -> String {
+    format!("numalab-{}-{number}", std::process::id())
+}
+
+/// Creates a file under a name that nobody has, for this user alone, and unlinks it at once. Not every file system
+/// supports `O_TMPFILE`.
 fn nameless(dir: &Path, bytes: u64) -> io::Result<File> {
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let path = dir.join(format!("numalab-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-    std::fs::remove_file(&path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for _ in 0..NAMES_MAX {
+        let path = dir.join(name(TRIED.fetch_add(1, Ordering::Relaxed)));
+        match options.open(&path) {
+            Ok(file) => return unlinked(file, &path, bytes),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => last = e,
+            Err(e) => return Err(e),
+        }
+    }
+    Err(last)
+}
+
+fn unlinked(file: File, path: &Path, bytes: u64) -> io::Result<File> {
+    std::fs::remove_file(path)?;
     file.set_len(bytes)?;
     Ok(file)
 }
@@ -79,5 +102,18 @@ mod tests {
         assert!(target.to_string_lossy().ends_with("(deleted)"), "{target:?}");
         // A second file can exist at the same time.
         assert!(page_cache_file(4096).is_ok());
+    }
+
+    #[test]
+    fn a_name_that_somebody_has_taken_is_passed_over() {
+        let dir = std::env::temp_dir().join(format!("numalab-backing-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        // Tests at the same time take some numbers too.
+        let next = TRIED.load(Ordering::Relaxed);
+        (next..next + 20).for_each(|n| std::fs::write(dir.join(name(n)), "theirs").unwrap());
+        let file = nameless(&dir, 4096).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 4096);
+        (next..next + 20).for_each(|n| assert_eq!(std::fs::read_to_string(dir.join(name(n))).unwrap(), "theirs"));
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -3,10 +3,11 @@
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{scope, time_option};
 use numalab_host::balance::{metrics, sampler, Daemon, Halt, Kernel, Line, Log, Options};
+use numalab_host::private_dir::{runtime_folder, user};
 use numalab_host::procfs::scope::Scope;
 use numalab_host::procfs::Roots;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(sampler::names()))]
     sampler: Option<String>,
     /// File for the affinities that are changed. A restart undoes what it finds there [default: balance.json in
-    /// $RUNTIME_DIRECTORY, else in /run/numalab for root, else in the folder for temporary files]
+    /// $RUNTIME_DIRECTORY, else in /run/numalab for root, else in $XDG_RUNTIME_DIR/numalab]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Serve counters for Prometheus on this port of loopback; 0 lets the system choose one
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         cpu_share: args.cpu / 100.0,
         dry_run: args.dry_run,
         sampler: args.sampler.clone(),
-        state: args.state.clone().unwrap_or_else(default_state),
+        state: args.state.clone().map_or_else(default_state, Ok)?,
     };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -112,20 +113,17 @@ fn said(args: &Args, why: &str) -> Result<Done, Failure> {
     Ok(Done { text: text + "\n", exit: Exit::OK })
 }
 
-/// Where the state is kept: a folder that a reboot empties, since affinities do not outlive one.
-fn default_state() -> PathBuf {
-    let given = std::env::var_os("RUNTIME_DIRECTORY").filter(|d| !d.is_empty()).map(PathBuf::from);
-    let root = std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-    let folder = given.unwrap_or_else(|| match root {
-        true => "/run/numalab".into(),
-        false => std::env::temp_dir().join(format!("numalab-{}", own_uid())),
-    });
-    folder.join("balance.json")
-}
-
-/// Id of the user.
-fn own_uid() -> u32 {
-    std::fs::metadata("/proc/self").map_or(0, |own| std::os::unix::fs::MetadataExt::uid(&own))
+/// Where the state is kept: a folder of this user alone that a reboot empties, since affinities do not outlive one.
+fn default_state() -> Result<PathBuf, Failure> {
+    let uid = user();
+    let folder = runtime_folder(|name| std::env::var_os(name), uid, Path::new("/run"));
+    let folder = folder.ok_or_else(|| {
+        Failure::environment(format!(
+            "balance: neither $XDG_RUNTIME_DIR nor /run/user/{uid} is a folder of this user alone, for the affinities that \
+             are changed; expected one, or --state FILE in a folder to which nobody else may write"
+        ))
+    })?;
+    Ok(folder.join("balance.json"))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod host;
 mod images;
 mod machines;
 mod operators;
+mod private_state;
 mod python_verbs;
 mod report;
 mod reproduce;

@@ -5,7 +5,8 @@ use super::log::{Line, Log};
 use super::machine::Shape;
 use super::metrics::Metrics;
 use super::movers::{Any, Chooser, Cursors, Wish};
-use super::sampler::{choose, damon, Budget, Target, LIST};
+use super::sampler::damon::{self, Left};
+use super::sampler::{choose, Budget, Target, Ways, LIST};
 use super::state::{lives, Entry, State};
 use super::survey::Survey;
 use super::usage::Usage;
@@ -98,13 +99,15 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Reads the machine, opens the state, and undoes what an earlier daemon left behind.
+    /// Reads the machine, opens the state, and undoes what an earlier daemon left behind. A dry run says what it would undo,
+    /// and opens nothing for writing.
     ///
     /// # Errors
     /// There is nothing to balance here, or no place for the state.
     pub fn start(roots: Roots, set: Options, hands: Box<dyn Hands>, mut log: Log) -> Result<Self, Halt> {
         let shape = Shape::read(&roots).map_err(Halt::Machine)?;
-        let state = State::open(&set.state).map_err(Halt::State)?;
+        let opened = if set.dry_run { State::look(&set.state) } else { State::open(&set.state) };
+        let state = opened.map_err(Halt::State)?;
         let survey = Survey::new(roots.clone(), set.scope.clone());
         let balancer = Balancer::new(shape.topo.clone(), shape.llc_cpus.clone(), Settings::default());
         if !state.entries().is_empty() {
@@ -128,7 +131,12 @@ impl Daemon {
             paused: 0,
             looked: None,
         };
-        daemon.undo("an earlier daemon ended without doing so");
+        let reason = "an earlier daemon ended without doing so";
+        if daemon.set.dry_run {
+            daemon.say_undo(reason);
+        } else {
+            daemon.undo(reason);
+        }
         daemon.remove_kdamonds(&left);
         if daemon.shape.topo.cpu_nodes().len() < 2 {
             return Err(Halt::Machine("this machine has one node with CPUs: there is nothing to balance".into()));
@@ -147,7 +155,8 @@ impl Daemon {
         // Half of the CPU time is for what sampling costs outside this process.
         let budget = Budget { every: self.set.every, cpu_share: self.set.cpu_share / 2.0 };
         let asked = self.set.sampler.as_deref();
-        let choice = choose(&LIST, asked, &self.roots, &self.shape, budget).map_err(Halt::Sampler)?;
+        let ways = Ways { list: &LIST, asked, dry_run: self.set.dry_run };
+        let choice = choose(&ways, &self.roots, &self.shape, budget).map_err(Halt::Sampler)?;
         let line = |name: &str, used, reason: &str| Line::Sampler { name: name.into(), used, reason: reason.into() };
         self.log.line(&line(choice.name, true, choice.sees));
         for (name, why) in &choice.others {
@@ -260,12 +269,21 @@ impl Daemon {
         walk.tell(look, self.shape.ids.len(), end);
     }
 
-    /// Removes kdamonds that an earlier daemon has left.
+    /// Removes kdamonds that an earlier daemon has left, and forgets the record of them. Those of others stay.
     fn remove_kdamonds(&mut self, pids: &[u32]) {
-        let text = match damon::remove(&self.roots, pids) {
-            Ok(false) => None,
-            Ok(true) => Some(format!("removed {} kdamonds that an earlier daemon left", pids.len())),
-            Err(e) => Some(format!("kdamonds of an earlier daemon: {e}")),
+        let (dry_run, n) = (self.set.dry_run, pids.len());
+        let found = if dry_run { Ok(damon::left(&self.roots, pids)) } else { damon::remove(&self.roots, pids) };
+        let text = match found {
+            Ok(Left::Nothing) => None,
+            Ok(Left::Own) if dry_run => Some(format!("would remove {n} kdamonds that an earlier daemon left")),
+            Ok(Left::Own) => Some(format!("removed {n} kdamonds that an earlier daemon left")),
+            Ok(Left::Others(there)) => Some(format!(
+                "the record of an earlier daemon has {n} kdamonds, but the {there} here are set up otherwise: they stay, \
+                 and the record of them {} dropped",
+                if dry_run { "would be" } else { "is" }
+            )),
+            // They stay in the record, so that a later start can remove them.
+            Err(e) => return self.log.line(&Line::note(format!("kdamonds of an earlier daemon: {e}"))),
         };
         let text = text.or(self.state.set_damon(Vec::new()).err().map(|e| self.state_error(&e)));
         text.into_iter().for_each(|t| self.log.line(&Line::note(t)));
@@ -276,7 +294,9 @@ impl Daemon {
         if let Some(walk) = &mut self.walk {
             walk.end(&mut self.state);
         }
-        self.undo(reason);
+        if !self.set.dry_run {
+            self.undo(reason);
+        }
     }
 
     /// Marks mappings of which the kernel has refused most pages as shared, and lets the time pass for which that holds.
@@ -458,27 +478,46 @@ impl Daemon {
     /// changed since stays.
     pub fn undo(&mut self, reason: &str) {
         let entries = self.state.take();
-        let mut pids = BTreeSet::new();
-        for e in entries.iter().filter(|e| lives(&self.roots, e)) {
-            if pids.insert(e.pid) {
-                pids.extend(process::with_descendants(&self.roots, e.pid));
-            }
-        }
-        for pid in pids {
-            for tid in process::tasks(&self.roots, pid) {
-                let Some(status) = process::task_status(&self.roots, pid, tid) else { continue };
-                let own = entries.iter().find(|e| e.tid == tid && lives(&self.roots, e));
-                let known = own.or_else(|| entries.iter().find(|e| e.set == status.cpus_allowed));
-                let Some(e) = known.filter(|e| e.set == status.cpus_allowed) else { continue };
-                // An error means that the thread has ended.
-                if self.hands.set_affinity(tid, &e.before).is_ok() {
-                    let cpus = cpulist::format(&e.before);
-                    self.log.line(&Line::Undo { tid, cpus, reason: reason.into() });
-                }
+        for (tid, before) in self.to_undo(&entries) {
+            // An error means that the thread has ended.
+            if self.hands.set_affinity(tid, &before).is_ok() {
+                self.log.line(&undo_line(tid, &before, reason, false));
             }
         }
         if let Err(e) = self.state.save_empty() {
             self.log.line(&Line::note(format!("{}: {e}", self.set.state.display())));
         }
     }
+
+    /// Says which affinities [`Daemon::undo`] would give back.
+    fn say_undo(&mut self, reason: &str) {
+        for (tid, before) in self.to_undo(self.state.entries()) {
+            self.log.line(&undo_line(tid, &before, reason, true));
+        }
+    }
+
+    /// Threads that still have the affinity of an entry, with the one from before.
+    fn to_undo(&self, entries: &[Entry]) -> Vec<(u32, Vec<u32>)> {
+        let mut pids = BTreeSet::new();
+        for e in entries.iter().filter(|e| lives(&self.roots, e)) {
+            if pids.insert(e.pid) {
+                pids.extend(process::with_descendants(&self.roots, e.pid));
+            }
+        }
+        let mut out = Vec::new();
+        for pid in pids {
+            for tid in process::tasks(&self.roots, pid) {
+                let Some(status) = process::task_status(&self.roots, pid, tid) else { continue };
+                let own = entries.iter().find(|e| e.tid == tid && lives(&self.roots, e));
+                let known = own.or_else(|| entries.iter().find(|e| e.set == status.cpus_allowed));
+                let known = known.filter(|e| e.set == status.cpus_allowed);
+                out.extend(known.map(|e| (tid, e.before.clone())));
+            }
+        }
+        out
+    }
+}
+
+fn undo_line(tid: u32, before: &[u32], reason: &str, dry_run: bool) -> Line {
+    Line::Undo { tid, cpus: cpulist::format(before), reason: reason.into(), dry_run }
 }

@@ -1,5 +1,6 @@
 //! What the daemon says: one line for each action, with its reason.
 
+use numalab_base::visible_text::visible;
 use serde::Serialize;
 use std::io::Write;
 
@@ -74,7 +75,7 @@ pub enum Line {
         /// Why.
         reason: String,
     },
-    /// An affinity was given back.
+    /// An affinity was given back, or would be.
     Undo {
         /// Thread.
         tid: u32,
@@ -82,6 +83,8 @@ pub enum Line {
         cpus: String,
         /// Why.
         reason: String,
+        /// Nothing was done.
+        dry_run: bool,
     },
 }
 
@@ -119,7 +122,10 @@ impl Line {
                 Some(at) => format!("left {count} pages of {name}[{pid}] at {at} alone: {reason}"),
                 None => format!("left {name}[{pid}] alone, {count} of its threads are {reason}"),
             },
-            Self::Undo { tid, cpus, reason } => format!("thread {tid} may run on CPUs {cpus} again: {reason}"),
+            Self::Undo { tid, cpus, reason, dry_run } => {
+                let verb = if *dry_run { "could" } else { "may" };
+                format!("thread {tid} {verb} run on CPUs {cpus} again: {reason}")
+            }
         }
     }
 }
@@ -139,7 +145,7 @@ impl Log {
     pub fn line(&mut self, line: &Line) {
         let text = match self.json {
             true => serde_json::to_string(line).unwrap_or_default(),
-            false => line.text().chars().map(|c| if c.is_control() { '?' } else { c }).collect(),
+            false => visible(&line.text()),
         };
         let _ = writeln!(self.out, "{text}").and_then(|()| self.out.flush());
     }

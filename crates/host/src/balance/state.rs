@@ -1,11 +1,12 @@
 //! The affinities that were changed and the kdamonds that were set up, kept in a file so that a crash leaves nothing behind.
 
+use crate::private_dir::{PrivateDir, Refused};
 use crate::procfs::{process, Roots};
 use rustix::fs::{flock, FlockOperation};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// A thread whose affinity was changed.
@@ -36,50 +37,70 @@ struct Contents {
 /// `format` of the file.
 const FORMAT: &str = "numalab balance state 1";
 
+/// Largest file that is read, bytes: a hundred thousand threads.
+const LIMIT_BYTES: u64 = 16 << 20;
+
 /// How often the lock is tried, and the time between.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
-/// The file, and what is in it. No other daemon can use it while the value lives.
+/// Where the file is, and the lock on it.
+#[derive(Debug)]
+struct Place {
+    dir: PrivateDir,
+    name: String,
+    _lock: File,
+}
+
+/// The file, and what is in it. No other daemon can use it while the value lives, unless it was only looked at.
 #[derive(Debug)]
 pub struct State {
-    path: PathBuf,
+    /// `None` if it was only looked at: changes stay in memory.
+    place: Option<Place>,
     entries: Vec<Entry>,
     damon: Vec<u32>,
-    _lock: File,
 }
 
 impl State {
     /// Opens the file, and makes its folder if necessary. The entries are those that an earlier daemon left behind.
     ///
     /// # Errors
-    /// Another daemon uses it, it cannot be written, or it is not such a file; in words.
+    /// Others could change it ([`PrivateDir`]), another daemon uses it, it cannot be written, or it is not such a file; in
+    /// words.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let wrong = |e: io::Error| format!("{}: {e}; expected a file for the state (--state)", path.display());
-        if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(wrong)?;
-        }
+        let (folder, name) = parts(path)?;
+        let dir = PrivateDir::create(folder).map_err(refused)?;
+        // Before anything is made beside it.
+        dir.existing(&name).map_err(refused)?;
         // The lock has a file of its own: the state is replaced whenever it changes.
-        let lock = File::options().create(true).append(true).open(path.with_extension("lock")).map_err(wrong)?;
-        if !is_locked(&lock) {
-            return Err(format!(
-                "{}: another `numalab balance` uses it; expected that one to have ended",
-                path.display()
-            ));
+        let lock = dir.lock_file(&lock_name(&name)).map_err(refused)?;
+        if !is_locked(&lock, FlockOperation::NonBlockingLockExclusive) {
+            return Err(in_use(path));
         }
-        let (entries, damon) = match fs::read(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => (Vec::new(), Vec::new()),
-            Err(e) => return Err(wrong(e)),
-            Ok(bytes) => {
-                let contents: Contents = serde_json::from_slice(&bytes)
-                    .map_err(|e| format!("{}: {e}; expected a file that numalab balance wrote", path.display()))?;
-                if contents.format != FORMAT {
-                    return Err(format!("{}: format {:?}; expected {FORMAT:?}", path.display(), contents.format));
-                }
-                (contents.entries, contents.damon)
+        let contents = contents(path, dir.read(&name, LIMIT_BYTES).map_err(refused)?)?;
+        let place = Some(Place { dir, name, _lock: lock });
+        Ok(Self { place, entries: contents.entries, damon: contents.damon })
+    }
+
+    /// Reads what an earlier daemon left behind, and opens nothing for writing. Changes stay in memory.
+    ///
+    /// # Errors
+    /// As of [`State::open`].
+    pub fn look(path: &Path) -> Result<Self, String> {
+        let (folder, name) = parts(path)?;
+        let dir = match PrivateDir::open(folder) {
+            Ok(dir) => dir,
+            Err(Refused::System { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { place: None, entries: Vec::new(), damon: Vec::new() })
             }
+            Err(e) => return Err(refused(e)),
         };
-        Ok(Self { path: path.into(), entries, damon, _lock: lock })
+        let lock = dir.existing(&lock_name(&name)).map_err(refused)?;
+        if lock.is_some_and(|lock| !is_locked(&lock, FlockOperation::NonBlockingLockShared)) {
+            return Err(in_use(path));
+        }
+        let contents = contents(path, dir.read(&name, LIMIT_BYTES).map_err(refused)?)?;
+        Ok(Self { place: None, entries: contents.entries, damon: contents.damon })
     }
 
     /// What is changed now.
@@ -149,20 +170,44 @@ impl State {
         if !self.damon.is_empty() {
             return self.save();
         }
-        match fs::remove_file(&self.path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
+        self.place.as_ref().map_or(Ok(()), |p| p.dir.remove(&p.name))
     }
 
     /// Replaces the file, which is complete at every moment.
     fn save(&self) -> io::Result<()> {
+        let Some(place) = &self.place else { return Ok(()) };
         let contents = Contents { format: FORMAT.into(), entries: self.entries.clone(), damon: self.damon.clone() };
-        let partial = self.path.with_extension("partial");
-        let mut file = File::create(&partial)?;
-        file.write_all(&serde_json::to_vec(&contents)?)?;
-        file.sync_all()?;
-        fs::rename(&partial, &self.path)
+        place.dir.replace(&place.name, &serde_json::to_vec(&contents)?)
+    }
+}
+
+/// Folder and name of a file.
+fn parts(path: &Path) -> Result<(&Path, String), String> {
+    let name = path.file_name().and_then(|n| n.to_str());
+    let name = name.ok_or_else(|| format!("{}: is no file; expected one for the state (--state)", path.display()))?;
+    Ok((path.parent().unwrap_or(Path::new("")), name.into()))
+}
+
+fn lock_name(name: &str) -> String {
+    format!("{name}.lock")
+}
+
+fn refused(why: Refused) -> String {
+    format!("{why}; --state names another file for the state")
+}
+
+fn in_use(path: &Path) -> String {
+    format!("{}: another `numalab balance` uses it; expected that one to have ended", path.display())
+}
+
+/// The contents of a file, empty if there is none.
+fn contents(path: &Path, bytes: Option<Vec<u8>>) -> Result<Contents, String> {
+    let Some(bytes) = bytes else { return Ok(Contents::default()) };
+    let contents: Contents = serde_json::from_slice(&bytes)
+        .map_err(|e| format!("{}: {e}; expected a file that numalab balance wrote", path.display()))?;
+    match contents.format == FORMAT {
+        true => Ok(contents),
+        false => Err(format!("{}: format {:?}; expected {FORMAT:?}", path.display(), contents.format)),
     }
 }
 
@@ -172,12 +217,12 @@ pub(super) fn lives(roots: &Roots, e: &Entry) -> bool {
 }
 
 /// Takes the lock. A program that an earlier daemon is just starting holds it for a moment after the daemon has ended.
-fn is_locked(lock: &File) -> bool {
+fn is_locked(lock: &File, how: FlockOperation) -> bool {
     (0..TRIES).any(|n| {
         if n > 0 {
             std::thread::sleep(BETWEEN_TRIES);
         }
-        flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+        flock(lock, how).is_ok()
     })
 }
 
@@ -185,6 +230,50 @@ fn is_locked(lock: &File) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use std::fs;
+
+    /// All files below a folder.
+    fn files(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_look_makes_nothing_and_keeps_changes_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run/state.json");
+        let mut none = State::look(&path).unwrap();
+        none.set_damon(vec![7]).unwrap();
+        assert_eq!(files(dir.path()), [""; 0], "no folder, no lock");
+        let mut daemon = State::open(&path).unwrap();
+        daemon.set_damon(vec![7]).unwrap();
+        assert!(State::look(&path).unwrap_err().contains("another `numalab balance` uses it"));
+        drop(daemon);
+        let before = fs::read(&path).unwrap();
+        let mut look = State::look(&path).unwrap();
+        assert_eq!(look.damon(), [7]);
+        look.set_damon(vec![]).unwrap();
+        look.save_empty().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), files(&dir.path().join("run")).len()), (before, 2));
+        assert!(State::open(&path).is_ok(), "a look holds no lock");
+    }
+
+    #[test]
+    fn a_state_that_is_no_file_is_refused_before_anything_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+        for why in [State::open(&path), State::look(&path)].map(Result::unwrap_err) {
+            assert!(why.contains("pipe: is no regular file") && why.contains("--state"), "{why}");
+        }
+        assert_eq!(files(dir.path()), ["pipe"]);
+        let large = dir.path().join("large");
+        File::create(&large).unwrap().set_len(LIMIT_BYTES + 1).unwrap();
+        assert!(State::open(&large).unwrap_err().contains("more than 16777216 bytes"));
+        assert!(State::open(Path::new("/")).unwrap_err().contains("expected one for the state"));
+    }
 
     #[test]
     fn changes_are_on_disk_before_they_are_made_and_survive_a_crash() {

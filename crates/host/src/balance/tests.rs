@@ -223,6 +223,29 @@ fn only_pages_in_use_move_where_use_is_sampled() {
 }
 
 #[test]
+fn names_of_other_programs_cannot_hide_in_the_log() {
+    let name = "a\u{202e}b\u{200b}\n";
+    for json in [false, true] {
+        let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+        w.tree.process(7, name, &[(7, 100, 3)], "N0=1");
+        let log = Log::new(Box::new(Shared(Arc::clone(&w.lines))), json);
+        let hands = Box::new(w.mock.clone());
+        let dry = Options { dry_run: true, ..w.options(dir.path()) };
+        let mut d = Daemon::start(w.tree.roots.clone(), dry, hands, log).unwrap();
+        for ticks in [200, 300, 400] {
+            d.look_after(SECOND).unwrap();
+            w.tree.process(7, name, &[(7, ticks, 3)], "N0=1");
+            w.tree.proc("7/numa_maps", &format!("{START:x} default anon=9 N0={PAGES} kernelpagesize_kB=4\n"));
+            w.tree.proc("7/maps", &format!("{START:x}-{:x} rw-p 00000000 00:00 0 \n", START + PAGES * 4096));
+        }
+        let text = w.log();
+        let shown = if json { r"a\\u{202e}b\\u{200b}\\u{a}" } else { r"a\u{202e}b\u{200b}\u{a}[7]" };
+        assert!(text.contains(shown), "{text}");
+        assert!(!text.contains(['\u{202e}', '\u{200b}']), "{text}");
+    }
+}
+
+#[test]
 fn the_rate_limit_holds() {
     let (dir, mut w) = (tempfile::tempdir().unwrap(), World::new());
     let limited = Options { rate_bytes_per_s: 500.0 * 4096.0, ..w.options(dir.path()) };
@@ -317,6 +340,103 @@ fn a_restart_undoes_what_a_crash_left_behind() {
     assert_eq!(undone, [(7, vec![0, 1, 2, 3]), (9, vec![0, 1, 2, 3])], "{}", w.log());
     assert!(!dir.path().join("state.json").exists());
     assert!(w.log().contains("thread 7 may run on CPUs 0-3 again"), "{}", w.log());
+    drop(d);
+}
+
+/// Every file of a tree with its contents, mode and time of change.
+fn snapshot(dir: &Path) -> BTreeMap<std::path::PathBuf, (Vec<u8>, u32, i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    let (mut out, mut dirs) = (BTreeMap::new(), vec![dir.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            let meta = std::fs::symlink_metadata(&path).unwrap();
+            let bytes = if meta.is_dir() { Vec::new() } else { std::fs::read(&path).unwrap() };
+            if meta.is_dir() {
+                dirs.push(path.clone());
+            }
+            out.insert(path, (bytes, meta.mode(), meta.ctime(), meta.ctime_nsec()));
+        }
+    }
+    out
+}
+
+/// Takes the right to write away from all files below a folder, or gives it back.
+fn writable(dir: &Path, may: bool) {
+    use std::os::unix::fs::PermissionsExt;
+    for path in snapshot(dir).keys().chain([&dir.to_path_buf()]) {
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        let mode = if may { mode | 0o200 } else { mode & !0o222 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+/// A kdamond of the system that reclaims memory: it has no targets, and does not count.
+fn with_reclaimer(w: &World) {
+    let at = "kernel/mm/damon/admin/kdamonds";
+    w.tree.sys(&format!("{at}/nr_kdamonds"), "1\n");
+    w.tree.sys(&format!("{at}/0/state"), "on\n");
+    w.tree.sys(&format!("{at}/0/contexts/nr_contexts"), "1\n");
+    w.tree.sys(&format!("{at}/0/contexts/0/operations"), "paddr\n");
+    w.tree.sys(&format!("{at}/0/contexts/0/targets/nr_targets"), "0\n");
+}
+
+/// The record of a daemon that crashed while it had pinned thread 7 and let kdamonds watch process 7.
+const STALE: &str = r#"{"format":"numalab balance state 1","entries":[{"pid":7,"tid":7,"start":1007,"before":[0,1,2,3],"set":[2,3]}],"damon":[7]}"#;
+
+#[test]
+fn a_dry_run_says_what_it_would_undo_and_changes_nothing() {
+    for read_only in [false, true] {
+        let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+        w.tree.proc("7/task/7/status", &status("2-3"));
+        w.tree.proc("7/clear_refs", "");
+        with_reclaimer(&w);
+        std::fs::write(dir.path().join("state.json"), STALE).unwrap();
+        let parts = [w.tree.roots.proc.clone(), w.tree.roots.sys.clone(), dir.path().to_path_buf()];
+        if read_only {
+            parts.iter().for_each(|p| writable(p, false));
+        }
+        let before = parts.clone().map(|p| snapshot(&p));
+        let mut d = w.daemon(Options { dry_run: true, ..w.options(dir.path()) }).unwrap();
+        d.look_after(SECOND).unwrap();
+        d.look_after(SECOND).unwrap();
+        d.end("the test ends");
+        drop(d);
+        assert_eq!(parts.clone().map(|p| snapshot(&p)), before, "read-only: {read_only}");
+        parts.iter().for_each(|p| writable(p, true));
+        assert_eq!(w.mock.done.lock().unwrap().affinities, []);
+        let log = w.log();
+        assert_eq!(log.matches("thread 7 could run on CPUs 0-3 again").count(), 1, "{log}");
+        assert!(log.contains("not sampler damon: it writes to files of the kernel"), "{log}");
+        assert!(
+            log.contains(
+                "has 1 kdamonds, but the 1 here are set up otherwise: they stay, and the record of them would be"
+            ),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_makes_no_folder_for_the_state() {
+    let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+    let dry = Options { dry_run: true, state: dir.path().join("a/state.json"), ..w.options(dir.path()) };
+    let mut d = w.daemon(dry).unwrap();
+    d.look_after(SECOND).unwrap();
+    d.end("the test ends");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_restart_leaves_kdamonds_of_others_and_drops_the_record() {
+    let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+    with_reclaimer(&w);
+    std::fs::write(dir.path().join("state.json"), STALE).unwrap();
+    let before = snapshot(&w.tree.roots.sys);
+    let d = w.daemon(w.options(dir.path())).unwrap();
+    assert_eq!(snapshot(&w.tree.roots.sys), before);
+    assert!(w.log().contains("they stay, and the record of them is dropped"), "{}", w.log());
+    assert!(!dir.path().join("state.json").exists(), "nothing is left to undo");
     drop(d);
 }
 

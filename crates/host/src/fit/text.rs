@@ -2,6 +2,7 @@
 
 use super::processes::Process;
 use super::Fit;
+use numalab_base::visible_text::is_invisible;
 use std::fmt::Write;
 
 /// CPU time of a step, us. A step is short against a scan and long against a fault.
@@ -115,5 +116,5 @@ impl Fit {
 
 /// A text without characters that end a string of TOML.
 fn quoted(text: &str) -> String {
-    text.chars().map(|c| if c == '"' || c == '\\' || c.is_control() { '_' } else { c }).collect()
+    text.chars().map(|c| if c == '"' || c == '\\' || is_invisible(c) { '_' } else { c }).collect()
 }

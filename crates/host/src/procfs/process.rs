@@ -3,6 +3,10 @@
 use super::stat::Stat;
 use super::status::Status;
 use super::{numbers_in, read, Roots};
+use numalab_base::visible_text::visible;
+
+/// Longest command line that is kept, characters.
+const COMMAND_MAX: usize = 400;
 
 /// `stat` of a process; `None` if it has ended.
 pub fn stat(roots: &Roots, pid: u32) -> Option<Stat> {
@@ -29,13 +33,13 @@ pub fn tasks(roots: &Roots, pid: u32) -> Vec<u32> {
     numbers_in(&roots.process(pid).join("task"))
 }
 
-/// Command line of a process, arguments separated by spaces, without control characters; its name in brackets if the
-/// command line is empty or cannot be read.
+/// Command line of a process, arguments separated by spaces, as it may be shown ([`visible`]), at most 400 characters; its
+/// name in brackets if the command line is empty or cannot be read.
 pub fn command(roots: &Roots, pid: u32, name: &str) -> String {
     let text = read(&roots.process(pid).join("cmdline")).unwrap_or_default();
     let words: Vec<&str> = text.split('\0').filter(|w| !w.is_empty()).collect();
     let line = if words.is_empty() { format!("[{name}]") } else { words.join(" ") };
-    line.chars().map(|c| if c.is_control() { '?' } else { c }).take(400).collect()
+    visible(&line.chars().take(COMMAND_MAX).collect::<String>()).chars().take(COMMAND_MAX).collect()
 }
 
 /// A process and all its descendants, ascending, among those that exist now.
@@ -78,8 +82,11 @@ mod tests {
         assert_eq!(with_descendants(&roots, 5), [5, 6, 7]);
         assert!(with_descendants(&roots, 99).is_empty());
         assert_eq!(tasks(&roots, 5), [5]);
-        fs::write(roots.process(5).join("cmdline"), b"a\0b\x1b[2J\0").unwrap();
-        assert_eq!((command(&roots, 5, "n"), command(&roots, 6, "n")), ("a b?[2J".into(), "[n]".into()));
+        fs::write(roots.process(5).join("cmdline"), "a\0b\x1b[2J\u{202e}c\u{200b}\0").unwrap();
+        let shown = "a b\\u{1b}[2J\\u{202e}c\\u{200b}";
+        assert_eq!((command(&roots, 5, "n"), command(&roots, 6, "n")), (shown.into(), "[n]".into()));
+        fs::write(roots.process(5).join("cmdline"), "\u{202e}".repeat(5000)).unwrap();
+        assert_eq!(command(&roots, 5, "n").len(), COMMAND_MAX);
         assert_eq!((stat(&roots, 99), status(&roots, 99), tasks(&roots, 99)), (None, None, vec![]));
     }
 }

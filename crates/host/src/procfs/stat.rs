@@ -1,9 +1,11 @@
 //! `stat` of a process or a thread.
 
+use numalab_base::visible_text::visible;
+
 /// Fields of a `stat` line (proc(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
-    /// Name of the program or thread, which may hold any characters.
+    /// Name of the program or thread as it may be shown: it can be any bytes, and what cannot be seen became its code.
     pub name: String,
     /// State letter: `R` running, `S` asleep, `D` waiting for a device, `Z` ended.
     pub state: char,
@@ -28,7 +30,7 @@ impl Stat {
     /// The fields of a line; `None` if it is cut off or of another form.
     pub fn parse(text: &str) -> Option<Self> {
         let (open, close) = (text.find('(')?, text.rfind(')')?);
-        let name = text.get(open + 1..close)?.to_string();
+        let name = visible(text.get(open + 1..close)?);
         // Fields are counted from 3, the state, after the name, which may hold spaces and parentheses.
         let fields: Vec<&str> = text[close + 1..].split_ascii_whitespace().collect();
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
@@ -71,6 +73,8 @@ pub(crate) mod tests {
         let s = Stat::parse(&line(12, "a) R 1 (b", 'S', 700, 3)).unwrap();
         assert_eq!((s.name.as_str(), s.state, s.parent, s.ticks, s.start, s.cpu), ("a) R 1 (b", 'S', 1, 700, 1012, 3));
         assert!(!s.is_kernel());
+        let s = Stat::parse(&line(12, "a\n\u{202e}b\u{feff}", 'S', 700, 3)).unwrap();
+        assert_eq!((s.name.as_str(), s.ticks), ("a\\u{a}\\u{202e}b\\u{feff}", 700));
         let full = line(12, "x", 'R', 1, 0);
         for end in 0..full.len() {
             // Cut off anywhere, it is a line or none, and no panic.

@@ -370,6 +370,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn names_of_other_programs_cannot_hide_in_a_frame() {
+        let tree = Tree::new();
+        tree.process(7, "d\u{202e}b\u{2060}", &[(7, 100, 0)], "N0=1");
+        let mut sampler = Sampler::new(tree.roots.clone(), Scope::All, ample());
+        let f = Frame::between(&sampler.take().unwrap(), &sampler.take().unwrap());
+        let (json, text) = (serde_json::to_string(&f).unwrap(), super::super::text::write(&f, 9, true));
+        for shown in [json, text] {
+            assert!(!shown.contains(['\u{202e}', '\u{2060}']) && shown.contains("u{202e}b"), "{shown}");
+        }
+        assert_eq!(f.processes[0].name, "d\\u{202e}b\\u{2060}");
+    }
+
+    #[test]
     fn a_counter_that_went_back_is_no_rate() {
         let f = frame();
         let json = serde_json::to_value(&f).unwrap();

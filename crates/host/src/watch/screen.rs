@@ -1,7 +1,8 @@
 //! A frame on a terminal.
 
 use super::frame::{Frame, ProcessFrame};
-use super::text::{bytes, clean, kernel_line, longest, memory, percent, rate};
+use super::text::{bytes, kernel_line, longest, memory, percent, rate};
+use numalab_base::visible_text::visible;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
@@ -122,7 +123,7 @@ fn process_table(screen: &mut ratatui::Frame<'_>, area: Rect, f: &Frame, view: &
             Cell::from(longest(p.numa_work)),
         ];
         cells.extend(memory(p, f.nodes.len()).into_iter().map(Cell::from));
-        cells.push(Cell::from(clean(&p.command)));
+        cells.push(Cell::from(visible(&p.command)));
         rows.push(Row::new(cells));
         if view.threads && i == chosen {
             rows.extend(p.tasks.iter().take(32).map(|t| thread_row(t, f.nodes.len())));
@@ -157,7 +158,7 @@ fn thread_row<'a>(t: &super::ThreadFrame, nodes: usize) -> Row<'a> {
         rate(t.faults_per_s),
         rate(t.migrated_per_s)
     );
-    cells.push(Cell::from(format!("{} ({faults})", clean(&t.name))));
+    cells.push(Cell::from(format!("{} ({faults})", visible(&t.name))));
     Row::new(cells)
 }
 

@@ -1,6 +1,7 @@
 //! A frame as text.
 
 use super::frame::{Frame, NumaWork, ProcessFrame};
+use numalab_base::visible_text::visible;
 use std::fmt::Write as _;
 
 /// Bytes in a binary unit, in at most six characters.
@@ -37,11 +38,6 @@ pub fn longest(work: Option<NumaWork>) -> String {
         Some(w) if w.longest_ms < 99.95 => format!("{:.1}ms", w.longest_ms),
         Some(w) => format!("{:.0}ms", w.longest_ms),
     }
-}
-
-/// A text of another program without control characters.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 /// The mode of the kernel's balancing in words.
@@ -114,7 +110,7 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
         memory(p, f.nodes.len()).iter().for_each(|m| {
             let _ = write!(out, "{m:>8}");
         });
-        let _ = writeln!(out, "  {}", clean(&p.command).chars().take(60).collect::<String>());
+        let _ = writeln!(out, "  {}", visible(&p.command).chars().take(60).collect::<String>());
         for t in p.tasks.iter().take(if threads { 16 } else { 0 }) {
             let node = |n: Option<u32>| n.map_or("-".into(), |n| n.to_string());
             let _ = writeln!(
@@ -130,7 +126,7 @@ pub fn write(f: &Frame, most: usize, threads: bool) -> String {
                 rate(t.migrated_per_s),
                 percent(t.blocked_share),
                 longest(t.numa_work),
-                clean(&t.name)
+                visible(&t.name)
             );
         }
     }

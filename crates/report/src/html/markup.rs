@@ -4,6 +4,7 @@
 //! `&'static str` of this program. Everything else goes in escaped, through [`Html::text`] or as an attribute; no
 //! function takes foreign text as markup. Invariant: what [`Html::open`] opened is closed by name.
 
+use numalab_base::visible_text::is_invisible;
 use std::fmt::{Display, Write as _};
 
 /// A piece of HTML.
@@ -78,8 +79,8 @@ impl Html {
     }
 }
 
-/// Escapes for text and for quoted attributes. Control characters become a visible mark, and so do characters that
-/// change the direction of writing, with which a name could look like another one.
+/// Escapes for text and for quoted attributes. Characters that are not seen become a visible mark: with those that change
+/// the direction of writing, for one, a name could look like another one.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -89,8 +90,7 @@ fn escape(text: &str, out: &mut String) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
+            c if is_invisible(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -4,7 +4,8 @@
 //! parts differ and merges those that are alike, so its cost does not grow with memory. A scheme that does nothing but count
 //! (`stat`) lists the regions with accesses. Only the largest processes are watched; others count by where their memory is.
 //! Kdamonds are set up in sysfs, which root may do, and only while nobody else uses DAMON there. They are noted in the
-//! daemon's state before they are made, so that a restart removes what a crash has left.
+//! daemon's state before they are made, so that a restart removes what a crash has left. It removes only what is in that
+//! record and is set up as it says: whatever else is there belongs to others, such as a reclaimer of the system.
 
 use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
@@ -16,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The way that uses DAMON.
-pub const WAY: Way = Way { name: "damon", sees: "which regions are accessed (DAMON)", only_asked: "", open };
+pub const WAY: Way =
+    Way { name: "damon", sees: "which regions are accessed (DAMON)", only_asked: "", writes: true, open };
 
 /// Largest number of processes that are watched.
 const PROCESSES_MAX: usize = 4;
@@ -94,27 +96,83 @@ fn try_out(admin: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Stops and removes the kdamonds of an earlier daemon that watched these processes. Returns whether there were any. Those
-/// that watch other processes are somebody else's.
+/// What a record of kdamonds says of those that are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// None are there, or none are in the record.
+    Nothing,
+    /// Those that are there are those of the record.
+    Own,
+    /// So many are there, at least one of which is not as the record says.
+    Others(usize),
+}
+
+/// Whether the kdamonds that are there are those of a record: as many, each with one of these processes, in their order,
+/// as its only target, and set up for sampling.
+pub fn left(roots: &Roots, pids: &[u32]) -> Left {
+    compare(&admin(roots), pids, is_sampler)
+}
+
+/// Stops and removes the kdamonds of an earlier daemon that watched these processes. Others stay.
 ///
 /// # Errors
 /// They cannot be stopped or removed.
-pub fn remove(roots: &Roots, pids: &[u32]) -> io::Result<bool> {
+pub fn remove(roots: &Roots, pids: &[u32]) -> io::Result<Left> {
     let admin = admin(roots);
-    let target = |i: usize| number(&admin.join(format!("{i}/contexts/0/targets/0/pid_target")));
-    let count = number(&admin.join("nr_kdamonds")).unwrap_or(0) as usize;
-    let is_ours = |i: usize| target(i).is_none_or(|pid| pid == 0 || pids.iter().any(|p| u64::from(*p) == pid));
-    if pids.is_empty() || count == 0 || count > pids.len() || !(0..count).all(is_ours) {
-        return Ok(false);
-    }
-    for i in 0..count {
-        let state = admin.join(format!("{i}/state"));
-        if read(&state).is_ok_and(|s| s.trim() == "on") {
-            put(&state, "off")?;
+    remove_if(&admin, pids, is_sampler)
+}
+
+fn compare(admin: &Path, pids: &[u32], is_own: fn(&Path, u32) -> bool) -> Left {
+    match number(&admin.join("nr_kdamonds")).unwrap_or(0) as usize {
+        0 => Left::Nothing,
+        _ if pids.is_empty() => Left::Nothing,
+        n if n == pids.len() && pids.iter().enumerate().all(|(i, p)| is_own(&admin.join(i.to_string()), *p)) => {
+            Left::Own
         }
+        n => Left::Others(n),
     }
-    put(&admin.join("nr_kdamonds"), 0)?;
-    Ok(true)
+}
+
+fn remove_if(admin: &Path, pids: &[u32], is_own: fn(&Path, u32) -> bool) -> io::Result<Left> {
+    let left = compare(admin, pids, is_own);
+    if left == Left::Own {
+        for i in 0..pids.len() {
+            let state = admin.join(format!("{i}/state"));
+            if is_on(&admin.join(i.to_string())) {
+                put(&state, "off")?;
+            }
+        }
+        put(&admin.join("nr_kdamonds"), 0)?;
+    }
+    Ok(left)
+}
+
+fn is_on(kdamond: &Path) -> bool {
+    read(&kdamond.join("state")).is_ok_and(|s| s.trim() == "on")
+}
+
+/// Whether a kdamond watches this process alone, with a scheme that only counts.
+fn is_sampler(kdamond: &Path, pid: u32) -> bool {
+    let pid = pid.to_string();
+    let is = |(file, value): (&str, &str)| read(&kdamond.join(file)).is_ok_and(|text| text.trim() == value);
+    [
+        ("contexts/nr_contexts", "1"),
+        ("contexts/0/operations", "vaddr"),
+        ("contexts/0/targets/nr_targets", "1"),
+        ("contexts/0/targets/0/pid_target", pid.as_str()),
+        ("contexts/0/schemes/nr_schemes", "1"),
+        ("contexts/0/schemes/0/action", "stat"),
+        ("contexts/0/schemes/0/access_pattern/nr_accesses/min", "1"),
+    ]
+    .iter()
+    .all(|&line| is(line))
+}
+
+/// Whether a kdamond is one that this daemon has just made: it has no target yet and does not run, or it is set up.
+fn is_begun(kdamond: &Path, pid: u32) -> bool {
+    let target = number(&kdamond.join("contexts/0/targets/0/pid_target")).unwrap_or(0);
+    let is_ours = target == 0 || target == u64::from(pid);
+    (is_ours && !is_on(kdamond)) || is_sampler(kdamond, pid)
 }
 
 impl Damon {
@@ -128,9 +186,11 @@ impl Damon {
             Some(n) => return Err(format!("{}: somebody else has {n} kdamonds; expected 0", count.display())),
         }
         let tried = try_out(&admin);
-        let undone = put(&count, 0).map_err(|e| e.to_string());
+        let undone = remove_if(&admin, &[0], is_begun).map_err(|e| e.to_string());
         tried?;
-        undone?;
+        if undone? != Left::Own {
+            return Err(format!("{}: somebody else set up kdamonds at this moment", count.display()));
+        }
         Ok(Self { roots: roots.clone(), budget, watched: Vec::new(), turn: 0, trusted_after, slower: 1, spent: None })
     }
 
@@ -144,8 +204,12 @@ impl Damon {
         if chosen.is_empty() {
             return Ok(());
         }
+        let count = admin(&self.roots).join("nr_kdamonds");
+        if let Some(n) = number(&count).filter(|n| *n > 0) {
+            return Err(io::Error::other(format!("somebody else has {n} kdamonds by now, and they stay")));
+        }
         state.set_damon(chosen.iter().map(|c| c.0).collect())?;
-        put(&admin(&self.roots).join("nr_kdamonds"), chosen.len())?;
+        put(&count, chosen.len())?;
         self.watched = chosen
             .into_iter()
             .map(|(pid, start)| Watched { pid, start, since: Instant::now(), regions: None })
@@ -189,9 +253,12 @@ impl Damon {
     fn stop(&mut self, state: &mut State) -> io::Result<()> {
         if !self.watched.is_empty() {
             let pids: Vec<u32> = self.watched.iter().map(|w| w.pid).collect();
-            remove(&self.roots, &pids)?;
+            let left = remove_if(&admin(&self.roots), &pids, is_begun)?;
             self.watched.clear();
             state.set_damon(Vec::new())?;
+            if let Left::Others(n) = left {
+                return Err(io::Error::other(format!("somebody else has {n} kdamonds by now, and they stay")));
+            }
         }
         (self.turn, self.spent) = (0, None);
         Ok(())

@@ -18,8 +18,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 /// The way that uses idle page tracking.
-pub const WAY: Way =
-    Way { name: "idle-page", sees: "which pages are accessed (idle page tracking)", only_asked: "", open };
+pub const WAY: Way = Way {
+    name: "idle-page",
+    sees: "which pages are accessed (idle page tracking)",
+    only_asked: "",
+    writes: true,
+    open,
+};
 
 /// Bit of `kpageflags` of the frames of a larger page after its first (KPF_COMPOUND_TAIL).
 const COMPOUND_TAIL: u64 = 1 << 16;

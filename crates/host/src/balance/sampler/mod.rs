@@ -79,6 +79,8 @@ pub struct Way {
     pub sees: &'static str,
     /// Why it is used only if it is asked for; empty if it may be chosen.
     pub only_asked: &'static str,
+    /// It writes to files of the kernel, which a dry run must not.
+    pub writes: bool,
     /// Opens it.
     pub open: fn(&Roots, &Shape, Budget) -> Opened,
 }
@@ -106,17 +108,27 @@ pub struct Choice {
     pub others: Vec<(&'static str, String)>,
 }
 
-/// Chooses the first way of `list` that works here, or the one that is asked for.
+/// What to choose from.
+#[derive(Clone, Copy)]
+pub struct Ways<'a> {
+    /// All ways, best first.
+    pub list: &'a [Way],
+    /// Name of the one that is asked for.
+    pub asked: Option<&'a str>,
+    /// Ways that write are left out.
+    pub dry_run: bool,
+}
+
+/// Chooses the first of these ways that works here, or the one that is asked for.
 ///
 /// # Errors
 /// What was asked for does not work here, with the reason; or there is none of that name.
-pub fn choose(
-    list: &[Way],
-    asked: Option<&str>,
-    roots: &Roots,
-    shape: &Shape,
-    budget: Budget,
-) -> Result<Choice, String> {
+pub fn choose(ways: &Ways<'_>, roots: &Roots, shape: &Shape, budget: Budget) -> Result<Choice, String> {
+    let Ways { list, asked, dry_run } = *ways;
+    let open = |way: &Way| match way.writes && dry_run {
+        true => Err("it writes to files of the kernel, which a dry run does not".to_string()),
+        false => (way.open)(roots, shape, budget),
+    };
     let mut others = Vec::new();
     let mut chosen: Option<Choice> = None;
     for way in list {
@@ -124,7 +136,7 @@ pub fn choose(
             (_, Some(name)) if name != way.name => format!("--sampler asks for {name}"),
             (Some(c), None) => format!("{} comes first", c.name),
             (None, None) if !way.only_asked.is_empty() => way.only_asked.to_string(),
-            _ => match (way.open)(roots, shape, budget) {
+            _ => match open(way) {
                 Ok(sampler) => {
                     chosen = Some(Choice { name: way.name, sees: way.sees, sampler, others: Vec::new() });
                     continue;

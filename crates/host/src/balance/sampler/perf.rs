@@ -23,6 +23,7 @@ pub const WAY: Way = Way {
     name: "perf",
     sees: "which pages are accessed, and by which node's CPUs (memory samples of the processor)",
     only_asked: "",
+    writes: false,
     open,
 };
 

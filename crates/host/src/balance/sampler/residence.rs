@@ -5,5 +5,10 @@
 use super::Way;
 
 /// The way that samples nothing.
-pub const WAY: Way =
-    Way { name: "procfs", sees: "where memory is, used or not (numa_maps)", only_asked: "", open: |_, _, _| Ok(None) };
+pub const WAY: Way = Way {
+    name: "procfs",
+    sees: "where memory is, used or not (numa_maps)",
+    only_asked: "",
+    writes: false,
+    open: |_, _, _| Ok(None),
+};

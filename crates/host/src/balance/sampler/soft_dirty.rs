@@ -20,6 +20,7 @@ pub const WAY: Way = Way {
     name: "soft-dirty",
     sees: "which pages are written (soft-dirty bits)",
     only_asked: "it sees writes only, and each costs the program a fault; --sampler soft-dirty asks for it",
+    writes: true,
     open,
 };
 

@@ -21,7 +21,7 @@ fn target(pages: u64) -> Target {
 }
 
 fn state(tree: &Tree) -> State {
-    State::open(&tree.roots.proc.join("state.json")).unwrap()
+    State::open(&tree.roots.proc.join("state/state.json")).unwrap()
 }
 
 /// Writes a word of a file of words.
@@ -60,7 +60,8 @@ fn names_of_files() -> Vec<String> {
 #[test]
 fn the_first_that_works_is_used_and_the_others_say_why_not() {
     let tree = Tree::new();
-    let choice = choose(&LIST, None, &tree.roots, &shape(&tree), BUDGET).unwrap();
+    let from = |list, asked, dry_run| choose(&Ways { list, asked, dry_run }, &tree.roots, &shape(&tree), BUDGET);
+    let choice = from(&LIST, None, false).unwrap();
     assert_eq!((choice.name, choice.sampler.is_none()), ("procfs", true));
     let why: Vec<String> = choice.others.iter().map(|(n, w)| format!("{n}: {w}")).collect();
     for (why, expected) in why.iter().zip([
@@ -71,7 +72,7 @@ fn the_first_that_works_is_used_and_the_others_say_why_not() {
     ]) {
         assert!(why.starts_with(expected), "{why}");
     }
-    let asked = |name| choose(&LIST, Some(name), &tree.roots, &shape(&tree), BUDGET);
+    let asked = |name| from(&LIST, Some(name), false);
     assert_eq!(asked("procfs").unwrap().others[0].1, "--sampler asks for procfs");
     for name in ["perf", "damon", "idle-page", "soft-dirty"] {
         let why = asked(name).err().unwrap();
@@ -83,11 +84,16 @@ fn the_first_that_works_is_used_and_the_others_say_why_not() {
     fn fails(_: &Roots, _: &Shape, _: Budget) -> Result<Option<Box<dyn Sampler>>, String> {
         Err("broken".into())
     }
-    let way = |name, open| Way { name, sees: "", only_asked: "", open };
+    let way = |name, open| Way { name, sees: "", only_asked: "", writes: name == "b", open };
     let list = [way("a", fails), way("b", works), way("c", works)];
-    let choice = choose(&list, None, &tree.roots, &shape(&tree), BUDGET).unwrap();
+    let choice = from(&list, None, false).unwrap();
     assert_eq!((choice.name, choice.others), ("b", vec![("a", "broken".into()), ("c", "b comes first".into())]));
-    assert!(choose(&list[..1], None, &tree.roots, &shape(&tree), BUDGET).err().unwrap().contains("expected one of a"));
+    assert!(from(&list[..1], None, false).err().unwrap().contains("expected one of a"));
+    let dry = from(&list, None, true).unwrap();
+    assert_eq!((dry.name, dry.others[1].1.contains("a dry run does not")), ("c", true));
+    assert!(from(&list, Some("b"), true).err().unwrap().starts_with("--sampler b: it writes"));
+    let writes: Vec<&str> = LIST.iter().filter(|w| w.writes).map(|w| w.name).collect();
+    assert_eq!(writes, ["damon", "idle-page", "soft-dirty"]);
 }
 
 /// A tree whose own stack has one page with the soft-dirty bit and a frame.
@@ -217,15 +223,84 @@ fn damon_that_belongs_to_others_is_left_alone() {
     let admin = "kernel/mm/damon/admin/kdamonds";
     tree.sys(&format!("{admin}/nr_kdamonds"), "1\n");
     assert!(open(damon::WAY, &tree).err().unwrap().contains("somebody else has 1 kdamonds"));
-    // What a crash has left is known by its target.
-    tree.sys(&format!("{admin}/0/contexts/0/targets/0/pid_target"), "99\n");
-    tree.sys(&format!("{admin}/0/state"), "on\n");
-    let state = tree.roots.sys.join(admin).join("0/state");
-    assert!(!damon::remove(&tree.roots, &[7]).unwrap() && !damon::remove(&tree.roots, &[]).unwrap());
-    assert_eq!(std::fs::read_to_string(&state).unwrap(), "on\n");
-    tree.sys(&format!("{admin}/0/contexts/0/targets/0/pid_target"), "7\n");
-    assert!(damon::remove(&tree.roots, &[7]).unwrap());
-    assert_eq!(std::fs::read_to_string(&state).unwrap(), "off");
-    assert_eq!(std::fs::read_to_string(tree.roots.sys.join(admin).join("nr_kdamonds")).unwrap(), "0");
+    assert_eq!(reads(&tree, "nr_kdamonds"), "1", "it stays");
+}
+
+/// A file of the folder of kdamonds.
+fn reads(tree: &Tree, file: &str) -> String {
+    let path = tree.roots.sys.join("kernel/mm/damon/admin/kdamonds").join(file);
+    std::fs::read_to_string(path).unwrap_or_default().trim().to_string()
+}
+
+/// Kdamonds as this daemon sets them up, one for each process.
+fn with_samplers(tree: &Tree, pids: &[u32]) {
+    let admin = "kernel/mm/damon/admin/kdamonds";
+    tree.sys(&format!("{admin}/nr_kdamonds"), &format!("{}\n", pids.len()));
+    for (i, pid) in pids.iter().enumerate() {
+        tree.sys(&format!("{admin}/{i}/state"), "on\n");
+        for (file, value) in [
+            ("nr_contexts", "1"),
+            ("0/operations", "vaddr"),
+            ("0/targets/nr_targets", "1"),
+            ("0/targets/0/pid_target", &pid.to_string()),
+            ("0/schemes/nr_schemes", "1"),
+            ("0/schemes/0/action", "stat"),
+            ("0/schemes/0/access_pattern/nr_accesses/min", "1"),
+        ] {
+            tree.sys(&format!("{admin}/{i}/contexts/{file}"), &format!("{value}\n"));
+        }
+    }
+}
+
+#[test]
+fn kdamonds_of_a_crash_are_known_by_the_record_and_by_what_they_watch() {
+    let tree = Tree::new();
+    with_samplers(&tree, &[7, 9]);
+    for other in [&[7][..], &[9, 7], &[7, 8], &[7, 9, 11]] {
+        assert_eq!(damon::remove(&tree.roots, other).unwrap(), damon::Left::Others(2), "{other:?}");
+    }
+    assert_eq!(damon::remove(&tree.roots, &[]).unwrap(), damon::Left::Nothing);
+    // Each difference alone makes one of them somebody else's.
+    let context = "kernel/mm/damon/admin/kdamonds/1/contexts";
+    for (file, value) in [
+        ("0/targets/nr_targets", "0"),
+        ("0/targets/nr_targets", "2"),
+        ("0/targets/0/pid_target", "0"),
+        ("0/operations", "paddr"),
+        ("0/schemes/0/action", "pageout"),
+        ("0/schemes/nr_schemes", "0"),
+        ("0/schemes/nr_schemes", "2"),
+        ("nr_contexts", "0"),
+    ] {
+        with_samplers(&tree, &[7, 9]);
+        tree.sys(&format!("{context}/{file}"), value);
+        assert_eq!(damon::remove(&tree.roots, &[7, 9]).unwrap(), damon::Left::Others(2), "{file} {value}");
+        assert_eq!((reads(&tree, "nr_kdamonds"), reads(&tree, "1/state")), ("2".into(), "on".into()), "{file}");
+        assert_eq!(reads(&tree, "0/state"), "on", "{file}");
+    }
+    with_samplers(&tree, &[7, 9]);
+    assert_eq!(damon::left(&tree.roots, &[7, 9]), damon::Left::Own);
+    assert_eq!(reads(&tree, "0/state"), "on", "a look changes nothing");
+    assert_eq!(damon::remove(&tree.roots, &[7, 9]).unwrap(), damon::Left::Own);
+    assert_eq!((reads(&tree, "nr_kdamonds"), reads(&tree, "1/state")), ("0".into(), "off".into()));
+}
+
+/// Somebody else sets up kdamonds while the daemon runs.
+#[test]
+fn kdamonds_that_others_set_up_meanwhile_stay() {
+    let tree = Tree::new();
+    tree.process(7, "db", &[(7, 1, 0)], "N0=1");
+    with_damon(&tree, "vaddr\n");
+    let mut s: Box<dyn Sampler> = Box::new(damon::Damon::open(&tree.roots, BUDGET, Duration::ZERO).unwrap());
+    let mut state = state(&tree);
+    tree.sys("kernel/mm/damon/admin/kdamonds/nr_kdamonds", "3\n");
+    let said = s.prepare(&[target(2000)], &mut state);
+    assert!(said.len() == 1 && said[0].contains("somebody else has 3 kdamonds"), "{said:?}");
+    assert_eq!((reads(&tree, "nr_kdamonds"), state.damon()), ("3".into(), &[][..]));
+    tree.sys("kernel/mm/damon/admin/kdamonds/nr_kdamonds", "0\n");
+    assert!(s.prepare(&[target(2000)], &mut state).is_empty());
+    with_samplers(&tree, &[99]);
+    s.end(&mut state);
+    assert_eq!((reads(&tree, "nr_kdamonds"), reads(&tree, "0/state")), ("1".into(), "on".into()));
     assert_eq!(CHUNK_PAGES, 512);
 }
