@@ -1,5 +1,7 @@
 //! What was run, for the heading of a report.
 
+use numalab_model::experiment::Prediction;
+
 /// Machines, kernels, workloads and runs behind a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
@@ -21,6 +23,8 @@ pub struct Origin {
     pub backends: Vec<String>,
     /// What made the records, in words ([`made_by`]).
     pub versions: Vec<String>,
+    /// What a prediction was asked, and what was simulated of it; `None` of other experiments.
+    pub prediction: Option<Prediction>,
 }
 
 /// The version of a record in words. For `vm` it is that of the protocol with the guest (docs/reference/vm.md), which
@@ -31,9 +35,11 @@ pub fn made_by(backend: &str, version: &str) -> String {
 }
 
 impl Origin {
-    /// Two or three lines for the top of a report; `kernels` are its columns, the baseline first.
+    /// Two to four lines for the top of a report; `kernels` are its columns, the baseline first. A prediction begins with what
+    /// was simulated.
     pub fn lines(&self, kernels: &[&str]) -> Vec<String> {
-        let mut out: Vec<String> = (!self.title.is_empty()).then(|| self.title.clone()).into_iter().collect();
+        let mut out: Vec<String> = self.prediction.iter().map(Prediction::text).collect();
+        out.extend((!self.title.is_empty()).then(|| self.title.clone()));
         let list = |noun: &str, names: &[&str]| {
             format!("{noun}{} {}", if names.len() == 1 { "" } else { "s" }, names.join(", "))
         };
@@ -94,6 +100,7 @@ mod tests {
             seeds: vec![1, 2, 3],
             backends: one("sim"),
             versions: vec![made_by("sim", "0.8.0")],
+            prediction: None,
         }
     }
 

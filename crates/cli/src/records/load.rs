@@ -186,6 +186,7 @@ fn origin(store: &Store, runs: &[Run]) -> Origin {
         seeds,
         backends: unique(runs.iter().map(Run::backend_label)),
         versions: unique(plans().map(|p| made_by(&p.backend, &p.version))),
+        prediction: file.prediction.clone(),
     }
 }
 

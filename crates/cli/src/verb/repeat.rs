@@ -96,7 +96,8 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     let renamed =
         condition(WORKLOAD).map(|of| Named { name: named("repeat", &plan.workload.name), of: named("repeat", of) });
     let quiet_machine = condition(MACHINE) == Some(QUIET);
-    let axes = Axes { columns: vec![own], workloads: renamed.into_iter().collect(), sets: Vec::new(), quiet_machine };
+    let workloads = renamed.into_iter().collect();
+    let axes = Axes { columns: vec![own], workloads, quiet_machine, ..Axes::default() };
     let param = |(name, value): &(String, String)| {
         let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
         Ok(Param { workload: None, setting })

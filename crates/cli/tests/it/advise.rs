@@ -34,16 +34,103 @@ fn the_advice_is_that_of_the_simulated_runs() {
     let command = "advise --machine 2x1x2x1 --like hpc --memory 1GiB --threads 4";
     let found = json(&lab.ok(&format!("{command} --json")).out);
     assert_eq!((&found["prediction"], &found["workload"]), (&true.into(), &"first-touch".into()));
-    let kernels = found["decision"]["workloads"][0]["kernels"].as_array().unwrap();
+    let simulated = &found["simulated"];
+    let kernels = simulated["simulated"][0]["kernels"].as_array().unwrap();
     let names: Vec<&str> = kernels.iter().map(|k| k["kernel"].as_str().unwrap()).collect();
     assert_eq!(names, ["off", "interleave"], "four threads do not fit on a node of two CPUs");
-    // Whether the change is a verdict is for the model's own error to say.
-    let change = kernels[0]["change_percent"].as_f64().unwrap();
-    assert!(change < -3.0, "balancing mends a program that one thread has initialised: {change} %");
+    let gain = kernels[0]["gain_percent"].as_f64().unwrap();
+    assert!(gain < -3.0, "balancing mends a program that one thread has initialised: {gain} %");
     assert_ne!(found["advice"], "turn_off");
     let text = lab.ok(command).out;
     assert!(text.contains("A prediction of the simulator") && text.contains("does not fit on node 0"), "{text}");
-    assert!(text.contains("--backend host") && text.contains(found["text"].as_str().unwrap()), "{text}");
+    assert!(text.contains("--backend host"), "{text}");
+    // What was asked is smaller than the cut, so it is simulated as asked, and no cut is claimed.
+    assert_eq!((&simulated["cut"], &found["full_size"]), (&false.into(), &serde_json::Value::Null));
+    assert!(text.starts_with("Predicted  at 1 GiB and 4 threads, as asked, over 6 s, and over 40 s."), "{text}");
+    assert!(!text.contains("--full-size"), "{text}");
+}
+
+/// Interleaved, a program that one thread has initialised is faster for seconds, and slower once balancing has moved its memory.
+#[test]
+fn a_prediction_whose_times_disagree_has_no_verdict() {
+    let lab = Lab::new();
+    let command = "advise --machine milan-2s-nps1 --kernel 6.12 --like hpc --memory 1GiB --threads 16";
+    let found = json(&lab.ok(&format!("{command} --json")).out);
+    let cells = found["simulated"]["simulated"].as_array().unwrap().iter();
+    let own = cells.map(|c| c["kernels"].as_array().unwrap().iter().find(|k| k["kernel"] == "interleave").unwrap());
+    let calls: Vec<&str> = own.map(|k| k["call"].as_str().unwrap()).collect();
+    assert_eq!(calls, ["better", "worse"], "over 6 s and over 40 s");
+    assert_eq!(found["advice"], "no_verdict");
+    assert_eq!(found["commands"].as_array().unwrap().len(), 0, "nothing is to be done");
+    let sure = found["how_sure"].as_str().unwrap();
+    assert!(sure.contains("interleave: ") && sure.contains("sizes and times disagree"), "{sure}");
+    let text = lab.ok(command).out;
+    assert!(text.contains("Advice     No verdict: ") && text.contains("disagree about interleave"), "{text}");
+    assert!(!text.contains("Do it") && text.contains("Check it on the machine"), "{text}");
+}
+
+#[test]
+fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
+    let lab = Lab::new();
+    let command = "advise --machine 2x1x2x1 --like hpc --memory 8GiB --threads 20";
+    let found = json(&lab.ok(&format!("{command} --json")).out);
+    assert_eq!((&found["memory_bytes"], &found["threads"]), (&(8_u64 << 30).into(), &20.into()));
+    assert_eq!(found["simulated"]["cut"], true);
+    let cells = found["simulated"]["simulated"].as_array().unwrap().iter();
+    let sizes: Vec<_> =
+        cells.map(|c| (c["memory_bytes"].as_u64().unwrap() >> 30, c["threads"].as_u64().unwrap())).collect();
+    assert_eq!(sizes, [(1, 16), (1, 16), (4, 20), (4, 20)]);
+
+    let note = "at 1 GiB and 16 threads, and at 4 GiB and 20 threads, over 6 s, and over 40 s each; asked: 8 GiB and 20 threads.";
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = lab.ok(command).out;
+    assert!(flat(&text).starts_with(&format!("Predicted {note} Advice ")), "{text}");
+    assert!(text.contains("--memory 8GiB --threads 20 --full-size"), "{text}");
+    // The folder's name, its comparison and its page say what was simulated, too.
+    let dir = found["directory"].as_str().unwrap();
+    assert_eq!(dir, "out/advise_hpc_2x1x2x1_6.12_1GiB-16t_6s_40s_4GiB-20t");
+    let compared = lab.ok(&format!("compare {dir}")).out;
+    assert!(flat(&compared).starts_with(&format!("Predicted {note} Question ")), "{compared}");
+    assert_eq!(json(&lab.ok(&format!("compare {dir} --json")).out)["decision"]["prediction"], found["simulated"]);
+    let page = std::fs::read_to_string(lab.path(&format!("{dir}/report.html"))).unwrap();
+    let answer = page.split_once("<section id=\"answer\">").unwrap().1;
+    assert!(answer.starts_with(&format!("<p class=\"warning\">Predicted {note}</p>")), "{}", &answer[..300]);
+    let tables = lab.ok(&format!("compare {dir} --style mmtests")).out;
+    assert!(flat(&tables).contains(note), "{tables}");
+}
+
+/// Databases differ in the share of memory that is their pool, so they are different programs.
+#[test]
+fn programs_and_sizes_that_differ_are_not_simulated_alike() {
+    let lab = Lab::new();
+    let records = |like: &str, size: &str| -> Vec<String> {
+        let made = lab.ok(&format!("advise --machine 2x1x2x1 --like {like} {size} --json"));
+        let dir = json(&made.out)["directory"].as_str().unwrap().to_string();
+        let list = json(&std::fs::read_to_string(lab.path(&format!("{dir}/experiment.json"))).unwrap());
+        list["runs"].as_array().unwrap().iter().map(|r| r["record"].as_str().unwrap().to_string()).collect()
+    };
+    let small = "--memory 64MiB --threads 2";
+    let (postgres, mysql, mongodb) = (records("postgres", small), records("mysql", small), records("mongodb", small));
+    assert!(postgres.iter().all(|r| !mysql.contains(r) && !mongodb.contains(r)));
+    assert!(mysql.iter().all(|r| !mongodb.contains(r)));
+    let larger = records("postgres", "--memory 96MiB --threads 2");
+    assert!(postgres.iter().all(|r| !larger.contains(r)));
+}
+
+#[test]
+fn an_earlier_list_of_runs_is_no_prediction_and_still_reads() {
+    let lab = Lab::new();
+    let made = lab.ok("advise --machine 2x1x2x1 --like hpc --memory 256MiB --threads 2 --out kept --json");
+    assert_eq!(
+        json(&made.out)["simulated"]["verdict"].as_str(),
+        json(&lab.ok("compare kept --json").out)["decision"]["prediction"]["verdict"].as_str()
+    );
+    let mut list = json(&std::fs::read_to_string(lab.path("kept/experiment.json")).unwrap());
+    assert_eq!(list["prediction"]["threads"], 2);
+    list.as_object_mut().unwrap().remove("prediction");
+    lab.write("kept/experiment.json", &list.to_string());
+    let compared = lab.ok("compare kept --json").out;
+    assert!(json(&compared)["decision"]["prediction"].is_null(), "{compared}");
 }
 
 /// A directory with a machine of that many nodes below `root`, whose switch is on.

@@ -18,6 +18,7 @@
 //! ```
 
 use super::numactl::Numactl;
+use super::prediction::Prediction;
 use super::Param;
 use crate::kernel::{settings, settings_but, Setting};
 use crate::spec::{clip, SpecError, Spot, Table};
@@ -36,6 +37,8 @@ pub struct Axes {
     pub sets: Vec<(Spot<String>, Vec<Setting>)>,
     /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time.
     pub quiet_machine: bool,
+    /// What the workloads stand for, if they are cut-down copies of one program. No file has it.
+    pub prediction: Option<Prediction>,
 }
 
 /// A column: a kernel with settings, and how the workload is started on it.

@@ -11,10 +11,12 @@
 mod axes;
 mod columns;
 mod numactl;
+mod prediction;
 
 pub use axes::{Axes, Column, Named};
 pub use columns::{MACHINE, NUMACTL, QUIET, WORKLOAD};
 pub use numactl::Numactl;
+pub use prediction::{Prediction, Simulated};
 
 use crate::kernel::{Kernel, Setting};
 use crate::machine::Machine;
@@ -110,7 +112,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         seed: seed.as_ref().map_or(1, |n| n.value as u64),
         sets,
         params,
-        axes: Axes { columns, workloads: named, sets: scoped, quiet_machine },
+        axes: Axes { columns, workloads: named, sets: scoped, quiet_machine, prediction: None },
     };
     root.finish()?;
     // An error about the seed is placed where the file states it.

@@ -5,7 +5,7 @@
 use super::markup::Html;
 use super::Input;
 use crate::data::Comparison;
-use crate::verdict::{Choice, Decision, WorkloadDecision};
+use crate::verdict::{Choice, Decision, Verdict, WorkloadDecision};
 
 /// Most workloads whose decisions are shown at once; the others are folded away.
 const MAX_DECISIONS: usize = 6;
@@ -19,6 +19,9 @@ pub fn render(input: &Input<'_>, decision: &Decision) -> Html {
     let c = input.comparison;
     let mut h = Html::new();
     h.raw("<section id=\"answer\">");
+    if let Some(prediction) = c.origin.as_ref().and_then(|o| o.prediction.as_ref()) {
+        h.element("p", &[("class", "warning")], &prediction.text());
+    }
     // The name of the experiment is left where its title is the question.
     let name = input.title.strip_suffix(&decision.question).map_or(input.title.as_str(), |t| t.trim_end_matches(": "));
     if !name.is_empty() {
@@ -40,8 +43,16 @@ pub fn render(input: &Input<'_>, decision: &Decision) -> Html {
     h
 }
 
-/// The class of the badge that all workloads share, else that of several.
+/// The class of the badge that all workloads share, else that of several; of a prediction, that of its verdict.
 fn shared_class(c: &Comparison, decision: &Decision) -> &'static str {
+    if let Some(agreement) = &decision.agreement {
+        return match agreement.verdict {
+            Verdict::Take(_) => "better",
+            Verdict::Keep => "keep",
+            Verdict::Even => "even",
+            Verdict::NoVerdict => "unknown",
+        };
+    }
     let mut classes = decision.workloads.iter().map(|w| badge(c, &w.choice).0);
     let first = classes.next().unwrap_or("several");
     if classes.all(|class| class == first) {

@@ -24,7 +24,8 @@ pub type Line = (&'static str, String);
 
 /// The lines of a decision, not wrapped.
 pub fn lines(c: &Comparison, d: &Decision) -> Vec<Line> {
-    let mut out = vec![("Question", d.question.clone()), ("Answer", d.answer.clone())];
+    let mut out: Vec<Line> = predicted(c).into_iter().collect();
+    out.extend([("Question", d.question.clone()), ("Answer", d.answer.clone())]);
     // A single workload without a winner has its sentence as the answer already.
     let repeated = |text: &str| d.answer.trim_end_matches('.').starts_with(text.trim_end_matches('.'));
     let shown: Vec<String> = d
@@ -50,6 +51,14 @@ pub fn lines(c: &Comparison, d: &Decision) -> Vec<Line> {
     push(&mut out, "Cost", &d.costs, MAX_COSTS, "kernel");
     push(&mut out, "Note", &notes(c), MAX_NOTES, "note");
     out
+}
+
+/// The line that says what was simulated of the program that a prediction was asked about; `None` of other comparisons.
+pub fn predicted(c: &Comparison) -> Option<Line> {
+    const LABEL: &str = "Predicted";
+    let text = c.origin.as_ref()?.prediction.as_ref()?.text();
+    // The label is the first word of the sentence.
+    Some((LABEL, text.strip_prefix(LABEL).unwrap_or(&text).trim_start().to_string()))
 }
 
 /// The means of the only kernel on a workload: "numa02: elapsed 14.39 s, system 0.2582 s".

@@ -253,7 +253,7 @@ fn short(sentence: &str) -> &str {
 }
 
 /// "a", "a and b", "a, b and c".
-fn join(names: &[&str], word: &str) -> String {
+pub(super) fn join(names: &[&str], word: &str) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_string(),

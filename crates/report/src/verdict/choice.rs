@@ -1,5 +1,6 @@
 //! What a decision consists of.
 
+use super::agreement::Agreement;
 use super::call::Call;
 use super::costs::Cost;
 use super::finding::Finding;
@@ -33,6 +34,8 @@ pub struct Decision {
     pub costs: Vec<String>,
     /// The decision on every workload, in print order.
     pub workloads: Vec<WorkloadDecision>,
+    /// What the sizes and times of a prediction say together; `None` of other comparisons. Answer and certainty are then its own.
+    pub agreement: Option<Agreement>,
 }
 
 /// The decision on a workload.

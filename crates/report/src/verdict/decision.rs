@@ -6,6 +6,7 @@
 //! same sentences ([`super::answer`]). Units: those of the metrics. Invariants: a kernel is taken only on a clear
 //! difference, and a workload that nothing can be told about never has a choice.
 
+use super::agreement::Agreement;
 use super::answer;
 use super::call::Call;
 use super::choice::{Choice, Decision, Standing, Sure, WorkloadDecision};
@@ -23,10 +24,15 @@ use numalab_stats::Better;
 pub fn decide(c: &Comparison) -> Decision {
     let assessments = assess(c);
     let all = findings_of(c, &assessments);
+    let agreement = Agreement::of(c).filter(|_| !c.nothing_ran());
     let mut workloads: Vec<WorkloadDecision> = Vec::new();
     for (index, w) in c.workloads.iter().enumerate() {
-        let standings: Vec<Standing> =
+        let mut standings: Vec<Standing> =
             c.others().filter_map(|k| standing(c, (index, w), k, &all, &assessments)).collect();
+        // Sizes and times of a prediction are tested together, so each is called by what counts there.
+        for s in &mut standings {
+            s.call = agreement.as_ref().and_then(|a| a.call(index, s.kernel)).map_or(s.call, Some);
+        }
         if !standings.is_empty() {
             let choice = choose(c, w, &standings);
             let text = answer::of_workload(c, w, &choice, &standings);
@@ -35,10 +41,11 @@ pub fn decide(c: &Comparison) -> Decision {
     }
     Decision {
         question: asked(c),
-        answer: answer::answer(c, &workloads, &all),
-        how_sure: answer::how_sure(c, &workloads),
+        answer: agreement.as_ref().map_or_else(|| answer::answer(c, &workloads, &all), |a| a.answer(c)),
+        how_sure: agreement.as_ref().map_or_else(|| answer::how_sure(c, &workloads), |a| a.how_sure(c)),
         costs: answer::costs(c, &workloads),
         workloads,
+        agreement,
     }
 }
 

@@ -32,7 +32,9 @@ impl Choice {
 
 /// The decision of a comparison as JSON (docs/reference/json.md).
 pub fn as_json(c: &Comparison) -> Value {
-    let Decision { question, answer, how_sure, costs, workloads } = decide(c);
+    let Decision { question, answer, how_sure, costs, workloads, agreement } = decide(c);
+    let asked = c.origin.as_ref().and_then(|o| o.prediction.as_ref());
+    let prediction = agreement.zip(asked).map(|(a, p)| a.json(c, p));
     let name = |k: usize| c.kernels[k].name.as_str();
     let taken = |choice: &Choice| match choice {
         Choice::Take(list) => list.iter().map(|k| name(*k)).collect(),
@@ -47,6 +49,7 @@ pub fn as_json(c: &Comparison) -> Value {
     json!({
         "question": question, "answer": answer, "how_sure": how_sure, "costs": costs,
         "workloads": workloads.iter().map(workload).collect::<Vec<_>>(),
+        "prediction": prediction,
     })
 }
 

@@ -6,8 +6,13 @@
 //! report ([`crate::assess`]). Sentences are made of that call and its figures, and of nothing else. Units: those of
 //! the metrics, and percent. Invariant: a call of better or worse has at least two runs a side, all of the same work,
 //! and none too short for balancing to act. [`decide`] makes one decision of all calls: what to take, by how much, how
-//! sure, and at what cost.
+//! sure, and at what cost. A prediction of several sizes and times has a verdict only where all of them agree
+//! ([`Agreement`]).
 
+mod agreed;
+mod agreement;
+#[cfg(test)]
+mod agreement_tests;
 mod answer;
 mod call;
 mod choice;
@@ -23,6 +28,7 @@ mod sentence;
 #[cfg(test)]
 mod tests;
 
+pub use agreement::{Agreement, Cell, Verdict, Way};
 pub use call::Call;
 pub use choice::{Choice, Decision, Standing, Sure, WorkloadDecision};
 pub use costs::Cost;

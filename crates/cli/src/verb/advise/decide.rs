@@ -1,35 +1,29 @@
-//! One advice from the decision of a comparison.
+//! One advice from what all sizes and times of a prediction say.
 
 use super::columns::Way;
 use numalab_report::data::Comparison;
-use numalab_report::verdict::{Choice, Decision};
+use numalab_report::verdict::{Decision, Verdict};
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Run the program in this way.
     Take(Way),
-    /// No way clearly differs from leaving balancing on.
+    /// Every way gives the same as leaving balancing on.
     NoDifference,
-    /// Some figures got better and some worse.
-    Depends,
-    /// The runs tell nothing.
-    CannotTell,
+    /// Sizes and times do not agree on anything.
+    NoVerdict,
 }
 
 impl Advice {
-    /// The advice of a comparison whose baseline is [`Way::On`]. Of ways that no test tells apart, the first of `ways` is
-    /// taken, since it asks for the least.
+    /// The advice of a comparison whose baseline is [`Way::On`]. Only what all simulated sizes and times agree on is advised.
     pub fn of(c: &Comparison, decision: &Decision, ways: &[Way]) -> Self {
-        let Some(workload) = decision.workloads.first() else { return Advice::CannotTell };
-        match &workload.choice {
-            Choice::Take(list) => {
-                let taken = |way: &&Way| list.iter().any(|k| c.kernels[*k].name == way.name());
-                ways.iter().find(taken).cloned().map_or(Advice::CannotTell, Advice::Take)
-            }
-            Choice::Even => Advice::NoDifference,
-            Choice::Mixed => Advice::Depends,
-            Choice::CannotTell => Advice::CannotTell,
+        let named = |k: usize| ways.iter().find(|w| w.name() == c.kernels[k].name).cloned();
+        match decision.agreement.as_ref().map(|a| a.verdict) {
+            Some(Verdict::Take(k)) => named(k).map_or(Advice::NoVerdict, Advice::Take),
+            Some(Verdict::Keep) => Advice::Take(Way::On),
+            Some(Verdict::Even) => Advice::NoDifference,
+            Some(Verdict::NoVerdict) | None => Advice::NoVerdict,
         }
     }
 
@@ -41,18 +35,16 @@ impl Advice {
             Advice::Take(Way::Interleave) => "interleave",
             Advice::Take(Way::Bind(_)) => "bind",
             Advice::NoDifference => "no_difference",
-            Advice::Depends => "depends",
-            Advice::CannotTell => "cannot_tell",
+            Advice::NoVerdict => "no_verdict",
         }
     }
 
-    /// The advice in a sentence, from `runs` runs of each way.
-    pub fn text(&self, runs: u32) -> String {
+    /// The advice in a sentence or two.
+    pub fn text(&self, decision: &Decision) -> String {
         match self {
             Advice::Take(way) => way.advice().into(),
-            Advice::NoDifference => format!("No difference that {runs} runs could show: leave it as it is."),
-            Advice::Depends => "It depends: some figures get better and some worse.".into(),
-            Advice::CannotTell => format!("Cannot tell from {runs} runs: leave it as it is, and measure."),
+            Advice::NoDifference => "No difference in any simulated size and time: leave it as it is.".into(),
+            Advice::NoVerdict => format!("{} Leave it as it is, and measure.", decision.answer),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The programs that `--like` names, and how memory and threads become parameters of a workload.
 
+use crate::options;
 use numalab_model::catalog::LIKES;
+use numalab_model::machine::size;
 use numalab_model::spec::{Doc, SpecError, Spot, Table};
 
 /// A kind of program, as `catalog/likes.toml` describes it.
@@ -15,19 +17,29 @@ pub struct Like {
     /// Options of numactl(8) that keep the program on node 0; `None` where the model has no such choice.
     pub bind: Option<String>,
     params: Vec<(String, String)>,
-    most: Vec<(String, String)>,
+    /// Largest sizes of a quick prediction, the smaller one first.
+    sizes: Vec<Size>,
+    /// Times of a quick prediction, ms, ascending.
+    times_ms: Vec<u64>,
+    /// Times of a prediction in full size, ms, ascending.
+    full_times_ms: Vec<u64>,
     quick: Vec<(String, String)>,
 }
 
-/// How large the modelled program is.
-#[derive(Clone, Copy, Debug)]
+/// How large a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Memory of the program, bytes.
     pub memory_bytes: u64,
     /// Busy threads.
     pub threads: u32,
-    /// Whether parameters are cut down to their largest quick values.
-    pub quick: bool,
+}
+
+impl Size {
+    /// The size as part of a name: "1GiB-16t".
+    pub fn label(self) -> String {
+        format!("{}-{}t", size::exact(self.memory_bytes).replace(' ', ""), self.threads)
+    }
 }
 
 impl Like {
@@ -67,51 +79,124 @@ impl Like {
             let read = |k: Spot<String>| Ok((inner.str(&k.value)?.value, k.value));
             inner.keys().into_iter().map(read).map(|r| r.map(|(value, name)| (name, value))).collect()
         };
+        let times_ms = times(&t.strs("times")?)?;
+        let full_times_ms = if t.has("full_times") { times(&t.strs("full_times")?)? } else { times_ms.clone() };
         let like = Self {
             name: t.str("name")?.value,
             workload: t.str("workload")?.value,
             assumes: t.str("assumes")?.value,
             bind: t.opt_str("bind")?.map(|b| b.value),
             params: texts("params")?,
-            most: texts("most")?,
+            sizes: t.tables("sizes")?.into_iter().map(size).collect::<Result<_, _>>()?,
+            times_ms,
+            full_times_ms,
             quick: texts("quick")?,
         };
         t.finish()?;
         Ok(like)
     }
 
-    /// Parameters of the workload for a program of that size, as names and expressions of the machine.
-    pub fn params(&self, size: Size) -> Vec<(String, String)> {
-        let fill = |text: &str| {
-            let memory = format!("{}B", size.memory_bytes);
-            text.replace("{memory}", &memory).replace("{threads}", &size.threads.to_string())
+    /// The sizes that are simulated for a program of the size `asked`, each once. What is asked and smaller than a cut
+    /// is simulated as asked. In full size it is the only one.
+    pub fn simulated(&self, asked: Size, quick: bool) -> Vec<Size> {
+        if !quick {
+            return vec![asked];
+        }
+        let cut = |most: &Size| Size {
+            memory_bytes: asked.memory_bytes.min(most.memory_bytes),
+            threads: asked.threads.min(most.threads),
         };
-        let most = |name: &str| self.most.iter().find(|m| m.0 == name).map(|m| &m.1);
-        let one = |(name, value): &(String, String)| match most(name).filter(|_| size.quick) {
-            Some(most) => (name.clone(), format!("min({}, {most})", fill(value))),
-            None => (name.clone(), fill(value)),
-        };
-        let further = self.quick.iter().filter(|_| size.quick).cloned();
-        self.params.iter().map(one).chain(further).collect()
+        let mut out: Vec<Size> = self.sizes.iter().map(cut).collect();
+        out.dedup();
+        out
     }
 
-    /// The largest values of a quick prediction, in words: "pool 256MiB, connections 8".
-    pub fn limits(&self) -> String {
-        let said: Vec<String> = self.most.iter().map(|(name, most)| format!("{name} {most}")).collect();
+    /// The times over which each size is simulated, ms.
+    pub fn times_ms(&self, quick: bool) -> &[u64] {
+        if quick {
+            &self.times_ms
+        } else {
+            &self.full_times_ms
+        }
+    }
+
+    /// Parameters of the workload for a program of that size over a time, as names and expressions of the machine.
+    pub fn params(&self, size: Size, time_ms: u64, quick: bool) -> Vec<(String, String)> {
+        let fill = |text: &str| {
+            let memory = format!("{}B", size.memory_bytes);
+            let text = text.replace("{memory}", &memory).replace("{threads}", &size.threads.to_string());
+            text.replace("{time}", &format!("{time_ms}ms"))
+        };
+        let further = self.quick.iter().filter(|_| quick).cloned();
+        self.params.iter().map(|(name, value)| (name.clone(), fill(value))).chain(further).collect()
+    }
+
+    /// Further parameters of a quick prediction, in words: "reads is 40000". Empty if there are none.
+    pub fn further(&self) -> String {
+        let said: Vec<String> = self.quick.iter().map(|(name, value)| format!("{name} is {value}")).collect();
         said.join(", ")
     }
+}
+
+/// Reads a size.
+fn size(t: Table<'_>) -> Result<Size, SpecError> {
+    let memory = t.str("memory")?;
+    let memory_bytes =
+        size::read_option(&memory.value).map_err(|e| memory.error(e.to_string(), "a size, such as 1GiB"))?;
+    let out = Size { memory_bytes, threads: t.int("threads", 1..=65_536)?.value as u32 };
+    t.finish()?;
+    Ok(out)
+}
+
+/// Reads times, in ms.
+fn times(list: &[Spot<String>]) -> Result<Vec<u64>, SpecError> {
+    let one = |text: &Spot<String>| {
+        let seconds = options::seconds(&text.value).map_err(|e| text.error(e, "a time, such as 6s"))?;
+        Ok((seconds * 1000.0) as u64)
+    };
+    list.iter().map(one).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ASKED: Size = Size { memory_bytes: 64 << 30, threads: 64 };
+
     #[test]
-    fn a_quick_prediction_has_limits_and_a_full_one_has_none() {
+    fn every_program_has_two_sizes_and_two_times_that_grow() {
+        for like in Like::all().unwrap() {
+            let sizes = like.simulated(ASKED, true);
+            assert!(sizes.len() == 2 && sizes[0].threads < sizes[1].threads, "{}: {sizes:?}", like.name);
+            assert!(sizes[0].memory_bytes <= sizes[1].memory_bytes, "{}", like.name);
+            for quick in [true, false] {
+                let times = like.times_ms(quick);
+                assert!(times.len() == 2 && times[1] >= 3 * times[0], "{}: {times:?}", like.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_smaller_than_the_cut_is_simulated_as_asked() {
+        let like = Like::find("hpc").unwrap();
+        let small = Size { memory_bytes: 1 << 28, threads: 8 };
+        assert_eq!(like.simulated(small, true), [small]);
+        let wide = Size { memory_bytes: 1 << 28, threads: 40 };
+        assert_eq!(like.simulated(wide, true), [Size { threads: 16, ..wide }, wide]);
+        assert_eq!(like.simulated(ASKED, false), [ASKED]);
+    }
+
+    #[test]
+    fn a_quick_prediction_has_further_parameters_and_a_full_one_has_none() {
         let like = Like::find("postgres").unwrap();
-        let of = |quick| like.params(Size { memory_bytes: 4096, threads: 3, quick });
-        assert!(of(true).contains(&("pool".into(), "min(4096B // 4, 256MiB)".into())));
-        assert!(of(false).contains(&("pool".into(), "4096B // 4".into())));
-        assert_eq!(of(false).len(), 2, "the length of the run is the workload's own");
+        let of = |quick| like.params(Size { memory_bytes: 4096, threads: 3 }, 500, quick);
+        let want = [("pool", "4096B // 4"), ("connections", "3"), ("duration", "500ms")];
+        let want = want.map(|(name, value)| (name.to_string(), value.to_string()));
+        let sorted = |mut list: Vec<(String, String)>| {
+            list.sort();
+            list
+        };
+        assert_eq!(sorted(of(false)), sorted(want.to_vec()));
+        assert!(of(true).len() > 3 && of(true).contains(&("reads".into(), "40000".into())));
     }
 }

@@ -22,6 +22,7 @@ use numalab_host::advise::http::Url;
 use numalab_host::advise::metric::Series;
 use numalab_model::machine::size;
 use numalab_stats::Better;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Whether a higher or a lower score is better.
@@ -34,7 +35,7 @@ enum Direction {
 }
 
 /// Options that belong to a prediction.
-const PREDICT: [&str; 7] = ["like", "machine", "kernel", "memory", "threads", "quick", "full_size"];
+const PREDICT: [&str; 8] = ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "jobs"];
 
 /// Arguments of `advise`.
 #[derive(Debug, clap::Args)]
@@ -56,12 +57,16 @@ pub struct Args {
     /// Threads of a prediction that are busy at a time [default: one per CPU of the machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), allow_negative_numbers = true)]
     threads: Option<u32>,
-    /// Cut memory, threads and time of a prediction down, so that the answer takes seconds; the default
+    /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds; the
+    /// default
     #[arg(long, conflicts_with = "full_size")]
     quick: bool,
-    /// Predict with memory and threads as given, and the whole time of the workload; takes minutes to hours
+    /// Predict with memory and threads as given; takes minutes to hours
     #[arg(long)]
     full_size: bool,
+    /// Simulated runs at a time [default: number of CPUs]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    jobs: Option<NonZeroUsize>,
     /// Process of a running service to measure, in windows of alternated settings (needs --metric-cmd or --metric-url)
     #[arg(long, value_name = "PID", conflicts_with_all = PREDICT, value_parser = clap::value_parser!(u32).range(1..))]
     pid: Option<u32>,

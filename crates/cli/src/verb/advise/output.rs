@@ -4,10 +4,11 @@ use super::decide::Advice;
 use super::likes::{Like, Size};
 use crate::failure::{is_quiet, Done, Failure};
 use crate::terminal;
+use numalab_model::experiment::Simulated;
 use numalab_model::machine::size;
 use numalab_report::data::Comparison;
-use numalab_report::text::answer::{layout, Line};
-use numalab_report::verdict::{as_json, Call, Decision};
+use numalab_report::text::answer::{layout, predicted, Line};
+use numalab_report::verdict::{as_json, Call, Cell, Decision};
 use serde::Serialize;
 use std::path::Path;
 
@@ -21,17 +22,21 @@ pub struct Given<'a> {
     pub decision: &'a Decision,
     /// The kind of program.
     pub like: &'a Like,
-    /// Its size.
-    pub size: Size,
+    /// The size that was asked about.
+    pub asked: Size,
+    /// Whether it may be cut down.
+    pub quick: bool,
     /// Name of the kernel as asked.
     pub kernel: &'a str,
     /// Name of the machine.
     pub machine: &'a str,
+    /// The machine as asked.
+    pub machine_asked: &'a str,
     /// Whether no way binds the program to a node.
     pub bind_left_out: bool,
     /// Directory of the records.
     pub dir: &'a Path,
-    /// Runs of each way.
+    /// Runs of each way in each size and time.
     pub runs: u32,
 }
 
@@ -48,12 +53,14 @@ struct Json<'a> {
     memory_bytes: u64,
     threads: u32,
     quick: bool,
+    simulated: serde_json::Value,
     runs: u32,
     assumes: Vec<String>,
     how_sure: &'a str,
     costs: &'a [String],
     commands: Vec<String>,
     undo: Vec<String>,
+    full_size: Option<String>,
     check: Vec<String>,
     directory: String,
     decision: serde_json::Value,
@@ -89,45 +96,56 @@ impl Given<'_> {
     /// A figure has no JSON form.
     pub fn json(&self) -> Result<String, Failure> {
         let (commands, undo) = self.advice.commands();
+        let mut decision = as_json(self.comparison);
         let json = Json {
             advice: self.advice.word(),
-            text: self.advice.text(self.runs),
+            text: self.advice.text(self.decision),
             prediction: true,
             machine: self.machine,
             kernel: self.kernel,
             like: &self.like.name,
             workload: &self.like.workload,
-            memory_bytes: self.size.memory_bytes,
-            threads: self.size.threads,
-            quick: self.size.quick,
+            memory_bytes: self.asked.memory_bytes,
+            threads: self.asked.threads,
+            quick: self.quick,
+            simulated: decision["prediction"].take(),
             runs: self.runs,
             assumes: self.assumes(),
             how_sure: &self.decision.how_sure,
             costs: &self.decision.costs,
             commands,
             undo,
+            full_size: self.full_size(),
             check: self.check(),
             directory: self.dir.display().to_string(),
-            decision: as_json(self.comparison),
+            decision,
         };
         Ok(Done::json(&json)?.text)
     }
 
-    /// The advice for people. With `--quiet`, one sentence.
+    /// The advice for people. With `--quiet`, only its sentences.
     pub fn text(&self) -> String {
-        let advice = self.advice.text(self.runs);
+        let advice = self.advice.text(self.decision);
         if is_quiet() {
             return format!("{advice}\n");
         }
-        let mut lines: Vec<Line> = vec![("Advice", format!("{advice} A prediction of the simulator, no measurement."))];
-        push(&mut lines, "How much", self.alternatives());
+        // What was cut comes first, so that nobody takes the advice for more than it is.
+        let mut lines: Vec<Line> = predicted(self.comparison).into_iter().collect();
+        lines.push(("Advice", format!("{advice} A prediction of the simulator, no measurement.")));
+        push(&mut lines, "How much", self.table());
         lines.push(("How sure", self.decision.how_sure.clone()));
         push(&mut lines, "Cost", self.decision.costs.clone());
         push(&mut lines, "Assumed", self.assumes());
         let mut out = layout(&lines, terminal::width(), &terminal::strong);
         let (commands, undo) = self.advice.commands();
+        let full_size: Vec<String> = self.full_size().into_iter().collect();
         // Commands are not wrapped, so that they can be copied.
-        for (head, commands) in [("Do it", commands), ("Undo it", undo), ("Check it on the machine", self.check())] {
+        for (head, commands) in [
+            ("Do it", commands),
+            ("Undo it", undo),
+            ("Simulate what was asked", full_size),
+            ("Check it on the machine", self.check()),
+        ] {
             if !commands.is_empty() {
                 out.push_str(&format!("{}\n", terminal::strong(head)));
                 commands.iter().for_each(|c| out.push_str(&format!("  {c}\n")));
@@ -138,41 +156,54 @@ impl Given<'_> {
         out + &layout(&[("Page", page)], terminal::width(), &terminal::strong)
     }
 
-    /// One sentence for each way but the present one.
-    fn alternatives(&self) -> Vec<String> {
-        let Some(workload) = self.decision.workloads.first() else { return Vec::new() };
-        let one = |s: &numalab_report::verdict::Standing| {
-            let name = &self.comparison.kernels[s.kernel].name;
-            let metric = &s.finding.metric;
-            let than = s.finding.change_percent.map_or_else(String::new, |p| {
-                let way = if p < 0.0 { "lower" } else { "higher" };
-                format!(": {metric} {:.1} % {way} than with balancing on", p.abs())
-            });
-            let call = match s.call {
-                Some(Call::Better) => "better",
-                Some(Call::Worse) => "worse",
-                Some(Call::Even) => "no clear difference",
-                Some(Call::CannotTell) => "cannot tell",
-                None => "better in some figures and worse in others",
-            };
-            format!("{name}: {call}{than}.")
+    /// How much better each way is than balancing on: a row for each size and time, below a head of names. Empty if the
+    /// runs are no prediction.
+    fn table(&self) -> Vec<String> {
+        let origin = self.comparison.origin.as_ref();
+        let Some((agreement, p)) = self.decision.agreement.as_ref().zip(origin.and_then(|o| o.prediction.as_ref()))
+        else {
+            return Vec::new();
         };
-        workload.standings.iter().map(one).collect()
+        let heads: Vec<String> = p.simulated.iter().map(Simulated::text).collect();
+        let width = heads.iter().map(String::len).max().unwrap_or(0);
+        let row = |head: &str, cells: Vec<String>| {
+            let cells: String = cells.iter().map(|c| format!("{c:>12}")).collect();
+            format!("{head:<width$}{cells}")
+        };
+        let names = agreement.ways.iter().map(|w| format!("{} ", self.comparison.kernels[w.kernel].name)).collect();
+        let cell = |c: &Cell| match (c.gain_percent, c.call) {
+            (Some(gain), Call::CannotTell) => format!("({gain:+.1} %)"),
+            (Some(gain), _) => format!("{gain:+.1} % "),
+            (None, _) => "- ".to_string(),
+        };
+        let rows =
+            heads.iter().enumerate().map(|(i, h)| row(h, agreement.ways.iter().map(|w| cell(&w.cells[i])).collect()));
+        let what = "Gains over balancing on; in parentheses what is not clear.".to_string();
+        [row("", names)].into_iter().chain(rows).chain([what]).collect()
+    }
+
+    /// The command that simulates all of what was asked, if it was cut.
+    fn full_size(&self) -> Option<String> {
+        let cut = self.comparison.origin.as_ref()?.prediction.as_ref()?.is_cut();
+        let memory = size::exact(self.asked.memory_bytes).replace(' ', "");
+        let (like, threads) = (&self.like.name, self.asked.threads);
+        let of = format!("--machine {} --kernel {}", self.machine_asked, self.kernel);
+        let all = format!("numalab advise {of} --like {like} --memory {memory} --threads {threads} --full-size");
+        cut.then_some(all)
     }
 
     /// What the prediction takes for granted.
     fn assumes(&self) -> Vec<String> {
         let like = self.like;
         let mut out = vec![format!("{} is like the workload {}: {}.", like.name, like.workload, like.assumes)];
-        if self.size.quick {
-            let memory = size::short(self.size.memory_bytes);
-            out.push(format!(
-                "{memory} and {} threads are cut down to at most {}, and the time to seconds. A smaller program moves its \
-                 memory sooner and fills no memory controller, and in a short run balancing has little time to pay back; \
-                 --full-size simulates all of it.",
-                self.size.threads,
-                like.limits()
-            ));
+        let cut = self.comparison.origin.as_ref().and_then(|o| o.prediction.as_ref()).is_some_and(|p| p.is_cut());
+        if cut {
+            let less = "A smaller program moves its memory sooner and fills less of a memory controller";
+            out.push(format!("{less}; --full-size simulates what was asked."));
+        }
+        let further = like.further();
+        if self.quick && !further.is_empty() {
+            out.push(format!("For a quick answer, {further}."));
         }
         if self.bind_left_out {
             let why = if like.bind.is_some() { "it does not fit on node 0" } else { "its model has no such choice" };

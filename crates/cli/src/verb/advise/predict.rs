@@ -1,5 +1,6 @@
-//! `advise --like`: a prediction. A workload of the catalog stands for the program ([`super::likes`]), each way to run it is a
-//! column of one experiment ([`super::columns`]), and the decision of the comparison becomes one advice ([`super::decide`]).
+//! `advise --like`: a prediction. A workload of the catalog stands for the program ([`super::likes`]). Each way to run it is a
+//! column of one experiment ([`super::columns`]), and each size over each time is a workload. What all of them say together
+//! becomes one advice ([`super::decide`]).
 
 use super::columns::Way;
 use super::decide::Advice;
@@ -14,15 +15,17 @@ use crate::options;
 use crate::records::{self, Series};
 use crate::verb::report;
 use crate::verb::run::{self, RunOptions};
-use numalab_model::experiment::{Axes, Experiment, Param};
+use numalab_model::experiment::{Axes, Experiment, Named, Param, Prediction, Simulated};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::size;
 use numalab_model::spec::Spot;
 use numalab_report::verdict;
 use std::path::Path;
 
-/// Runs of every way, with different seeds.
-const RUNS: u32 = 3;
+/// Runs of every way in every size and time, with different seeds. Fewer sizes that have to agree are made up for by runs.
+const RUNS_OF_SEVERAL: u32 = 2;
+/// The same with a single size.
+const RUNS_OF_ONE: u32 = 3;
 
 /// Gives the advice for a kind of program.
 ///
@@ -35,13 +38,15 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     if target.memory_nodes() < 2 {
         return output::nothing_to_balance(&target.machine.name, args.json);
     }
-    let size = size_of(args, &target)?;
-    let ways = ways(&like, &target, size);
-    let experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), size)?;
+    let asked = size_of(args, &target)?;
+    let ways = ways(&like, &target, asked);
+    let quick = !args.full_size;
+    let prediction = prediction(&like, asked, quick);
+    let experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), (prediction, quick))?;
     let dir = options::directory(args.out.as_deref(), &experiment.name);
     let guest = GuestArgs::default();
     let with =
-        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(&dir) };
+        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: args.jobs, out: Some(&dir) };
     let (store, finished) = run::carry_out(context, &experiment, with)?;
     let loaded = records::load(context, &store, None, Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
@@ -52,12 +57,14 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
         comparison: &loaded.comparison,
         decision: &decision,
         like: &like,
-        size,
+        asked,
+        quick,
         kernel: &kernel.value,
         machine: &target.machine.name,
+        machine_asked: &args.machine,
         bind_left_out: !ways.iter().any(|w| matches!(w, Way::Bind(_))),
         dir: &dir,
-        runs: RUNS,
+        runs: experiment.iterations,
     };
     let text = if args.json { given.json()? } else { given.text() };
     Ok(Done { text, exit: run::exit(&finished) })
@@ -73,7 +80,7 @@ fn size_of(args: &Args, target: &Target) -> Result<Size, Failure> {
         return Err(Failure::usage(format!("{what}; expected 1 MiB to {has}")));
     }
     let cpus = u32::try_from(target.machine.cpu_count()).unwrap_or(u32::MAX);
-    Ok(Size { memory_bytes, threads: args.threads.unwrap_or(cpus), quick: !args.full_size })
+    Ok(Size { memory_bytes, threads: args.threads.unwrap_or(cpus) })
 }
 
 /// The ways that are compared. A program that does not fit on a node cannot be bound to one.
@@ -83,39 +90,89 @@ fn ways(like: &Like, target: &Target, size: Size) -> Vec<Way> {
     [Way::On, Way::Off, Way::Interleave].into_iter().chain(bind).collect()
 }
 
-/// The experiment. The name holds all that was asked, so that every question has a directory of its own.
+/// What is simulated of a program: every size over every time.
+fn prediction(like: &Like, asked: Size, quick: bool) -> Prediction {
+    let mut simulated = Vec::new();
+    for size in like.simulated(asked, quick) {
+        for &time_ms in like.times_ms(quick) {
+            let workload = format!("{}-{}-{}", like.workload, size.label(), label_of(time_ms));
+            let Size { memory_bytes, threads } = size;
+            simulated.push(Simulated { workload, memory_bytes, threads, time_ms });
+        }
+    }
+    Prediction { memory_bytes: asked.memory_bytes, threads: asked.threads, simulated }
+}
+
+/// A time as part of a name: "6s", "500ms".
+fn label_of(time_ms: u64) -> String {
+    match time_ms % 1000 {
+        0 => format!("{}s", time_ms / 1000),
+        _ => format!("{time_ms}ms"),
+    }
+}
+
+/// The experiment. The name holds all that is simulated, so that every other simulation has a directory of its own.
 fn experiment(
     like: &Like,
     target: &Target,
     machine: &str,
     (kernel, ways): (&Spot<String>, &[Way]),
-    size: Size,
+    (prediction, quick): (Prediction, bool),
 ) -> Result<Experiment, Failure> {
-    let stem = |name: &str| Path::new(name).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    let kernel_name = kernel.value.strip_suffix(".toml").map_or_else(|| kernel.value.clone(), stem);
-    let memory = size::exact(size.memory_bytes).replace(' ', "");
-    let full = if size.quick { "" } else { "_full" };
-    let name = format!("advise_{}_{}_{kernel_name}_{memory}_{}t{full}", like.name, target.machine.name, size.threads);
     let mut params = Vec::new();
-    for (name, value) in like.params(size) {
-        let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
-        params.push(Param { workload: None, setting });
+    for s in &prediction.simulated {
+        let size = Size { memory_bytes: s.memory_bytes, threads: s.threads };
+        for (name, value) in like.params(size, s.time_ms, quick) {
+            let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
+            params.push(Param { workload: Some(s.workload.clone()), setting });
+        }
     }
     let columns = ways.iter().map(|w| w.column(kernel)).collect::<Result<Vec<_>, _>>()?;
+    let workloads: Vec<Named> = prediction
+        .simulated
+        .iter()
+        .map(|s| Named { name: named("--like", &s.workload), of: named("--like", &like.workload) })
+        .collect();
+    let one_size = prediction.simulated.len() <= like.times_ms(quick).len();
     let experiment = Experiment {
         title: format!("Should {} run with NUMA balancing on {}?", like.name, target.machine.name),
-        name,
+        name: name(like, target, kernel, ways, (&prediction, quick)),
         about: String::new(),
         machines: vec![named("--machine", machine)],
         kernels: Vec::new(),
-        workloads: vec![named("--like", &like.workload)],
+        workloads: workloads.iter().map(|w| w.name.clone()).collect(),
         baseline: Some(named("advise", Way::On.name())),
-        iterations: RUNS,
+        iterations: if one_size { RUNS_OF_ONE } else { RUNS_OF_SEVERAL },
         seed: 1,
         sets: Vec::new(),
         params,
-        axes: Axes { columns, ..Axes::default() },
+        axes: Axes { columns, workloads, prediction: Some(prediction), ..Axes::default() },
     };
     experiment.check()?;
     Ok(experiment)
+}
+
+/// Name of the experiment: program, machine, kernel, and the sizes and times that are simulated.
+fn name(
+    like: &Like,
+    target: &Target,
+    kernel: &Spot<String>,
+    ways: &[Way],
+    (prediction, quick): (&Prediction, bool),
+) -> String {
+    let stem = |name: &str| Path::new(name).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    let kernel = kernel.value.strip_suffix(".toml").map_or_else(|| kernel.value.clone(), stem);
+    let mut parts = vec!["advise".to_string(), like.name.clone(), target.machine.name.clone(), kernel];
+    for s in &prediction.simulated {
+        let size = Size { memory_bytes: s.memory_bytes, threads: s.threads }.label();
+        for part in [size, label_of(s.time_ms)] {
+            if !parts[4..].contains(&part) {
+                parts.push(part);
+            }
+        }
+    }
+    // Records of another set of ways would stay in the list of runs.
+    parts.extend(ways.iter().any(|w| matches!(w, Way::Bind(_))).then(|| Way::Bind(String::new()).name().to_string()));
+    parts.extend((!quick).then(|| "full".to_string()));
+    parts.join("_")
 }

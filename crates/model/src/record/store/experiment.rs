@@ -7,7 +7,7 @@ use super::names::{is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
 use super::read::{check_format, json as parse_json, read, text, Record};
 use super::sane;
 use super::write::{sync_dir, write, write_synced};
-use crate::experiment::{Cell, Experiment};
+use crate::experiment::{Cell, Experiment, Prediction};
 use crate::outcome::Outcome;
 use crate::plan::{Plan, PlanId, PlanInput};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,9 @@ pub struct ExperimentFile {
     pub title: String,
     /// Kernel with which the others are compared.
     pub baseline: String,
+    /// What a prediction was asked, and what its workloads simulate of it; absent in other experiments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
     /// Runs, in order.
     pub runs: Vec<Member>,
 }
@@ -161,6 +164,7 @@ impl Store {
             name: experiment.name.clone(),
             title: experiment.title.clone(),
             baseline,
+            prediction: experiment.axes.prediction.clone(),
             runs,
         };
         remove_leftovers(dir)?;
