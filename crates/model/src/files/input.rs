@@ -46,6 +46,15 @@ impl InputErrorKind {
     }
 }
 
+impl From<InputError> for io::Error {
+    fn from(e: InputError) -> Self {
+        match e.kind {
+            InputErrorKind::Io(e) => e,
+            kind => Self::other(format!("{kind}; expected {}", kind.expected())),
+        }
+    }
+}
+
 impl InputError {
     fn new(path: &Path, kind: InputErrorKind) -> Self {
         Self { path: path.into(), kind }
@@ -66,7 +75,7 @@ pub fn reason(e: &io::Error) -> String {
 }
 
 /// A size limit in words, such as `64 MiB`.
-fn limit(bytes: u64) -> String {
+pub fn limit(bytes: u64) -> String {
     match bytes {
         b if b >= 1 << 30 && b % (1 << 30) == 0 => format!("{} GiB", b >> 30),
         b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{} MiB", b >> 20),
