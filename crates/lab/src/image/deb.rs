@@ -75,7 +75,8 @@ pub struct Wanted<'a> {
 /// # Errors
 /// [`DebError`].
 pub fn extract(package: &Path, wanted: &Wanted<'_>, to: &Path) -> Result<String, DebError> {
-    extract_at_most(package, wanted, to, PACKAGE_UNPACKED_BYTES_MAX).map_err(|kind| DebError { package: package.into(), kind })
+    extract_at_most(package, wanted, to, PACKAGE_UNPACKED_BYTES_MAX)
+        .map_err(|kind| DebError { package: package.into(), kind })
 }
 
 /// [`extract`] of a package of which at most `unpacked_bytes` are unpacked.
@@ -226,7 +227,10 @@ pub(crate) mod tests {
         // Data that cannot be decompressed is damage, not a missing file.
         std::fs::write(&package, ar(&[("data.tar.gz", b"not gzip".to_vec())])).unwrap();
         let e = extract(&package, &|_| true, &d.join("out")).unwrap_err().to_string();
-        assert!(e.contains("forged.deb: the package is not unpacked: it is damaged: `gzip` cannot unpack data.tar.gz"), "{e}");
+        assert!(
+            e.contains("forged.deb: the package is not unpacked: it is damaged: `gzip` cannot unpack data.tar.gz"),
+            "{e}"
+        );
     }
 
     /// A package whose data is a tar archive of one file of zeros, which takes next to nothing.

@@ -285,7 +285,11 @@ impl Store {
 fn is_there(path: &Path) -> Result<bool, RecordError> {
     if fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) {
         let expected = "the folder of a record (remove the link; the same command runs the plan again)";
-        return Err(RecordError::Foreign { path: path.into(), what: "a symbolic link".into(), expected: expected.into() });
+        return Err(RecordError::Foreign {
+            path: path.into(),
+            what: "a symbolic link".into(),
+            expected: expected.into(),
+        });
     }
     path.try_exists().map_err(|e| RecordError::unreadable(path, &e))
 }
