@@ -14,6 +14,7 @@ from typing import Any
 
 from numalab.catalog import Catalog, Thing, text_of, things
 from numalab.errors import SpecError
+from numalab.files import MACHINE_BYTES_MAX, read_text
 from numalab.spec import Spec
 
 # What becomes of a point whose kernel never reads one of its settings.
@@ -208,7 +209,7 @@ def _portable(thing: Thing) -> tuple[str, str | None]:
     if not (name.endswith(".toml") or "/" in name):
         return name, None
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        text = read_text(name, MACHINE_BYTES_MAX)
     except OSError as e:
         raise SpecError(f"{name}: {e.strerror}; expected a TOML file", file=name, what=str(e.strerror)) from e
     try:
@@ -251,7 +252,7 @@ def read_grid(path: Path) -> Grid:
         return SpecError(text, file=str(path), what=what, expected=expected, suggestion=suggestion)
 
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(read_text(path))
     except OSError as e:
         raise refuse(str(e.strerror), "a TOML file of a sweep (docs/reference/sweeps.md)") from e
     except tomllib.TOMLDecodeError as e:

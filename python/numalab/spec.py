@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from numalab.files import replace
 from numalab.toml import dumps
 
 # A number, or an expression of the machine as text.
@@ -58,7 +59,7 @@ class Spec(_Table):
     def save(self, folder: str | Path = ".") -> Path:
         """Write ``folder/NAME.toml`` and return its path."""
         path = Path(folder) / f"{self.name}.toml"
-        path.write_text(self.toml(), encoding="utf-8")
+        replace(path, self.toml().encode())
         return path
 
     def _repr_html_(self) -> str:

@@ -6,11 +6,11 @@ import json
 import os
 import posixpath
 import re
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numalab.errors import need
+from numalab.files import create, replace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,9 +36,7 @@ def write(fs: Any, path: str, data: bytes) -> None:
     """Write a file so that no reader sees a part of it."""
     if is_local(fs):
         # Local: beside its place, then renamed.
-        partial = f"{path}.{uuid.uuid4().hex}.partial"
-        _write_local(partial, data)
-        os.replace(partial, path)
+        _write_local(path, data, replace)
     else:  # Object stores show an object when it is complete.
         fs.pipe_file(path, data)
 
@@ -52,15 +50,13 @@ def _read(fs: Any, path: str, local: bool) -> bytes:
     return data
 
 
-def _write_local(path: str, data: bytes) -> None:
+def _write_local(path: str, data: bytes, how: Callable[[str, bytes], None]) -> None:
     """Write a file and, if need be, its folder."""
     try:
-        file = open(path, "wb")
+        how(path, data)
     except FileNotFoundError:
         os.makedirs(posixpath.dirname(path), exist_ok=True)
-        file = open(path, "wb")
-    with file:
-        file.write(data)
+        how(path, data)
 
 
 class PlanCache:
@@ -91,7 +87,10 @@ class PlanCache:
         Each plan pays for this, and a rename is half of it. It is not needed: no part of a JSON object is one.
         """
         if self.local:
-            _write_local(self._path(plan), figures)
+            try:
+                _write_local(self._path(plan), figures, create)
+            except FileExistsError:  # What a killed process left, or a link that must not be followed.
+                write(self.fs, self._path(plan), figures)
         else:
             write(self.fs, self._path(plan), figures)
 

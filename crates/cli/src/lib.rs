@@ -12,6 +12,9 @@ mod command;
 pub mod context;
 mod execute;
 pub mod failure;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod file_arguments;
 mod interrupt;
 pub mod logs;
 pub mod memory;

@@ -5,12 +5,13 @@
 //! under a temporary name and renamed when its run has ended. Temporary files of interrupted runs are removed.
 
 use crate::failure::Failure;
+use numalab_model::files::input::{self, InputErrorKind};
+use numalab_model::files::output::{self, Replacement};
 use numalab_model::plan::{PlanId, PlanInput};
 use numalab_model::record::events::{Events, Header};
 use numalab_model::record::why::{Why, WhyFile};
 use numalab_model::record::Record;
 use numalab_sim::{Observers, Sink};
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// File name extension of an event log.
@@ -19,6 +20,8 @@ pub const EVENTS: &str = "events";
 pub const DECISIONS: &str = "decisions";
 /// File name extension of the counts by reason.
 pub const WHY: &str = "why.json";
+/// Largest file of counts by reason that is read, bytes.
+const WHY_BYTES_MAX: u64 = 1 << 30;
 
 /// Which logs are written, and where.
 #[derive(Clone, Debug, Default)]
@@ -79,8 +82,7 @@ fn is_whole(path: &Path, id: &PlanId) -> bool {
 /// Logs of a run in progress.
 pub struct Pending {
     header: Header,
-    /// Temporary and final path of each log.
-    files: Vec<(PathBuf, PathBuf)>,
+    files: Vec<Replacement>,
 }
 
 /// The failure for an error of the file system.
@@ -89,42 +91,30 @@ fn io(path: &Path, e: &std::io::Error) -> Failure {
 }
 
 impl Pending {
-    /// Temporary path of a log. The store removes such files if this process does not finish them.
-    fn place(&mut self, dir: &Path, id: &PlanId, ending: &str) -> PathBuf {
-        let partial = dir.join(format!(".partial-{id}.{ending}-{}", std::process::id()));
-        self.files.push((partial.clone(), path_of(&dir.join(id.short()), ending)));
-        partial
-    }
-
-    /// Creates a log of events or decisions.
+    /// Creates a log of events or decisions. The store removes its file if this process does not finish it.
     fn create(&mut self, dir: &Path, input: &PlanInput, ending: &str) -> Result<Sink, Failure> {
-        let partial = self.place(dir, &input.id, ending);
-        let file = File::create(&partial).map_err(|e| io(&partial, &e))?;
-        Sink::new(&self.header, Box::new(file)).map_err(|e| io(&partial, &e))
+        let place = path_of(&dir.join(input.id.short()), ending);
+        let open = || {
+            let new = Replacement::new(&place)?;
+            let file = new.file().try_clone()?;
+            Ok((new, Sink::new(&self.header, Box::new(file))?))
+        };
+        let (new, sink) = open().map_err(|e| io(&place, &e))?;
+        self.files.push(new);
+        Ok(sink)
     }
 
-    /// Renames the logs to their final paths.
+    /// Gives the logs their final names.
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn finish(mut self, logs: &Logs, id: &PlanId, why: Option<Why>) -> Result<(), Failure> {
+    pub fn finish(self, logs: &Logs, id: &PlanId, why: Option<Why>) -> Result<(), Failure> {
         if let Some(why) = why {
-            let partial = self.place(&logs.dir, id, WHY);
-            let text = WhyFile { header: self.header.clone(), why }.to_text()?;
-            fs::write(&partial, text).map_err(|e| io(&partial, &e))?;
+            let place = path_of(&logs.dir.join(id.short()), WHY);
+            let text = WhyFile { header: self.header, why }.to_text()?;
+            output::replace(&place, text.as_bytes()).map_err(|e| io(&place, &e))?;
         }
-        for (partial, place) in &self.files {
-            fs::rename(partial, place).map_err(|e| io(place, &e))?;
-        }
-        Ok(())
-    }
-
-    /// Removes the logs of a run that failed.
-    pub fn discard(self) {
-        for (partial, _) in self.files {
-            // A file that cannot be removed now is removed when the directory is next opened.
-            let _ = fs::remove_file(partial);
-        }
+        self.files.into_iter().try_for_each(Replacement::keep).map_err(|e| io(&logs.dir, &e))
     }
 }
 
@@ -134,9 +124,11 @@ impl Pending {
 /// They are missing or damaged.
 pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
     let path = path_of(record, WHY);
-    let bytes = fs::read(&path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => absent(record, "decision log", "--explain"),
-        _ => io(&path, &e),
+    let bytes = input::bytes(&path, WHY_BYTES_MAX).map_err(|e| match &e.kind {
+        InputErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound => {
+            absent(record, "decision log", "--explain")
+        }
+        _ => Failure::environment(e.message()),
     })?;
     let file = String::from_utf8(bytes).map_err(|_| "it is no text".to_string()).and_then(|t| WhyFile::from_text(&t));
     file.map_err(|e| {

@@ -1,9 +1,10 @@
 //! Files that a command writes where an option names them, and standard output in place of such a file.
 
 use crate::failure::{note, Failure};
+use numalab_model::files::{input, output::Replacement};
 use numalab_model::record::{self, Part};
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -41,16 +42,34 @@ pub fn text_beside(out: &Path, text: String) -> String {
     String::new()
 }
 
-/// A file given on the command line, while it is written. A regular file is written under another name in the same
-/// folder and then renamed, so that a reader never sees half of it. Of a symbolic link, the file it points to is
-/// written. A pipe, a device or standard output (`-`) is written directly.
+/// A file given on the command line, before it is written. What has its name is replaced by the complete file, so that a
+/// reader never sees half of it. A link of that name is replaced too, and what it points to stays: it may have come with
+/// a folder of somebody else. A pipe, a device or standard output (`-`) is written directly.
 pub struct Target {
     /// Name for messages.
     shown: PathBuf,
-    /// Path without symbolic links.
+    /// Path whose folder has no symbolic links.
     place: PathBuf,
-    /// Path of the unfinished file, if it is renamed when it is complete.
-    partial: Option<PathBuf>,
+    /// Whether it is written directly.
+    direct: bool,
+}
+
+/// A [`Target`] while it is written. Dropping the value removes an incomplete file.
+pub enum Open {
+    /// A pipe, a device or standard output.
+    Direct(File),
+    /// A file that has another name until it is complete.
+    New(Replacement),
+}
+
+impl Open {
+    /// The file to write to.
+    pub fn file(&self) -> &File {
+        match self {
+            Self::Direct(file) => file,
+            Self::New(new) => new.file(),
+        }
+    }
 }
 
 impl Target {
@@ -62,62 +81,66 @@ impl Target {
     /// another kind in an experiment's folder.
     pub fn new(path: &Path, own: &dyn Fn(&[u8]) -> bool) -> Result<Self, Failure> {
         if is_stdout(path) {
-            return Ok(Self { shown: "standard output".into(), place: path.into(), partial: None });
+            return Ok(Self { shown: "standard output".into(), place: path.into(), direct: true });
         }
-        let known = fs::metadata(path).ok();
+        let place = real_place(path);
+        let known = if is_systems(path) { fs::metadata(&place) } else { fs::symlink_metadata(&place) }.ok();
         if known.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Failure::environment(format!("{}: a directory; expected a file", path.display())));
         }
         refuse_absent_folder(path)?;
-        let place = without_links(path);
         refuse_records(path, &place, own)?;
-        let partial = known.is_none_or(|m| m.is_file()).then(|| {
-            let mut partial = place.as_os_str().to_owned();
-            partial.push(format!(".partial-{}", std::process::id()));
-            PathBuf::from(partial)
-        });
-        Ok(Self { shown: path.into(), place, partial })
+        let direct = known.is_some_and(|m| !m.is_file() && !m.is_symlink());
+        Ok(Self { shown: path.into(), place, direct })
     }
     /// Opens the file for writing.
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn open(&self) -> Result<File, Failure> {
-        let opened = match &self.partial {
-            _ if is_stdout(&self.place) => std::io::stdout().as_fd().try_clone_to_owned().map(File::from),
-            Some(partial) => File::create(partial),
-            None => OpenOptions::new().write(true).open(&self.place),
+    pub fn open(&self) -> Result<Open, Failure> {
+        let opened = if is_stdout(&self.place) {
+            io::stdout().as_fd().try_clone_to_owned().map(|fd| Open::Direct(fd.into()))
+        } else if self.direct {
+            OpenOptions::new().write(true).open(&self.place).map(Open::Direct)
+        } else {
+            Replacement::new(&self.place).map(Open::New)
         };
         opened.map_err(|e| self.refused(&e))
     }
     /// Whether an error means that the reader of standard output has closed it, which is no failure.
-    pub fn is_unread(&self, e: &std::io::Error) -> bool {
-        is_stdout(&self.place) && e.kind() == std::io::ErrorKind::BrokenPipe
+    pub fn is_unread(&self, e: &io::Error) -> bool {
+        is_stdout(&self.place) && e.kind() == io::ErrorKind::BrokenPipe
     }
-    /// Renames the complete file to its own name.
+    /// Gives the complete file its own name.
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn keep(&self) -> Result<(), Failure> {
-        self.partial.as_ref().map_or(Ok(()), |p| fs::rename(p, &self.place)).map_err(|e| self.refused(&e))
-    }
-    /// Removes an incomplete file. Errors are ignored: the error that made it incomplete is the one to report.
-    pub fn discard(&self) {
-        if let Some(partial) = &self.partial {
-            let _ = fs::remove_file(partial);
+    pub fn keep(&self, open: Open) -> Result<(), Failure> {
+        match open {
+            Open::Direct(_) => Ok(()),
+            Open::New(new) => new.keep().map_err(|e| self.refused(&e)),
         }
     }
     /// The failure for an error of the file system, with the name that was given.
-    pub fn refused(&self, e: &std::io::Error) -> Failure {
+    pub fn refused(&self, e: &io::Error) -> Failure {
         Failure::environment(format!("{}: {e}", self.shown.display()))
     }
 }
 
-/// The path without symbolic links. Of a file that does not exist yet, only its folder can have any.
-fn without_links(path: &Path) -> PathBuf {
+/// Whether a path is the system's own name of something that is open or of a device, such as `/dev/stdout`. Such links
+/// are followed, because nobody else can have put them there.
+fn is_systems(path: &Path) -> bool {
+    ["/dev", "/proc"].iter().any(|p| path.starts_with(p))
+}
+
+/// The path with a folder without symbolic links. The last name stays, unless it is the system's own.
+fn real_place(path: &Path) -> PathBuf {
+    if is_systems(path) {
+        return fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let absent = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
-    fs::canonicalize(path).ok().or_else(absent).unwrap_or_else(|| path.into())
+    let real = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    real().unwrap_or_else(|| path.into())
 }
 
 /// Refuses a path that belongs to an experiment's records, and a file beside them that this command has not written.
@@ -133,14 +156,17 @@ fn refuse_records(path: &Path, place: &Path, own: &dyn Fn(&[u8]) -> bool) -> Res
     Err(Failure::usage(format!("{}: {what}; expected {expected}", path.display())))
 }
 
-/// Whether a file may be replaced: it does not exist, it is empty, or `own` accepts its first bytes.
+/// Whether a file may be replaced: it does not exist, it is a link or empty, or `own` accepts its first bytes.
 fn may_replace(place: &Path, own: &dyn Fn(&[u8]) -> bool) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(place).map(|f| f.take(HEAD_BYTES).read_to_end(&mut head));
-    match read {
-        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
-        Ok(read) => read.is_ok() && (head.is_empty() || own(&head)),
+    match fs::symlink_metadata(place) {
+        Err(e) => return e.kind() == io::ErrorKind::NotFound,
+        // What it points to stays.
+        Ok(meta) if meta.is_symlink() => return true,
+        Ok(_) => {}
     }
+    let mut head = Vec::new();
+    let read = input::open(place, u64::MAX).map(|f| f.take(HEAD_BYTES).read_to_end(&mut head));
+    matches!(read, Ok(Ok(_))) && (head.is_empty() || own(&head))
 }
 
 /// Refuses a file whose folder does not exist. The error of the file system would not name the folder.
@@ -173,12 +199,9 @@ pub fn target_for(path: &Path, text: &str) -> Result<Target, Failure> {
 /// See [`Target::new`]; an error of the file system.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let target = target_for(path, text)?;
-    let mut file = target.open()?;
-    // Some file systems report that they are full only when the file reaches the disk.
-    let reaches_disk = |file: &File| if target.partial.is_some() { file.sync_all() } else { Ok(()) };
-    let written = match file.write_all(text.as_bytes()).and_then(|()| reaches_disk(&file)) {
+    let open = target.open()?;
+    match open.file().write_all(text.as_bytes()) {
         Err(e) if !target.is_unread(&e) => Err(target.refused(&e)),
-        _ => target.keep(),
-    };
-    written.inspect_err(|_| target.discard())
+        _ => target.keep(open),
+    }
 }

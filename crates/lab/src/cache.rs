@@ -5,6 +5,7 @@
 //! one build is locked by its owner; an unlocked one is removed at the next start. Process ids cannot replace the lock:
 //! the owner may be in another container or on another host.
 
+use numalab_model::files::{input, output};
 use numalab_model::plan::hex;
 use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
@@ -17,6 +18,10 @@ use std::path::{Path, PathBuf};
 const RUNS: &str = "runs";
 /// Subdirectory of kernel source trees.
 pub const KERNELS: &str = "kernels";
+/// Subdirectory of kernel images, and the lock of whoever prepares one.
+pub const IMAGES: &str = "images";
+/// Subdirectory of files that are not complete yet, each in a locked directory.
+pub const UNFINISHED: &str = "unfinished";
 /// Subdirectory of the compiled plugin.
 pub const PLUGIN: &str = "plugin";
 /// First part of the name of a directory for one run or one build. The process id follows, for people who look there.
@@ -135,7 +140,7 @@ impl Cache {
     /// A directory cannot be listed.
     pub fn sweep(&self) -> io::Result<usize> {
         let mut removed = 0;
-        for name in [RUNS, KERNELS, PLUGIN] {
+        for name in [RUNS, KERNELS, PLUGIN, UNFINISHED] {
             for entry in fs::read_dir(self.directory(name)?)? {
                 let entry = entry?;
                 if !entry.file_name().to_string_lossy().starts_with(WORK) {
@@ -152,6 +157,36 @@ impl Cache {
         }
         Ok(removed)
     }
+
+    /// Writes a file of the cache atomically: under its name it is either as before or complete.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let work = self.work_directory(UNFINISHED)?;
+        let unfinished = work.path().join("file");
+        output::create(&unfinished, bytes)?;
+        fs::rename(&unfinished, path)
+    }
+
+    /// Removes unfinished files from among the images, where other releases leave them when they are killed. Whoever
+    /// writes there holds the lock of the images, so no other process has a use for them.
+    pub fn remove_former_leftovers(&self, _images: &Lock) {
+        let entries = |d: &Path| fs::read_dir(d).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
+        let mut folders = vec![self.path_of(IMAGES)];
+        folders.extend(entries(&folders[0]).into_iter().filter(|p| p.is_dir()));
+        for path in folders.iter().flat_map(|f| entries(f)) {
+            if path.file_name().is_some_and(|n| is_temporary(&n.to_string_lossy())) {
+                // After an error the next call tries again.
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// Whether a file name is one that the library for temporary files makes: `.tmp` and six letters or digits.
+fn is_temporary(name: &str) -> bool {
+    name.strip_prefix(".tmp").is_some_and(|n| n.len() == 6 && n.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// A locked directory for one run or one build; dropping the value removes it.
@@ -193,7 +228,14 @@ pub struct Lock {
 /// # Errors
 /// It cannot be read.
 pub fn sha256_file(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    sha256_of(input::open(path, u64::MAX)?)
+}
+
+/// SHA-256 of the rest of a file, hexadecimal.
+///
+/// # Errors
+/// It cannot be read.
+pub fn sha256_of(mut file: File) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -210,17 +252,6 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Writes a file atomically: under its name it is either as before or complete.
-///
-/// # Errors
-/// It cannot be written.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-    io::Write::write_all(&mut temporary, bytes)?;
-    temporary.persist(path).map(|_| ()).map_err(|e| e.error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +262,7 @@ mod tests {
         assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x");
-        write_whole(&path, b"abc").unwrap();
+        Cache::at(&directory.path().join("c")).unwrap().write_whole(&path, b"abc").unwrap();
         assert_eq!(sha256_file(&path).unwrap(), sha256(b"abc"));
     }
 
@@ -299,6 +330,30 @@ mod tests {
         let kept = mine.path().to_path_buf();
         drop(mine);
         assert!(!kept.exists());
+    }
+
+    #[test]
+    fn unfinished_files_do_not_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path()).unwrap();
+        let images = cache.directory("images/by-sha256").unwrap();
+        let [left, kept] = [".tmpAb3dE9", "0123.vmlinuz"].map(|name| images.join(name));
+        for path in [&left, &kept] {
+            fs::write(path, "x").unwrap();
+        }
+        let lock = cache.lock(IMAGES, &mut || {}).unwrap();
+        cache.remove_former_leftovers(&lock);
+        assert!(!left.exists() && kept.exists());
+        // What is written now lies in a locked folder until it is complete.
+        let dead = cache.directory(UNFINISHED).unwrap().join("run-999999999-x");
+        fs::create_dir(&dead).unwrap();
+        fs::write(dead.join("vmlinuz"), "half").unwrap();
+        let live = cache.work_directory(UNFINISHED).unwrap();
+        assert_eq!(cache.sweep().unwrap(), 1);
+        assert!(!dead.exists() && live.path().exists());
+        cache.write_whole(&kept, b"new").unwrap();
+        assert_eq!(fs::read(&kept).unwrap(), b"new");
+        assert_eq!(fs::read_dir(cache.path_of(UNFINISHED)).unwrap().count(), 1, "only the live one");
     }
 
     #[test]

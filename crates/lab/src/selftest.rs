@@ -11,6 +11,7 @@ use crate::guest::{self, GuestRun};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
 use crate::qemu::Timing;
 use crate::topology::{GuestNode, GuestTopology, Smp};
+use numalab_model::files::input;
 use numalab_model::record::Outcome;
 use numalab_model::workload::*;
 use numalab_worker::job::Job;
@@ -59,6 +60,9 @@ impl SelfTest {
     }
 }
 
+/// Largest file of a result that is read, bytes.
+const KNOWN_BYTES_MAX: u64 = 1 << 20;
+
 /// Runs the self-test, unless its result is cached. `vm` has QEMU, worker and kernel.
 ///
 /// # Errors
@@ -67,7 +71,7 @@ pub fn run(cache: &Cache, vm: &GuestRun<'_>) -> Result<SelfTest, String> {
     let library = plugin::library(cache)?;
     let key = key(vm, &library)?;
     let file = cache.directory("selftest").map_err(|e| e.to_string())?.join(format!("{key}.json"));
-    if let Some(known) = std::fs::read(&file).ok().and_then(|b| serde_json::from_slice(&b).ok()) {
+    if let Some(known) = input::bytes(&file, KNOWN_BYTES_MAX).ok().and_then(|b| serde_json::from_slice(&b).ok()) {
         return Ok(known);
     }
     let topology = topology();
@@ -84,7 +88,7 @@ pub fn run(cache: &Cache, vm: &GuestRun<'_>) -> Result<SelfTest, String> {
     let charge = PluginReport::parse(&log, topology.smp.cpus())?.charge;
     let result = measure(&report.outcome, charge)?;
     let bytes = serde_json::to_vec(&result).map_err(|e| e.to_string())?;
-    cache::write_whole(&file, &bytes).map_err(|e| e.to_string())?;
+    cache.write_whole(&file, &bytes).map_err(|e| e.to_string())?;
     Ok(result)
 }
 

@@ -1,6 +1,6 @@
 //! The worker program: the one that is part of this program, or another that the user names.
 
-use crate::failure::at_path;
+use numalab_model::files::input;
 use rustix::fs::{memfd_create, MemfdFlags};
 use rustix::io::Errno;
 use std::fmt;
@@ -10,6 +10,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "numalab-worker";
+/// Largest worker program that is read, bytes. It becomes a part of guests' memory.
+const BYTES_MAX: u64 = 256 << 20;
 /// What to do if this program was built without a worker.
 const REMEDY: &str = "rustup target add x86_64-unknown-linux-musl, and build numalab again";
 
@@ -60,7 +62,7 @@ impl Worker {
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         match self {
             Self::BuiltIn => Ok(BUILT_IN.to_vec()),
-            Self::Named(path) => std::fs::read(path).map_err(at_path(path)),
+            Self::Named(path) => input::bytes(path, BYTES_MAX).map_err(|e| e.message()),
         }
     }
 
@@ -153,18 +155,10 @@ fn checked(path: PathBuf, must_be_static: bool) -> Result<Worker, String> {
             path.display()
         ))
     };
-    let mut bytes = Vec::new();
-    match File::open(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return wrong("no such file"),
-        Err(e) => return wrong(&e.to_string()),
-        Ok(_) if path.is_dir() => return wrong("is a directory"),
-        Ok(mut file) if must_be_static => {
-            if let Err(e) = std::io::Read::read_to_end(&mut file, &mut bytes) {
-                return wrong(&e.to_string());
-            }
-        }
-        Ok(_) => {}
-    }
+    let bytes = match input::bytes(&path, BYTES_MAX) {
+        Ok(bytes) => bytes,
+        Err(e) => return wrong(&e.kind.to_string()),
+    };
     if must_be_static && !is_static(&bytes) {
         return wrong("is not a static x86-64 ELF program");
     }
@@ -218,7 +212,7 @@ mod tests {
         assert!(why("/nope", true).starts_with("NUMALAB_WORKER=/nope: no such file; expected a static numalab-worker"));
         assert!(why("/nope", false).contains("/nope: no such file"));
         assert!(why("/proc/version", true).contains("/proc/version: is not a static x86-64 ELF program"));
-        assert!(why("/", true).contains("is a directory"));
+        assert!(why("/", true).contains("not a regular file (a folder)"));
         assert_eq!(checked("/proc/version".into(), false), Ok(Worker::Named("/proc/version".into())));
         let good = directory.path().join("a");
         assert_eq!(checked(good.clone(), true), Ok(Worker::Named(good)));

@@ -16,9 +16,9 @@ pub mod counters;
 pub mod experiment;
 pub mod expr;
 #[cfg(feature = "store")]
-mod files;
+pub mod files;
 #[cfg(not(feature = "store"))]
-#[path = "no_files.rs"]
+#[path = "files/none.rs"]
 mod files;
 pub mod kernel;
 pub mod machine;

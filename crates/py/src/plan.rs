@@ -108,15 +108,12 @@ impl Plan {
         let (observers, pending) = logs.open(self.input()).map_err(|e| error::failure(py, &e))?;
         let ran = py.detach(|| simulate(self.input(), observers, policies, false));
         if let Some(Problem(e)) = policy.and_then(Policy::problem) {
-            pending.discard();
             return Err(e);
         }
         match ran {
             Ok(_) => pending.finish(&logs, &self.input().id, None).map_err(|e| error::failure(py, &e)),
-            Err((code, message)) => {
-                pending.discard();
-                Err(error::lab(py, code, &message))
-            }
+            // The unfinished file goes with `pending`.
+            Err((code, message)) => Err(error::lab(py, code, &message)),
         }
     }
 

@@ -60,7 +60,7 @@ impl Backend for Sim {
         let mut outcome = match ran {
             Ok(o) => pending.finish(&self.logs, &input.id, o.why).map(|()| o.outcome)?,
             Err(e) => {
-                pending.discard();
+                drop(pending);
                 return Err(failure(input, e));
             }
         };

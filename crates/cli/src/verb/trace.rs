@@ -37,16 +37,18 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     }
     let mut events = Events::open(&log)?;
     let target = Target::new(&args.out, &trace::begins)?;
-    let file = target.open()?;
-    let written = trace::write(&mut events, &record.outcome.series, &mut BufWriter::with_capacity(1 << 20, file));
+    let open = target.open()?;
+    let mut to = BufWriter::with_capacity(1 << 20, open.file());
+    let written = trace::write(&mut events, &record.outcome.series, &mut to);
+    drop(to);
     if matches!(&written, Err(TraceError::Write(e)) if target.is_unread(e)) {
         return Ok(Done::text(String::new()));
     }
     let written = written.map_err(|e| match e {
         TraceError::Log(e) => Failure::from(e),
         TraceError::Write(e) => target.refused(&e),
-    });
-    let written = written.and_then(|w| target.keep().map(|()| w)).inspect_err(|_| target.discard())?;
+    })?;
+    target.keep(open)?;
     if args.json {
         let file = args.out.display().to_string();
         let form = json!({"file": file, "events": written.events, "packets": written.packets, "bytes": written.bytes});

@@ -33,7 +33,7 @@ fn a_wrong_key_in_any_kind_of_file() {
     lab.refused("run e.toml", &["e.toml:2:", "expected valid TOML"]);
     lab.refused("run nowhere.toml", &["nowhere.toml: no such file; expected a TOML file"]);
     lab.write("folder.toml/x", "");
-    lab.refused("run folder.toml", &["folder.toml: not a file"]);
+    lab.refused("run folder.toml", &["folder.toml: not a regular file (a folder)"]);
 }
 
 #[test]

@@ -33,8 +33,8 @@ fn invalid_images_are_refused_before_the_host_is_examined() {
     let lab = lab();
     let guest = "run --backend vm --machine 2x1x2x1 --workload numa02 --kernel";
     for (line, parts) in [
-        ("kernel build source:6.1+patch:nope.patch", ["patch nope.patch: No such file", "disjoint-vma-budget"]),
-        ("kernel build bzImage:nope", ["kernel build bzImage:nope: bzImage nope: No such file", "boot loaders start"]),
+        ("kernel build source:6.1+patch:nope.patch", ["patch nope.patch: no such file", "disjoint-vma-budget"]),
+        ("kernel build bzImage:nope", ["kernel build bzImage:nope: bzImage nope: no such file", "boot loaders start"]),
         ("kernel build debian-6.99", ["no kernel of the 6.99 series", "expected 6.1 "]),
         ("kernel build source:6.99", ["no source of the 6.99 series", "expected 6.1 "]),
         (&format!("{guest} debian-6.99"), ["--kernel debian-6.99: the package lists have no kernel", "expected 6.1 "]),

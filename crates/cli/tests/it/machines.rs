@@ -67,6 +67,16 @@ fn standard_input_and_folders_are_sources() {
     assert!(lab.ok("machine import copy").out.contains("cpus = \"0-1\""));
 }
 
+/// A device without an end fills no memory, and what is cut off is not taken for a description.
+#[test]
+fn standard_input_has_a_limit() {
+    let lab = Lab::new();
+    for file in ["-", "/dev/stdin"] {
+        let ended = lab.shell(&format!("numalab machine import {file} < /dev/zero"));
+        assert!(ended.code == 2 && ended.err.contains("more than 256 MiB"), "{ended:?}");
+    }
+}
+
 /// A pipe in place of a file would keep the command waiting.
 #[test]
 fn a_pipe_in_place_of_a_file_is_refused() {

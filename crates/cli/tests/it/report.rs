@@ -111,16 +111,29 @@ fn the_page_is_the_same_twice_and_needs_an_experiment() {
 }
 
 #[test]
-fn what_a_link_points_to_is_written_and_a_pipe_stays_a_pipe() {
+fn a_link_is_replaced_and_a_pipe_stays_a_pipe() {
     let lab = Lab::with_experiment();
     lab.ok("report d --out plain.html");
     let page = fs::read(lab.path("plain.html")).unwrap();
     lab.write("www/today.html", "old");
     std::os::unix::fs::symlink("www/today.html", lab.path("link.html")).unwrap();
     lab.ok("report d --out link.html");
-    assert!(fs::symlink_metadata(lab.path("link.html")).unwrap().is_symlink());
-    assert_eq!(fs::read(lab.path("www/today.html")).unwrap(), page);
+    assert!(fs::symlink_metadata(lab.path("link.html")).unwrap().is_file());
+    assert_eq!(fs::read(lab.path("link.html")).unwrap(), page);
+    assert_eq!(fs::read_to_string(lab.path("www/today.html")).unwrap(), "old");
     assert_eq!(lab.tree("www").len(), 1, "nothing half written is left");
+    // A folder from somebody else may have a link in place of the page that `report` and `run` write.
+    lab.write("victim", "precious");
+    for line in ["report d", "run --machine 2x1x2x1 --workload sweep.toml --kernel off --param loops=7001 --out d"] {
+        let _ = fs::remove_file(lab.path("d/report.html"));
+        std::os::unix::fs::symlink(lab.path("victim"), lab.path("d/report.html")).unwrap();
+        lab.ok(line);
+        assert_eq!(fs::read_to_string(lab.path("victim")).unwrap(), "precious", "{line}");
+        assert!(fs::symlink_metadata(lab.path("d/report.html")).unwrap().is_file(), "{line}");
+    }
+    // The shell's own links are followed.
+    let ended = lab.shell("numalab -q report d --out /dev/stdout > shown.html");
+    assert!(ended.code == 0 && fs::read(lab.path("shown.html")).unwrap().starts_with(b"<!DOCTYPE"), "{ended:?}");
 
     let pipe = lab.path("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -202,7 +215,8 @@ fn a_page_or_a_trace_never_overwrites_records() {
                 &[&out, "part of an experiment's records, which", "another name"],
             );
         }
-        lab.refused(&format!("{verb} --out link"), &["link: part of an experiment's records"]);
+        // The link is replaced, and the list of runs stays.
+        lab.ok(&format!("{verb} --out link"));
         for own in ["d/notes.md", "d/mine.html"] {
             lab.refused(
                 &format!("{verb} --out {own}"),

@@ -96,7 +96,45 @@ fn a_device_in_a_record_is_damage() {
     std::os::unix::fs::symlink("/dev/zero", &manifest).unwrap();
     let ended = lab.run("compare d");
     assert_eq!(ended.code, 3, "{}", ended.err);
-    assert!(ended.err.contains("manifest.json: not a file"), "{}", ended.err);
+    assert!(ended.err.contains("manifest.json: not a regular file (a device)"), "{}", ended.err);
+}
+
+/// A record that is a link would be read from, and its plan be looked up, elsewhere.
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_a_record_is_refused() {
+    let lab = Lab::new();
+    let run = format!("run --machine 2x1x2x1 --kernel 6.12 {REST} --out d");
+    lab.ok(&run);
+    let own = record(&lab, "d");
+    std::fs::rename(lab.path(&own), lab.path("away")).unwrap();
+    std::os::unix::fs::symlink(lab.path("away"), lab.path(&own)).unwrap();
+    let before = lab.tree("away");
+    for line in ["compare d", "report d", &run] {
+        let ended = lab.run(line);
+        assert!([2, 3].contains(&ended.code), "{line}: {ended:?}");
+        assert!(ended.err.contains(&format!("{own}: a symbolic link; expected the folder of a record")), "{ended:?}");
+    }
+    assert!(lab.tree("away") == before);
+    std::fs::remove_file(lab.path(&own)).unwrap();
+    lab.ok(&run);
+}
+
+/// A log is a new file that takes the place of a link.
+#[cfg(unix)]
+#[test]
+fn a_log_is_not_written_through_a_link() {
+    let lab = Lab::new();
+    let run = format!("run --machine 2x1x2x1 --kernel 6.12 {REST} --out d");
+    lab.ok(&run);
+    lab.write("victim", "precious");
+    let own = record(&lab, "d");
+    for ending in ["events", "decisions", "why.json"] {
+        std::os::unix::fs::symlink(lab.path("victim"), lab.path(&format!("{own}.{ending}"))).unwrap();
+    }
+    lab.ok(&format!("{run} --trace --explain"));
+    assert_eq!(std::fs::read_to_string(lab.path("victim")).unwrap(), "precious");
+    assert!(!std::fs::symlink_metadata(lab.path(&format!("{own}.events"))).unwrap().is_symlink());
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub mod scope;
 pub mod stat;
 pub mod status;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel's files are.
@@ -46,12 +47,20 @@ impl Roots {
     }
 }
 
+/// Most bytes that are read of a file of the kernel's. Maps of a program with a million mappings have about 100 MiB.
+const READ_BYTES_MAX: u64 = 1 << 28;
+
 /// Reads a file of the kernel's as text; bytes that are no UTF-8 are replaced.
 ///
 /// # Errors
-/// The file cannot be read.
+/// The file cannot be read, or has more than 256 MiB. Its size is not known before, because the kernel says 0.
 pub fn read(path: &Path) -> std::io::Result<String> {
-    match String::from_utf8(std::fs::read(path)?) {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > READ_BYTES_MAX {
+        return Err(std::io::Error::other("more than 256 MiB; expected a file of the kernel's"));
+    }
+    match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(e) => Ok(String::from_utf8_lossy(e.as_bytes()).into_owned()),
     }

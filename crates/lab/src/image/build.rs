@@ -5,10 +5,12 @@
 
 use super::build_tools;
 use super::kernel::{Built, Image};
+use super::limits::TEXT_BYTES_MAX;
 use super::source::{Tree, BUILD};
 use crate::cache::{self, Cache};
 use crate::child;
 use crate::failure::at_path;
+use numalab_model::files::{input, output};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -44,10 +46,14 @@ pub enum Source {
 pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     let (tree, origin) = (&from.path, &from.origin);
     let build = tree.join(BUILD);
+    if std::fs::symlink_metadata(&build).is_ok_and(|m| m.is_symlink()) {
+        let next = "expected a source without it (objects would be written to where it points)";
+        return Err(format!("{}: the source {origin} has a symbolic link of this name; {next}", build.display()));
+    }
     std::fs::create_dir_all(&build).map_err(at_path(&build))?;
     let fragment = match std::env::var_os(FRAGMENT_VARIABLE) {
-        Some(path) => std::fs::read_to_string(&path)
-            .map_err(|e| format!("{}: {e} ({FRAGMENT_VARIABLE} names it)", path.to_string_lossy()))?,
+        Some(path) => input::text(Path::new(&path), TEXT_BYTES_MAX)
+            .map_err(|e| format!("{} ({FRAGMENT_VARIABLE} names it)", e.message()))?,
         None => FRAGMENT.to_string(),
     };
     let path = build.join("vmlinux");
@@ -55,7 +61,7 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
     let mark = mark(tree, &fragment);
     // Even a `make` with nothing to do takes seconds.
     let whole = path.is_file() && build.join(".config").is_file();
-    let built = source == Source::Fixed && whole && std::fs::read_to_string(&done).is_ok_and(|m| m == mark);
+    let built = source == Source::Fixed && whole && input::text(&done, TEXT_BYTES_MAX).is_ok_and(|m| m == mark);
     if !built {
         // The mark belongs to the objects of the previous configuration, which are about to change.
         let _ = std::fs::remove_file(&done);
@@ -63,11 +69,10 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
         configure(tree, cache, &fragment, say)?;
         say(&format!("building {origin}"));
         make(tree, cache, &["vmlinux"])?;
-        cache::write_whole(&done, mark.as_bytes()).map_err(at_path(&done))?;
+        cache.write_whole(&done, mark.as_bytes()).map_err(at_path(&done))?;
     }
     let sha256 = cache::sha256_file(&path).map_err(at_path(&path))?;
-    let config = std::fs::read_to_string(build.join(".config"));
-    let config = config.map_err(|e| format!("{}: {e}", build.join(".config").display()))?;
+    let config = input::text(&build.join(".config"), TEXT_BYTES_MAX).map_err(|e| e.message())?;
     let patches_itself = config.lines().any(|l| l == "CONFIG_JUMP_LABEL=y");
     let built = Built { revision: from.revision.clone(), config_sha256: cache::sha256(config.as_bytes()) };
     Ok(Image { path, sha256, origin: origin.clone(), patches_itself, built: Some(built) })
@@ -86,17 +91,17 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
     let settings = parse(fragment);
     let text = plain(&settings);
     let kept = build.join("numalab.config");
-    let same = std::fs::read_to_string(&kept).is_ok_and(|t| t == text);
+    let same = input::text(&kept, TEXT_BYTES_MAX).is_ok_and(|t| t == text);
     if !same || !build.join(".config").is_file() {
         say("configuring");
         // Written again at the end, so that an interrupted configuration is repeated.
         let _ = std::fs::remove_file(&kept);
         let wanted = build.join("numalab.allconfig");
-        std::fs::write(&wanted, &text).map_err(at_path(&wanted))?;
+        output::replace(&wanted, text.as_bytes()).map_err(at_path(&wanted))?;
         make(tree, cache, &[&format!("KCONFIG_ALLCONFIG={}", wanted.display()), "allnoconfig"])?;
-        cache::write_whole(&kept, text.as_bytes()).map_err(at_path(&kept))?;
+        cache.write_whole(&kept, text.as_bytes()).map_err(at_path(&kept))?;
     }
-    let config = std::fs::read_to_string(build.join(".config")).map_err(|e| format!(".config: {e}"))?;
+    let config = input::text(&build.join(".config"), TEXT_BYTES_MAX).map_err(|e| e.message())?;
     let lost = unmet(&settings, &config);
     if lost.is_empty() {
         return Ok(());
@@ -156,7 +161,9 @@ const ERROR_LINES: usize = 15;
 
 fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
     let log_path = tree.join(BUILD).join("numalab.log");
-    let log = File::create(&log_path).map_err(at_path(&log_path))?;
+    // A new file, because a source may have come with a link of this name.
+    let _ = std::fs::remove_file(&log_path);
+    let log = File::create_new(&log_path).map_err(at_path(&log_path))?;
     let copy = log.try_clone().map_err(|e| e.to_string())?;
     let mut command = Command::new("make");
     command.current_dir(tree).args(["-s", &format!("O={BUILD}"), &format!("-j{}", crate::probe::processors())]);

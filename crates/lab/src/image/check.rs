@@ -5,9 +5,11 @@
 //! cache. Without package lists it accepts every series, and [`super::resolve`] decides.
 
 use super::file::{is_bzimage, is_elf, starts_with};
+use super::limits::{IMAGE_BYTES_MAX, PACKAGE_BYTES_MAX};
 use super::spec::{ImageSpec, COMMAND_LINE};
 use super::{debian, patches, source};
 use crate::cache::Cache;
+use numalab_model::files::input;
 use numalab_model::spec::SpecError;
 use std::path::Path;
 
@@ -24,11 +26,18 @@ impl ImageSpec {
         match self {
             Self::Debian(series) if cache.is_some_and(|c| debian::is_kept(series, c)) => Ok(()),
             Self::Debian(series) => listed("kernel", series, &debian::series_of_images(apt)),
-            Self::Deb(path) => file(path, "package", starts_with(path, 0, b"!<arch>\n"), "a Debian package (.deb)"),
-            Self::BzImage(path) => {
-                file(path, "bzImage", is_bzimage(path), "a kernel that boot loaders start (/boot/vmlinuz-…)")
+            Self::Deb(path) => {
+                file(path, "package", PACKAGE_BYTES_MAX, "a Debian package (.deb)")?;
+                right(path, "package", starts_with(path, 0, b"!<arch>\n"), "a Debian package (.deb)")
             }
-            Self::Vmlinux(path) => file(path, "vmlinux", is_elf(path), "an ELF file with a PVH entry"),
+            Self::BzImage(path) => {
+                file(path, "bzImage", IMAGE_BYTES_MAX, BZIMAGE)?;
+                right(path, "bzImage", is_bzimage(path), BZIMAGE)
+            }
+            Self::Vmlinux(path) => {
+                file(path, "vmlinux", IMAGE_BYTES_MAX, VMLINUX)?;
+                right(path, "vmlinux", is_elf(path), VMLINUX)
+            }
             Self::Tree(tree) => directory(tree),
             Self::Commit { tree, revision } => commit(tree, revision),
             Self::Source { series, patches } => {
@@ -41,6 +50,11 @@ impl ImageSpec {
         }
     }
 }
+
+/// What a `bzImage:` is expected to be.
+const BZIMAGE: &str = "a kernel that boot loaders start (/boot/vmlinuz-…)";
+/// What a `vmlinux:` is expected to be.
+const VMLINUX: &str = "an ELF file with a PVH entry";
 
 fn wrong(what: String, expected: impl Into<String>) -> SpecError {
     SpecError::plain(COMMAND_LINE, what, expected)
@@ -56,12 +70,12 @@ fn listed(what: &str, series: &str, known: &[String]) -> Result<(), SpecError> {
     Err(wrong(what, expected))
 }
 
-fn file(path: &Path, kind: &str, right: bool, expected: &str) -> Result<(), SpecError> {
-    // Opening also checks that the file is readable.
-    let opened = std::fs::File::open(path).map_err(|e| e.to_string());
-    if let Err(why) = opened.and_then(|_| if path.is_dir() { Err("a directory".into()) } else { Ok(()) }) {
-        return Err(wrong(format!("{kind} {}: {why}", path.display()), expected));
-    }
+/// Checks that a file is there and can be read, before its contents are looked at.
+fn file(path: &Path, kind: &str, most: u64, expected: &str) -> Result<(), SpecError> {
+    input::open(path, most).map(drop).map_err(|e| wrong(format!("{kind} {e}"), expected))
+}
+
+fn right(path: &Path, kind: &str, right: bool, expected: &str) -> Result<(), SpecError> {
     if right {
         return Ok(());
     }
@@ -122,9 +136,9 @@ mod tests {
         };
         says("debian-6.99", &["no kernel of the 6.99 series", "expected 6.1, 6.12", "apt-get update"]);
         says("source:6.12", &["no source of the 6.12 series", "expected 6.1 "]);
-        says("source:6.1+patch:/no/such.patch", &["patch /no/such.patch: No such file", "disjoint-vma-budget"]);
-        says("bzImage:/no/such", &["bzImage /no/such: No such file", "expected a kernel that boot loaders start"]);
-        says(&format!("vmlinux:{}", d.display()), &["a directory", "ELF"]);
+        says("source:6.1+patch:/no/such.patch", &["patch /no/such.patch: no such file", "disjoint-vma-budget"]);
+        says("bzImage:/no/such", &["bzImage /no/such: no such file", "expected a kernel that boot loaders start"]);
+        says(&format!("vmlinux:{}", d.display()), &["not a regular file (a folder)", "ELF"]);
         says("tree:/no/such", &["/no/such: no such directory", "Kbuild"]);
         says(&format!("tree:{}@HEAD", d.display()), &["is no git repository", "`@HEAD`"]);
         let near = refused("source:6.1+patch:disjoint-vma-budge", &apt, None);

@@ -1,21 +1,20 @@
 //! Takes one file out of a Debian package without the package tools.
 //!
 //! A package is an `ar` archive (deb(5)). Its `data.tar.*` member is piped through the decompressor that its name asks
-//! for, and the tar stream is read up to the wanted file. A package is not trusted: the number of members and the
-//! length of a path are bounded, and no path of the archive is ever used as a path of this host.
+//! for, and the tar stream is read up to the wanted file. A package is not trusted: its size, the number of members, what
+//! they unpack to and the length of a path are bounded, and no path of the archive is ever used as a path of this host.
 
-use crate::child::ends_with_parent;
+use super::limits::{PACKAGE_BYTES_MAX, PACKAGE_UNPACKED_BYTES_MAX};
+use super::unpack::{self, UnpackError, Unpacked};
+use numalab_model::files::input::{self, limit, InputErrorKind};
 use object::read::archive::ArchiveFile;
 use object::read::ReadCache;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Members searched for the data: deb(5) has three, and leaves room for a few of other tools.
 const MAX_MEMBERS: usize = 16;
-/// Longest path in an archive, bytes: `PATH_MAX` of Linux.
-const MAX_PATH: u64 = 4096;
 
 /// A package from which the wanted file could not be taken.
 #[derive(Debug, thiserror::Error)]
@@ -39,64 +38,88 @@ pub enum DebErrorKind {
     /// The name of the data member ends in an unknown way.
     #[error("{0} is compressed in an unknown way")]
     Compression(String),
-    /// The decompressor cannot be started.
-    #[error("`{program}` is needed to unpack it: {error}")]
-    NoDecompressor {
-        /// Program.
-        program: &'static str,
-        /// Error of its start.
-        error: io::Error,
+    /// The package is no regular file, or it is too large.
+    #[error("{}; expected {}", .0, .0.expected())]
+    Input(InputErrorKind),
+    /// The data cannot be unpacked.
+    #[error("the package is not unpacked: {0}")]
+    Unpack(#[from] UnpackError),
+    /// The wanted file is larger than any of its kind.
+    #[error("{path} has {size_bytes} bytes, more than {}; expected a package of its distributor", limit(*.most_bytes))]
+    TooLarge {
+        /// Its path.
+        path: String,
+        /// Its size.
+        size_bytes: u64,
+        /// Most bytes of its kind.
+        most_bytes: u64,
     },
-    /// The data cannot be decompressed, or is not a tar archive.
-    #[error("the package is damaged: {0}; fetch it again")]
-    Damaged(String),
     /// The package is whole and lacks the wanted file.
     #[error("the wanted file is not in it")]
     NotFound,
-    /// The package cannot be read, or the file cannot be written.
+    /// The package cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Writes the first regular file whose path (without leading `./`) `wanted` accepts to `to`; returns its path.
+/// A file to take out of a package.
+pub struct Wanted<'a> {
+    /// Whether a path (without leading `./`) is the one.
+    pub is: &'a dyn Fn(&str) -> bool,
+    /// Most bytes that it may have.
+    pub most_bytes: u64,
+}
+
+/// Writes the first regular file that is wanted to `to`, a new file; returns its path.
 ///
 /// # Errors
 /// [`DebError`].
-pub fn extract(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<String, DebError> {
-    extract_from(package, wanted, to).map_err(|kind| DebError { package: package.into(), kind })
+pub fn extract(package: &Path, wanted: &Wanted<'_>, to: &Path) -> Result<String, DebError> {
+    extract_at_most(package, wanted, to, PACKAGE_UNPACKED_BYTES_MAX)
+        .map_err(|kind| DebError { package: package.into(), kind })
 }
 
-fn extract_from(package: &Path, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<String, DebErrorKind> {
-    let data = DataMember::find(File::open(package)?)?;
-    let program = data.decompressor()?;
-    let mut command = Command::new(program);
-    command.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = ends_with_parent(&mut command, libc::SIGTERM)
-        .spawn()
-        .map_err(|error| DebErrorKind::NoDecompressor { program, error })?;
-    let input = child.stdin.take();
-    let name = data.name.clone();
-    let feeder = std::thread::spawn(move || {
-        if let Some(mut input) = input {
-            // A broken pipe ends it early once the wanted file has been read.
-            let _ = data.copy_to(&mut input);
+/// [`extract`] of a package of which at most `unpacked_bytes` are unpacked.
+fn extract_at_most(
+    package: &Path,
+    wanted: &Wanted<'_>,
+    to: &Path,
+    unpacked_bytes: u64,
+) -> Result<String, DebErrorKind> {
+    let file = input::open(package, PACKAGE_BYTES_MAX).map_err(|e| DebErrorKind::Input(e.kind))?;
+    let data = DataMember::find(file)?;
+    let (name, program) = (data.name.clone(), data.decompressor()?);
+    let mut unpacked = Unpacked::start(program, data.packed()?, unpacked_bytes)?;
+    let mut found = None;
+    let walked = unpack::walk(&mut unpacked, &mut |entry, contents| {
+        if !entry.kind.is_file() || !(wanted.is)(entry.path) {
+            return Ok(false);
         }
+        found = Some((entry.path.to_string(), entry.size_bytes));
+        if entry.size_bytes <= wanted.most_bytes && io::copy(contents, &mut File::create_new(to)?)? != entry.size_bytes
+        {
+            return Err(UnpackError::Damaged("it ends inside the wanted file".into()));
+        }
+        Ok(true)
     });
-    let mut tar = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("no output of the decompressor"))?);
-    let found = take_from_tar(&mut tar, wanted, to);
-    if matches!(found, Ok(None)) {
-        // Only a decompressor that reads to the end reports damage by its exit status.
-        let _ = io::copy(&mut tar, &mut io::sink());
-    } else {
-        // The rest of the archive is not needed.
-        let _ = child.kill();
-    }
-    let status = child.wait();
-    let _ = feeder.join();
-    match found? {
-        Some(path) => Ok(path),
-        None if status.is_ok_and(|s| s.success()) => Err(DebErrorKind::NotFound),
-        None => Err(DebErrorKind::Damaged(format!("`{program}` cannot unpack {name}"))),
+    let walked = unpacked.explain(walked);
+    match (walked, found) {
+        (Ok(true), Some((path, size_bytes))) => {
+            // The rest of the archive is not needed.
+            unpacked.abandon();
+            match wanted.most_bytes {
+                most_bytes if size_bytes > most_bytes => Err(DebErrorKind::TooLarge { path, size_bytes, most_bytes }),
+                _ => Ok(path),
+            }
+        }
+        (Ok(_), _) => Err(match unpacked.end()? {
+            true => DebErrorKind::NotFound,
+            false => UnpackError::Damaged(format!("`{program}` cannot unpack {name}")).into(),
+        }),
+        (Err(e), _) => {
+            unpacked.abandon();
+            Err(e.into())
+        }
     }
 }
 
@@ -132,50 +155,25 @@ impl DataMember {
         }
     }
 
-    fn copy_to(mut self, to: &mut impl Write) -> io::Result<u64> {
+    fn packed(mut self) -> io::Result<impl Read + Send> {
         self.file.seek(SeekFrom::Start(self.offset))?;
-        io::copy(&mut self.file.take(self.size_bytes), to)
+        Ok(self.file.take(self.size_bytes))
     }
-}
-
-/// Reads a tar stream up to the wanted file; `None` if the stream ends before.
-fn take_from_tar(tar: impl Read, wanted: &dyn Fn(&str) -> bool, to: &Path) -> Result<Option<String>, DebErrorKind> {
-    let damaged = |e: io::Error| DebErrorKind::Damaged(e.to_string());
-    let mut archive = tar::Archive::new(tar);
-    let mut long_path: Option<Vec<u8>> = None;
-    // Raw, because the crate reads a long path of any length into memory.
-    for entry in archive.entries().map_err(damaged)?.raw(true) {
-        let mut entry = entry.map_err(damaged)?;
-        let (kind, size_bytes) = (entry.header().entry_type(), entry.size());
-        if kind.is_gnu_longname() {
-            if size_bytes > MAX_PATH {
-                let what = format!("a path of {size_bytes} bytes, at most {MAX_PATH} expected");
-                return Err(DebErrorKind::Damaged(what));
-            }
-            let mut path = Vec::new();
-            entry.read_to_end(&mut path).map_err(damaged)?;
-            path.truncate(path.iter().position(|&b| b == 0).unwrap_or(path.len()));
-            long_path = Some(path);
-            continue;
-        }
-        let path = long_path.take().unwrap_or_else(|| entry.path_bytes().into_owned());
-        let path = String::from_utf8_lossy(&path).trim_start_matches("./").to_string();
-        if kind.is_file() && wanted(&path) {
-            let mut out = tempfile::NamedTempFile::new_in(to.parent().unwrap_or(Path::new(".")))?;
-            if io::copy(&mut entry, &mut out)? != size_bytes {
-                return Err(DebErrorKind::Damaged("it ends inside the wanted file".into()));
-            }
-            out.flush()?;
-            out.persist(to).map_err(|e| e.error)?;
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::image::limits::IMAGE_BYTES_MAX;
+    use std::process::{Command, Stdio};
+
+    const PATH_BYTES_MAX: u64 = 4096;
+
+    /// Takes the first file that `is` accepts out of a package.
+    fn extract(package: &Path, is: &dyn Fn(&str) -> bool, to: &Path) -> Result<String, DebError> {
+        let _ = std::fs::remove_file(to);
+        super::extract(package, &Wanted { is, most_bytes: IMAGE_BYTES_MAX }, to)
+    }
 
     fn run(program: &str, arguments: &[&str], directory: &Path) {
         assert!(Command::new(program).args(arguments).current_dir(directory).status().unwrap().success());
@@ -219,7 +217,7 @@ pub(crate) mod tests {
     fn a_forged_header_does_not_ask_for_gigabytes() {
         let directory = tempfile::tempdir().unwrap();
         let (d, package) = (directory.path(), directory.path().join("forged.deb"));
-        for size in [MAX_PATH + 1, (8 << 30) - 1] {
+        for size in [PATH_BYTES_MAX + 1, (8 << 30) - 1] {
             std::fs::write(d.join("forged.tar"), long_path_header(size)).unwrap();
             run("gzip", &["-kf", "forged.tar"], d);
             std::fs::write(&package, ar(&[("data.tar.gz", std::fs::read(d.join("forged.tar.gz")).unwrap())])).unwrap();
@@ -229,7 +227,56 @@ pub(crate) mod tests {
         // Data that cannot be decompressed is damage, not a missing file.
         std::fs::write(&package, ar(&[("data.tar.gz", b"not gzip".to_vec())])).unwrap();
         let e = extract(&package, &|_| true, &d.join("out")).unwrap_err().to_string();
-        assert!(e.contains("forged.deb: the package is damaged: `gzip` cannot unpack data.tar.gz"), "{e}");
+        assert!(
+            e.contains("forged.deb: the package is not unpacked: it is damaged: `gzip` cannot unpack data.tar.gz"),
+            "{e}"
+        );
+    }
+
+    /// A package whose data is a tar archive of one file of zeros, which takes next to nothing.
+    fn bomb(path: &str, size_bytes: u64) -> Vec<u8> {
+        let mut gzip = Command::new("gzip").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut to = gzip.stdin.take().unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_path(path).unwrap();
+        header.set_size(size_bytes);
+        header.set_cksum();
+        let feeder = std::thread::spawn(move || {
+            std::io::Write::write_all(&mut to, header.as_bytes()).unwrap();
+            io::copy(&mut io::repeat(0).take(size_bytes), &mut to).unwrap();
+        });
+        let mut data = Vec::new();
+        gzip.stdout.take().unwrap().read_to_end(&mut data).unwrap();
+        feeder.join().unwrap();
+        assert!(gzip.wait().unwrap().success());
+        ar(&[("data.tar.gz", data)])
+    }
+
+    #[test]
+    fn a_package_that_unpacks_to_too_much_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let (package, to) = (directory.path().join("bomb.deb"), directory.path().join("out"));
+        // The wanted file says its size, so that nothing of it is written.
+        std::fs::write(&package, bomb("boot/vmlinuz-x", 64 << 20)).unwrap();
+        assert!(std::fs::metadata(&package).unwrap().len() < 1 << 20);
+        let wanted = Wanted { is: &|_| true, most_bytes: 32 << 20 };
+        let e = super::extract(&package, &wanted, &to).unwrap_err().to_string();
+        assert!(e.contains("bomb.deb: boot/vmlinuz-x has 67108864 bytes, more than 32 MiB; expected a package"), "{e}");
+        assert!(!to.exists());
+        // Another file may not hide the end of the archive behind any number of bytes.
+        let none = Wanted { is: &|_| false, most_bytes: 1 };
+        let e = extract_at_most(&package, &none, &to, 16 << 20).unwrap_err().to_string();
+        assert!(e.contains("it unpacks to more than 16 MiB"), "{e}");
+        assert!(matches!(extract_at_most(&package, &none, &to, 65 << 20), Err(DebErrorKind::NotFound)));
+    }
+
+    #[test]
+    fn a_pipe_is_no_package() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("p.deb");
+        run("mkfifo", &["p.deb"], directory.path());
+        let e = extract(&pipe, &|_| true, &directory.path().join("out")).unwrap_err().to_string();
+        assert!(e.contains("p.deb: not a regular file (a FIFO); expected a regular file"), "{e}");
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! version is unpacked in its own directory below the series' directory, and the file `current` names the version in
 //! use. Without that file, a kernel in the series' directory itself is used, which is the layout of older caches.
 
-use super::deb;
+use super::deb::{self, Wanted};
 use super::kernel::Image;
+use super::limits::{PACKAGED_IMAGE_BYTES_MAX, PACKAGE_BYTES_MAX, TEXT_BYTES_MAX};
 use super::spec::PackageVersion;
-use crate::cache::{self, Cache};
+use crate::cache::{self, Cache, UNFINISHED};
 use crate::child;
 use crate::failure::at_path;
+use numalab_model::files::input;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,9 +67,9 @@ fn image_with(
     let version = name.trim_end_matches(".deb");
     let directory = versions.join(version);
     std::fs::create_dir_all(&directory).map_err(at_path(&directory))?;
-    let image = cached(&directory).map_or_else(|| unpack(&file, &directory, say), Ok)?;
+    let image = cached(&directory).map_or_else(|| unpack(&file, &directory, cache, say), Ok)?;
     let mark = versions.join(CURRENT);
-    cache::write_whole(&mark, version.as_bytes()).map_err(at_path(&mark))?;
+    cache.write_whole(&mark, version.as_bytes()).map_err(at_path(&mark))?;
     Ok(image)
 }
 
@@ -106,7 +108,7 @@ fn series_of(names: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Directory of the version in use.
 fn current(versions: &Path) -> PathBuf {
-    let name = std::fs::read_to_string(versions.join(CURRENT)).unwrap_or_default();
+    let name = input::text(&versions.join(CURRENT), TEXT_BYTES_MAX).unwrap_or_default();
     let plain = !name.is_empty() && !name.contains('/');
     if plain {
         versions.join(name)
@@ -120,27 +122,33 @@ fn current(versions: &Path) -> PathBuf {
 /// # Errors
 /// Not a kernel package.
 pub fn image_of_package(package: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
-    let sha256 = cache::sha256_file(package).map_err(at_path(package))?;
+    let file = input::open(package, PACKAGE_BYTES_MAX).map_err(|e| e.message())?;
+    let sha256 = cache::sha256_of(file).map_err(at_path(package))?;
     let directory = cache.directory(&format!("images/deb-{}", &sha256[..16])).map_err(|e| e.to_string())?;
-    cached(&directory).map_or_else(|| unpack(package, &directory, say), Ok)
+    cached(&directory).map_or_else(|| unpack(package, &directory, cache, say), Ok)
 }
 
 /// The kernel in a directory, if its checksum is still right.
 fn cached(directory: &Path) -> Option<Image> {
-    let meta: Meta = serde_json::from_slice(&std::fs::read(directory.join("meta.json")).ok()?).ok()?;
+    let meta: Meta = serde_json::from_slice(&input::bytes(&directory.join("meta.json"), TEXT_BYTES_MAX).ok()?).ok()?;
     let path = directory.join("vmlinuz");
     let right = cache::sha256_file(&path).is_ok_and(|s| s == meta.sha256);
     right.then_some(Image { path, sha256: meta.sha256, origin: meta.package, patches_itself: true, built: None })
 }
 
-fn unpack(package: &Path, directory: &Path, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
+fn unpack(package: &Path, directory: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Image, String> {
     say(&format!("unpacking {}", package.display()));
     let path = directory.join("vmlinuz");
-    deb::extract(package, &|p| p.starts_with("boot/vmlinuz-"), &path).map_err(|e| e.to_string())?;
+    // Unfinished files lie where the next start finds and removes them.
+    let work = cache.work_directory(UNFINISHED).map_err(|e| format!("cache: {e}"))?;
+    let unfinished = work.path().join("vmlinuz");
+    let wanted = Wanted { is: &|p| p.starts_with("boot/vmlinuz-"), most_bytes: PACKAGED_IMAGE_BYTES_MAX };
+    deb::extract(package, &wanted, &unfinished).map_err(|e| e.to_string())?;
+    std::fs::rename(&unfinished, &path).map_err(at_path(&path))?;
     let hash = |p: &Path| cache::sha256_file(p).map_err(at_path(p));
     let meta = Meta { package: file_name(package), package_sha256: hash(package)?, sha256: hash(&path)? };
     let bytes = serde_json::to_vec_pretty(&meta).map_err(|e| e.to_string())?;
-    cache::write_whole(&directory.join("meta.json"), &bytes).map_err(|e| e.to_string())?;
+    cache.write_whole(&directory.join("meta.json"), &bytes).map_err(|e| e.to_string())?;
     cached(directory).ok_or_else(|| format!("{} cannot be read back", path.display()))
 }
 
@@ -394,7 +402,7 @@ pub(super) mod tests {
         let cache = Cache::at(&d.join("cache")).unwrap();
         let former = d.join("former.deb");
         std::fs::write(&former, deb::tests::package("boot/vmlinuz-x", "former")).unwrap();
-        unpack(&former, &cache.directory("images/debian-6.12").unwrap(), &mut |_| {}).unwrap();
+        unpack(&former, &cache.directory("images/debian-6.12").unwrap(), &cache, &mut |_| {}).unwrap();
         let image = |which| image_with(&apt, "6.12", which, &cache, &mut |_| {}).unwrap().origin;
         assert_eq!(image(PackageVersion::Kept), "former.deb");
         std::fs::write(d.join("version"), "9-1").unwrap();

@@ -1,8 +1,10 @@
 //! Kernel files of the user, recognised by their magic numbers.
 
 use super::kernel::Image;
+use super::limits::IMAGE_BYTES_MAX;
 use crate::cache;
 use crate::failure::at_path;
+use numalab_model::files::input;
 use std::path::Path;
 
 /// The image in a user's file. `right` says whether the file is of the expected `kind`.
@@ -10,7 +12,8 @@ use std::path::Path;
 /// # Errors
 /// The file cannot be read, or is of another kind.
 pub(super) fn image(path: &Path, kind: &str, right: bool) -> Result<Image, String> {
-    let sha256 = cache::sha256_file(path).map_err(at_path(path))?;
+    let file = input::open(path, IMAGE_BYTES_MAX).map_err(|e| e.message())?;
+    let sha256 = cache::sha256_of(file).map_err(at_path(path))?;
     if !right {
         let expected =
             "bzImage: a kernel that boot loaders start (/boot/vmlinuz-…), vmlinux: an ELF file with a PVH entry";
@@ -26,8 +29,8 @@ pub(super) fn image(path: &Path, kind: &str, right: bool) -> Result<Image, Strin
 pub(super) fn starts_with(path: &Path, offset: usize, magic: &[u8]) -> bool {
     use std::io::Read;
     let mut head = vec![0; offset + magic.len()];
-    let read = std::fs::File::open(path).and_then(|mut f| f.read_exact(&mut head));
-    read.is_ok() && &head[offset..] == magic
+    let read = input::open(path, u64::MAX).map(|mut f| f.read_exact(&mut head));
+    matches!(read, Ok(Ok(()))) && &head[offset..] == magic
 }
 
 /// Whether a file is a compressed kernel.

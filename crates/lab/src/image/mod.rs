@@ -11,15 +11,17 @@ pub mod deb;
 pub mod debian;
 mod file;
 mod kernel;
+mod limits;
 pub mod patches;
 pub mod source;
 mod spec;
 pub(crate) mod store;
+mod unpack;
 
 pub use kernel::{Built, Image, Revision};
 pub use spec::{ImageSpec, PackageVersion};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, IMAGES};
 use build::Source;
 use std::path::Path;
 
@@ -36,9 +38,10 @@ pub fn resolve(
 ) -> Result<Image, String> {
     // Two builds in one tree would corrupt each other.
     let mut wait = || say("waiting for another numalab that prepares a kernel in the same cache");
-    let _lock = cache.lock("images", &mut wait).map_err(|e| format!("cache: {e}"))?;
+    let lock = cache.lock(IMAGES, &mut wait).map_err(|e| format!("cache: {e}"))?;
     // An interrupted build may have left gigabytes. An error is no reason to refuse the image.
     let _ = cache.sweep();
+    cache.remove_former_leftovers(&lock);
     let image = match spec {
         // A kernel from a package needs no copy: its path has the package's version or checksum.
         ImageSpec::Debian(series) => return debian::image(series, which, cache, say),

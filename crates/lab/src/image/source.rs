@@ -3,15 +3,19 @@
 //! Every tree is built in the cache, with its objects in its own directory `build`. Compiler commands then hold relative
 //! paths only, so the compiler cache serves all trees, and nothing is ever written into the user's tree.
 
+use super::deb::{self, Wanted};
 use super::debian::{self, file_name};
 use super::kernel::Revision;
+use super::limits::{PATCH_BYTES_MAX, SOURCE_BYTES_MAX, SOURCE_UNPACKED_BYTES_MAX, TEXT_BYTES_MAX};
 use super::spec::PackageVersion;
-use super::{build_tools, deb, patches};
+use super::unpack::{self, check_place, Tee, UnpackError, Unpacked};
+use super::{build_tools, patches};
 use crate::cache::{self, Cache, KERNELS};
 use crate::child;
 use crate::failure::at_path;
+use numalab_model::files::input;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Directory of a tree for its objects.
 pub const BUILD: &str = "build";
@@ -62,15 +66,53 @@ fn packaged_with(
     say(&format!("unpacking {origin}"));
     let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
     let archive = work.path().join("source.tar.xz");
-    deb::extract(&file, &|p| p.starts_with("usr/src/linux-source-") && p.ends_with(".tar.xz"), &archive)
-        .map_err(|e| e.to_string())?;
+    let is = |p: &str| p.starts_with("usr/src/linux-source-") && p.ends_with(".tar.xz");
+    deb::extract(&file, &Wanted { is: &is, most_bytes: SOURCE_BYTES_MAX }, &archive).map_err(|e| e.to_string())?;
     let unpacked = work.path().join("tree");
     std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
-    let mut command = Command::new("tar");
-    command.arg("-xJf").arg(&archive).arg("-C").arg(&unpacked).arg("--strip-components=1");
-    run(&mut command)?;
+    unpack(&archive, &unpacked, SOURCE_UNPACKED_BYTES_MAX).map_err(|e| format!("{}: {e}", file.display()))?;
     std::fs::rename(&unpacked, &path).map_err(at_path(&path))?;
     Ok(Tree { path, origin, revision: None })
+}
+
+/// Unpacks the archive of a source without its top folder. `tar` itself writes nothing outside of a folder; what it is
+/// given is checked on the way, so that it ends at the first entry that no source has.
+fn unpack(archive: &Path, to: &Path, most_bytes: u64) -> Result<(), UnpackError> {
+    let packed = input::open(archive, SOURCE_BYTES_MAX).map_err(std::io::Error::from)?;
+    let mut from = Unpacked::start("xz", packed, most_bytes)?;
+    let mut command = Command::new("tar");
+    command.arg("-x").arg("-C").arg(to).arg("--strip-components=1").stdin(Stdio::piped());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut tar = child::ends_with_parent(&mut command, libc::SIGTERM).spawn()?;
+    let stdin = tar.stdin.take().ok_or_else(|| std::io::Error::other("no input of `tar`"))?;
+    let mut both = Tee { from: &mut from, to: stdin };
+    let walked = unpack::walk(&mut both, &mut |entry, _| check_place(entry).map(|()| false));
+    // `tar` reads on to the end of the stream, past the mark of the archive's end.
+    let walked = walked.and_then(|_| Ok(std::io::copy(&mut both, &mut std::io::sink())?));
+    drop(both);
+    match from.explain(walked) {
+        Err(e) => {
+            let _ = tar.kill();
+            let said = tar.wait_with_output().map(|o| String::from_utf8_lossy(&o.stderr).trim().to_string());
+            from.abandon();
+            // `tar` may have ended first, and then it knows why.
+            Err(match (e, said) {
+                (UnpackError::Damaged(_) | UnpackError::Io(_), Ok(said)) if !said.is_empty() => {
+                    UnpackError::Damaged(said)
+                }
+                (e, _) => e,
+            })
+        }
+        Ok(_) => {
+            let ended = tar.wait_with_output()?;
+            let whole = from.end()?;
+            match (ended.status.success(), whole) {
+                (true, true) => Ok(()),
+                (false, _) => Err(UnpackError::Damaged(String::from_utf8_lossy(&ended.stderr).trim().to_string())),
+                (true, false) => Err(UnpackError::Damaged("`xz` cannot unpack it".into())),
+            }
+        }
+    }
 }
 
 /// Directory of the newest packaged source of a series in the cache, if there is one.
@@ -152,8 +194,7 @@ pub fn patch_text(patch: &Path) -> Result<Vec<u8>, String> {
         return Ok(text.into());
     }
     let names: Vec<&str> = patches::PATCHES.iter().map(|p| p.0).collect();
-    std::fs::read(patch)
-        .map_err(|e| format!("{}: {e}; expected a file, or one of {}", patch.display(), names.join(", ")))
+    input::bytes(patch, PATCH_BYTES_MAX).map_err(|e| format!("{e}; expected a file, or one of {}", names.join(", ")))
 }
 
 /// Patterns of files in a tree that are not sources, for `rsync`.
@@ -220,7 +261,7 @@ pub fn is_repository(tree: &Path) -> bool {
 /// Not a kernel tree.
 pub fn series_of(tree: &Path) -> Result<String, String> {
     let path = tree.join("Makefile");
-    let text = std::fs::read_to_string(&path).map_err(at_path(&path))?;
+    let text = input::text(&path, TEXT_BYTES_MAX).map_err(|e| e.message())?;
     let number = |key: &str| {
         let value = text.lines().find_map(|l| l.strip_prefix(key)?.trim_start().strip_prefix('='));
         value.and_then(|v| v.trim().parse::<u32>().ok())
@@ -326,6 +367,60 @@ mod tests {
             std::fs::write(tree.join(f), text).unwrap();
         }
         (cache, tree)
+    }
+
+    /// An archive `s.tar.xz` of these entries; a symbolic link points to the text.
+    fn archive(directory: &Path, entries: &[(&str, tar::EntryType, &str)]) -> PathBuf {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (path, kind, text) in entries {
+            let mut header = tar::Header::new_gnu();
+            // As bytes, because the library refuses such paths.
+            header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+            header.set_entry_type(*kind);
+            header.set_mode(0o755);
+            let contents = if kind.is_file() { text.as_bytes() } else { b"" };
+            header.set_size(contents.len() as u64);
+            if kind.is_symlink() {
+                header.set_link_name(text).unwrap();
+            }
+            header.set_cksum();
+            tar.append(&header, contents).unwrap();
+        }
+        std::fs::write(directory.join("s.tar"), tar.into_inner().unwrap()).unwrap();
+        run(Command::new("xz").arg("-f").arg(directory.join("s.tar"))).unwrap();
+        directory.join("s.tar.xz")
+    }
+
+    #[test]
+    fn a_source_is_unpacked_into_its_folder_and_no_further() {
+        use tar::EntryType as Kind;
+        if !crate::probe::test_has(&["xz", "tar"]) {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let d = directory.path();
+        let out = d.join("in/out");
+        let unpacked = |entries: &[(&str, Kind, &str)], most: u64| {
+            let _ = std::fs::remove_dir_all(&out);
+            std::fs::create_dir_all(&out).unwrap();
+            unpack(&archive(d, entries), &out, most)
+        };
+        let good = ("top/kernel/x.c", Kind::Regular, BEFORE);
+        unpacked(&[("top/", Kind::Directory, ""), good, ("top/y.c", Kind::Symlink, "kernel/x.c")], 1 << 20).unwrap();
+        assert_eq!(std::fs::read_to_string(out.join("y.c")).unwrap(), BEFORE);
+        let refused = |entries: &[(&str, Kind, &str)], most: u64, what: &str| {
+            let e = unpacked(entries, most).unwrap_err().to_string();
+            assert!(e.contains(what), "{e}");
+        };
+        refused(&[good, ("top/../../../escaped", Kind::Regular, "x")], 1 << 20, "escaped` leaves its folder");
+        refused(&[good, ("/tmp/escaped", Kind::Regular, "x")], 1 << 20, "`/tmp/escaped` has an absolute path");
+        refused(&[good, ("top/pipe", Kind::Fifo, "")], 1 << 20, "`top/pipe` is a device or a pipe");
+        refused(&[("top/x", Kind::Regular, &"x".repeat(3 << 20))], 1 << 20, "unpacks to more than 1 MiB");
+        // Nothing is written through a link.
+        let through = [("top/away", Kind::Symlink, "../.."), ("top/away/escaped", Kind::Regular, "x")];
+        let _ = unpacked(&through, 1 << 20);
+        assert!(!d.join("escaped").exists() && !d.join("in/escaped").exists());
+        assert!(unpack(&d.join("absent"), &out, 1).is_err());
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! has the kernel whose checksum is in its record.
 
 use super::kernel::Image;
-use crate::cache::{self, Cache};
+use super::limits::IMAGE_BYTES_MAX;
+use crate::cache::{self, Cache, UNFINISHED};
 use crate::failure::at_path;
+use numalab_model::files::input;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -31,17 +33,18 @@ pub(super) fn keep(image: Image, cache: &Cache) -> Result<Image, String> {
     }
     // Not a hard link, because the last step of a kernel build writes into the file. The checksum is the copy's own,
     // because the file may have changed since its checksum was computed.
-    let (sha256, path) = copy(&image.path, &directory).map_err(at_path(&image.path))?;
+    let work = cache.work_directory(UNFINISHED).map_err(|e| format!("cache: {e}"))?;
+    let (sha256, path) = copy(&image.path, work.path(), &directory).map_err(at_path(&image.path))?;
     Ok(Image { path, sha256, ..image })
 }
 
-/// Copies a file under its checksum as the name; returns the checksum and the path.
-fn copy(file: &Path, directory: &Path) -> io::Result<(String, std::path::PathBuf)> {
-    let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-    io::copy(&mut File::open(file)?, &mut temporary)?;
-    let sha256 = cache::sha256_file(temporary.path())?;
+/// Copies a file by way of the folder `work` under its checksum as the name; returns the checksum and the path.
+fn copy(file: &Path, work: &Path, directory: &Path) -> io::Result<(String, std::path::PathBuf)> {
+    let unfinished = work.join("image");
+    io::copy(&mut input::open(file, IMAGE_BYTES_MAX)?, &mut File::create_new(&unfinished)?)?;
+    let sha256 = cache::sha256_file(&unfinished)?;
     let path = directory.join(&sha256);
-    temporary.persist(&path).map_err(|e| e.error)?;
+    std::fs::rename(&unfinished, &path)?;
     Ok((sha256, path))
 }
 
@@ -51,7 +54,7 @@ pub(crate) fn mark_used(path: &Path) {
     let _ = File::open(path).and_then(|f| f.set_modified(SystemTime::now()));
 }
 
-/// Removes copies that were not used for [`KEPT`], and the remains of interrupted copies.
+/// Removes copies that were not used for [`KEPT`].
 fn remove_unused(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let modified = entry.metadata().and_then(|m| m.modified());

@@ -129,7 +129,7 @@ mod tests {
         let path = dir.path().join("w.toml");
         std::fs::write(&path, "#".repeat(FILE_BYTES_MAX as usize + 1)).unwrap();
         let e = read(Kind::Workload, &path).unwrap_err().to_string();
-        assert!(e.contains("w.toml: 1048577 bytes, more than 1048576; expected a TOML file"), "{e}");
+        assert!(e.contains("w.toml: 1048577 bytes, more than 1 MiB; expected a TOML file"), "{e}");
         assert!(read(Kind::Machine, &path).is_ok());
     }
 

@@ -2,10 +2,9 @@
 
 use crate::failure::Failure;
 use crate::options;
-use numalab_model::machine::import::{self, Wish, MAX_ARCHIVE};
+use numalab_model::machine::import::{self, Wish};
 use numalab_model::machine::{self, MemoryKind};
 use numalab_model::spec::{nearest, Spot};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `machine import`.
@@ -63,21 +62,13 @@ impl Import {
             import::numactl(&place(file), &options::read(file)?, wish)
         } else {
             match &source.file {
-                Some(file) if file.as_os_str() == "-" => import::bytes("standard input", &standard_input()?, wish),
+                Some(file) if file.as_os_str() == "-" => import::standard_input(wish),
                 Some(file) => import::path(file, wish),
                 None => import::sysfs(Path::new("/"), wish),
             }
         };
         Ok(toml?)
     }
-}
-
-/// Everything on standard input, up to the largest file that is read.
-fn standard_input() -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_ARCHIVE).read_to_end(&mut bytes);
-    read.map_err(|e| Failure::environment(format!("standard input: {e}")))?;
-    Ok(bytes)
 }
 
 /// Reads `2=hbm`.

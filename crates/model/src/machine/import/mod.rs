@@ -86,6 +86,15 @@ pub fn path<'a>(path: &Path, wish: impl Into<Wish<'a>>) -> Result<String, SpecEr
     bytes(&path.display().to_string(), &crate::files::stream_bytes(path, MAX_ARCHIVE)?, wish)
 }
 
+/// The machine file of what standard input gives, at most [`MAX_ARCHIVE`] bytes: see [`bytes()`].
+///
+/// # Errors
+/// As [`path()`].
+#[cfg(feature = "store")]
+pub fn standard_input<'a>(wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
+    bytes("standard input", &crate::files::standard_input(MAX_ARCHIVE)?, wish)
+}
+
 /// The machine file of the contents of a file: a tarball of `/sys`, or a text of any form that [`Form::of`] finds, in
 /// UTF-8 or UTF-16. `file` is for messages.
 ///

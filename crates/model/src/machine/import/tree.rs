@@ -8,7 +8,7 @@
 //! [`MAX_UNPACKED`] bytes and [`MAX_FILES`] files.
 
 use super::mask::Mask;
-use crate::files::reason;
+use crate::files::input;
 use crate::machine::cpulist;
 use crate::spec::{clip, is_hidden, SpecError};
 use std::cell::RefCell;
@@ -135,17 +135,10 @@ impl Tree {
             Store::Folder(root) => root,
         };
         let path = root.join(path);
-        let Ok(meta) = std::fs::metadata(&path) else { return Ok(None) };
-        if !meta.is_file() {
-            return Err("not a regular file".into());
+        if std::fs::metadata(&path).is_err() {
+            return Ok(None);
         }
-        let mut bytes = Vec::new();
-        let read = std::fs::File::open(&path).and_then(|f| f.take(MAX_BYTES + 1).read_to_end(&mut bytes));
-        match read {
-            Err(e) => Err(reason(&e)),
-            Ok(_) if bytes.len() as u64 > MAX_BYTES => Err("more than 16 MiB".into()),
-            Ok(_) => Ok(Some(bytes)),
-        }
+        input::bytes(&path, MAX_BYTES).map(Some).map_err(|e| e.kind.to_string())
     }
 
     /// The path of an archive with the first link on it followed.

@@ -3,6 +3,7 @@
 use super::header::{FORMAT, VERSION};
 use super::sink::Digest;
 use super::{Event, Header, Kind};
+use crate::files::input::{self, InputErrorKind};
 use crate::record::RecordError;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -29,7 +30,11 @@ impl Events {
     /// # Errors
     /// There is no log, or it is of another format or version.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let file = File::open(path).map_err(|e| RecordError::io(path, &e))?;
+        // A log is read event by event, so it may have any size.
+        let file = input::open(path, u64::MAX).map_err(|e| match e.kind {
+            InputErrorKind::Io(e) => RecordError::io(path, &e),
+            kind => RecordError::damaged(path, kind.to_string()),
+        })?;
         let mut file = BufReader::with_capacity(1 << 16, file);
         let mut line = Vec::new();
         file.by_ref().take(HEADER_BYTES_MAX).read_until(b'\n', &mut line).map_err(|e| RecordError::io(path, &e))?;

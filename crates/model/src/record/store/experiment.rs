@@ -6,8 +6,9 @@ use super::json;
 use super::names::{is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
 use super::read::{check_format, json as parse_json, read, text, Record};
 use super::sane;
-use super::write::{sync_dir, write, write_synced};
+use super::write::{sync_dir, write};
 use crate::experiment::{Cell, Experiment, Prediction};
+use crate::files::output;
 use crate::outcome::Outcome;
 use crate::plan::{Plan, PlanId, PlanInput};
 use serde::{Deserialize, Serialize};
@@ -273,20 +274,27 @@ impl Store {
     /// Writes the list of runs if it differs from the one on disk.
     fn save(&self, file: &ExperimentFile) -> Result<(), RecordError> {
         let path = self.dir.join(EXPERIMENT);
-        let text = json::text(file).map_err(|e| RecordError::Outcome(e.to_string()))?;
-        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        let new = json::text(file).map_err(|e| RecordError::Outcome(e.to_string()))?;
+        if text(&path).is_ok_and(|old| old == new) {
             return Ok(());
         }
-        let partial = self.dir.join(format!("{PARTIAL}{EXPERIMENT}-{}", std::process::id()));
-        write_synced(&partial, &text)
-            .and_then(|()| fs::rename(&partial, &path))
+        output::replace(&path, new.as_bytes())
             .and_then(|()| sync_dir(&self.dir))
             .map_err(|e| RecordError::unwritable(&self.dir, &e))
     }
 }
 
-/// Whether something is at `path`.
+/// Whether something is at `path`, the place of a record. A record is its own folder: through a link, files elsewhere
+/// would be taken for it.
 fn is_there(path: &Path) -> Result<bool, RecordError> {
+    if fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) {
+        let expected = "the folder of a record (remove the link; the same command runs the plan again)";
+        return Err(RecordError::Foreign {
+            path: path.into(),
+            what: "a symbolic link".into(),
+            expected: expected.into(),
+        });
+    }
     path.try_exists().map_err(|e| RecordError::unreadable(path, &e))
 }
 

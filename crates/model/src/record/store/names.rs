@@ -5,7 +5,7 @@ pub const EXPERIMENT: &str = "experiment.json";
 /// The page that `numalab report` writes into a directory unless another place is given.
 pub const PAGE: &str = "report.html";
 /// Beginning of the name of a record under construction.
-pub const PARTIAL: &str = ".partial-";
+pub const PARTIAL: &str = crate::files::output::PARTIAL;
 /// Folder of the runs of a search for an amount of work.
 const CALIBRATION: &str = "calibration";
 

@@ -5,6 +5,7 @@ use super::manifest::{status_of, Manifest, Scalars, FORMAT, VERSION};
 use super::names::{is_short_id, MANIFEST, SCALARS, SOURCES};
 use super::sane;
 use super::series;
+use crate::files::input::{self, InputErrorKind};
 use crate::outcome::{Outcome, Series};
 use crate::plan::hex;
 use serde::de::DeserializeOwned;
@@ -140,15 +141,10 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
 /// # Errors
 /// The file is missing, unreadable, not regular, too large or not UTF-8.
 pub fn text(path: &Path) -> Result<String, RecordError> {
-    let meta = fs::metadata(path).map_err(|e| RecordError::unreadable(path, &e))?;
-    // A pipe could block the reader without end, and a device has no end.
-    if !meta.is_file() {
-        return Err(RecordError::damaged(path, "not a file"));
-    }
-    if meta.len() > FILE_BYTES_MAX {
-        return Err(RecordError::damaged(path, format!("{} bytes long", meta.len())));
-    }
-    let bytes = fs::read(path).map_err(|e| RecordError::unreadable(path, &e))?;
+    let bytes = input::bytes(path, FILE_BYTES_MAX).map_err(|e| match e.kind {
+        InputErrorKind::Io(e) => RecordError::unreadable(path, &e),
+        kind => RecordError::damaged(path, kind.to_string()),
+    })?;
     String::from_utf8(bytes).map_err(|_| RecordError::damaged(path, "not UTF-8 text"))
 }
 

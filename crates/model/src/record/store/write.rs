@@ -4,12 +4,13 @@ use super::error::RecordError;
 use super::manifest::{status_words, FileEntry, Manifest, Scalars, SeriesEntry, FORMAT, VERSION};
 use super::names::{MANIFEST, PARTIAL, SCALARS, SOURCES};
 use super::{json, series};
+use crate::files::output;
 use crate::outcome::Outcome;
 use crate::plan::{hex, PlanId, PlanInput};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Writes the record of a run into `dir` (an experiment's directory) and returns its path.
@@ -97,7 +98,8 @@ fn entry(name: &str, text: &str) -> FileEntry {
 
 /// Makes a directory with these files in place of an earlier one, and waits until it is on the device.
 fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
-    if dir.exists() {
+    // Of a link, the link alone is removed.
+    if fs::symlink_metadata(dir).is_ok() {
         fs::remove_dir_all(dir)?;
     }
     fs::create_dir(dir)?;
@@ -110,22 +112,12 @@ fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        write_synced(&path, text)?;
+        output::create(&path, text.as_bytes())?;
     }
     for folder in &folders {
         sync_dir(folder)?;
     }
     sync_dir(dir)
-}
-
-/// Writes a file and waits until it is on the device.
-///
-/// # Errors
-/// The file system refuses.
-pub fn write_synced(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
 }
 
 /// Waits until the entries of a directory are on the device.

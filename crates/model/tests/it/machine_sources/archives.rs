@@ -63,7 +63,7 @@ fn only_regular_files_are_read() {
     let path = dir.path().join("sys/devices/system/node/node0/meminfo");
     std::fs::remove_file(&path).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    warns(&machine(import::sysfs(dir.path(), "m")), "node/node0/meminfo (not a regular file)");
+    warns(&machine(import::sysfs(dir.path(), "m")), "node/node0/meminfo (not a regular file (a FIFO))");
     let pipe = dir.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let e = import::path(&pipe, "m").unwrap_err();

@@ -1,4 +1,4 @@
-//! In place of `files.rs` in a build without the feature `store`: no file can be read.
+//! In place of `files/mod.rs` in a build without the feature `store`: no file can be read.
 
 use crate::spec::SpecError;
 use std::path::Path;
