@@ -26,7 +26,7 @@ fn threads_in_step_find_into_a_group_although_stores_unset_the_last_cpupid() {
     assert!(k.numa.switches.second_hint_faults && k.numa.switches.migration_drops_write);
     let with = run(&m, &w, &k, 1);
     assert!(groups(&with) > 0);
-    // Vector E4: without second faults every fault is private, and no group ever appears.
+    // Vector E4 of kernel-numa-balancing.md: without second faults every fault is private, and no group ever appears.
     k.numa.switches.second_hint_faults = false;
     let without = run(&m, &w, &k, 1);
     assert!(counter(&without, "numa_pages_migrated") > 0);

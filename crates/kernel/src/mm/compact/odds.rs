@@ -36,7 +36,7 @@ impl Odds {
     }
 }
 
-/// Expected success of compaction that may look at `candidates` blocks (vector 28 of thp-and-allocation.md section 16).
+/// Expected success of compaction that may look at `candidates` blocks (vector 28 of thp-and-allocation.md section 17).
 /// A share `polluted` of the blocks holds unmovable pages; the others are filled to `occupancy` (0..=1). A page cannot be
 /// moved with probability `q`.
 #[cfg(test)]
