@@ -18,6 +18,8 @@ LIST = rf"{NUMBER}(?:(?:,? and |, | to |–|-)§?{NUMBER})*"
 SECTIONS = re.compile(rf"{NAME.pattern},? (?:§|sections? )?({LIST})")
 LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
 ALONE = re.compile(rf"§({NUMBER})")
+# "§14.2 step 5", "section 5 step 14", "§9.1 steps 6 to 8".
+STEPS = re.compile(rf"(?:§|section )({NUMBER}),? steps? (\d+)(?: (?:to|and) (\d+))?")
 # "vectors 14 and 15", "Vector E4", "(C1 to C7)".
 VECTOR = r"[A-Z]?\d{1,2}(?![\w%.])"
 VECTORS = re.compile(rf"(?:\b[Vv]ectors? |§[\d.]+ \()({VECTOR}(?:(?:,? and |, | to |–){VECTOR})*)")
@@ -47,6 +49,14 @@ def sections(page: str) -> frozenset[str]:
     headings = re.findall(rf"^#+ ({NUMBER})", (MODEL / page).read_text(), re.MULTILINE)
     assert len(headings) == len(set(headings)), f"{page} has a number twice"
     return frozenset(headings)
+
+
+@cache
+def steps(page: str, section: str) -> frozenset[str]:
+    """The numbers of the list in a section of a page."""
+    parts = re.split(r"^#+ ", (MODEL / page).read_text(), flags=re.MULTILINE)
+    found = (part for part in parts if re.match(rf"{re.escape(section)}\.? ", part))
+    return frozenset(n for part in found for n in re.findall(r"^(\d+)\. ", part, re.MULTILINE))
 
 
 @cache
@@ -100,6 +110,18 @@ def test_sections_without_a_page_are_of_one_that_is_cited_near() -> None:
             if not any(number in sections(page) for page in cited(file)):
                 missing.append(f"{file.relative_to(ROOT)}: §{number}, of {cited(file)}")
     assert seen > 250
+    assert missing == []
+
+
+def test_cited_steps_are_in_the_section() -> None:
+    seen, missing = 0, []
+    for file in files():
+        for section, first, last in STEPS.findall(prose(file)):
+            for step in {first, last or first}:
+                seen += 1
+                if not any(step in steps(page, section) for page in cited(file)):
+                    missing.append(f"{file.relative_to(ROOT)}: §{section} step {step}")
+    assert seen > 15
     assert missing == []
 
 
