@@ -17,7 +17,7 @@ LIST = rf"{NUMBER}(?:(?:,? and |, | to |–|-)§?{NUMBER})*"
 # "machines.md sections 4 and 5", "kernel-scheduler.md §3.1, §3.5", "designs-2012.md 8.3".
 SECTIONS = re.compile(rf"{NAME.pattern},? (?:§|sections? )?({LIST})")
 LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
-ALONE = re.compile(rf"§({NUMBER})")
+ALONE = re.compile(rf"(§|\b[Ss]ections? )({LIST})")
 # "§14.2 step 5", "section 5 step 14", "§9.1 steps 6 to 8".
 STEPS = re.compile(rf"(?:§|section )({NUMBER}),? steps? (\d+)(?: (?:to|and) (\d+))?")
 # "vectors 14 and 15", "Vector E4", "(C1 to C7)".
@@ -105,11 +105,13 @@ def test_cited_sections_are_on_the_page(page: str) -> None:
 def test_sections_without_a_page_are_of_one_that_is_cited_near() -> None:
     seen, missing = 0, []
     for file in files():
-        for number in ALONE.findall(LINK.sub("", prose(file))):
-            seen += 1
-            if not any(number in sections(page) for page in cited(file)):
-                missing.append(f"{file.relative_to(ROOT)}: §{number}, of {cited(file)}")
-    assert seen > 250
+        for mark, numbers in ALONE.findall(LINK.sub("", prose(file))):
+            # Without any page near, a word may speak of another document.
+            for number in re.findall(NUMBER, numbers) if mark == "§" or cited(file) else []:
+                seen += 1
+                if not any(number in sections(page) for page in cited(file)):
+                    missing.append(f"{file.relative_to(ROOT)}: §{number}, of {cited(file)}")
+    assert seen > 450
     assert missing == []
 
 
