@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws the pictures of docs/explanation/numa-balancing.md from runs of numalab: `make pictures`.
 
-NUMALAB names the command, and the pictures are SVG files in docs/images. The simulator is deterministic, so the same release
-draws the same bytes.
+NUMALAB names the command, and the pictures are SVG files in docs/images. The simulator is deterministic, so the same
+release draws the same bytes.
 """
 
 import csv
@@ -37,7 +37,8 @@ class Picture:
         self.parts: list[str] = []
 
     def rect(self, x: float, y: float, w: float, h: float, color: str) -> None:
-        self.parts.append(f'<path shape-rendering="crispEdges" fill="{color}" d="M{x:.1f} {y:.1f}h{w:.1f}v{h:.1f}h{-w:.1f}z"/>')
+        path = f"M{x:.1f} {y:.1f}h{w:.1f}v{h:.1f}h{-w:.1f}z"
+        self.parts.append(f'<path shape-rendering="crispEdges" fill="{color}" d="{path}"/>')
 
     def line(self, points: list[tuple[float, float]], color: str, width: float = 1.5, dash: str = "") -> None:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -49,7 +50,8 @@ class Picture:
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", color: str = TEXT, size: int = 12) -> None:
         text = text.replace("&", "&amp;").replace("<", "&lt;")
-        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}" font-size="{size}">{text}</text>')
+        form = f'text-anchor="{anchor}" fill="{color}" font-size="{size}"'
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" {form}>{text}</text>')
 
     def write(self, name: str) -> None:
         (IMAGES / name).write_text(self.head + "\n".join(self.parts) + "\n</svg>\n")

@@ -1,8 +1,8 @@
 //! Builds the worker as a static program, for `src/worker.rs` to embed.
 //!
 //! The worker is built by a cargo of its own, with fixed settings and in a folder of its own beside the profiles, so
-//! that every profile of numalab embeds the same bytes and none builds them twice. Where no static program can be built,
-//! nothing is embedded but the reason, and the backends `vm` and `host` say it.
+//! that every profile of numalab embeds the same bytes and none builds them twice. Where no static program can be
+//! built, nothing is embedded but the reason, and the backends `vm` and `host` say it.
 //!
 //! `NUMALAB_EMBED` names a worker that is embedded as it is, or is `none`: checks and lints need no worker.
 

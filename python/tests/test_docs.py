@@ -59,7 +59,7 @@ def sentences(text: str) -> Iterator[str]:
 
 def manual() -> list[Path]:
     """The pages that are written by hand and tell what holds now."""
-    pages = [p for f in MANUAL for p in (ROOT / "docs" / f).glob("*.md") if p.name not in GENERATED]
+    pages = [p for f in MANUAL for p in (ROOT / "docs" / f).glob("**/*.md") if p.name not in GENERATED]
     assert len(pages) > 20
     return [*pages, ROOT / "README.md", ROOT / "docs" / "index.md"]
 
@@ -119,7 +119,7 @@ def test_readme_is_a_screen_and_a_half() -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:")[1]
-    named = re.findall(r"[\w/-]+\.md", navigation)
+    named = re.findall(r"[\w./-]+\.md", navigation)
     docs = ROOT / "docs"
     # The site makes a page of each notebook (scripts/notebook_pages.py).
     pages = [*docs.glob("**/*.md"), *(p.with_suffix(".md") for p in docs.glob("notebooks/*.ipynb"))]

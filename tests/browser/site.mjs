@@ -13,7 +13,7 @@ if (!existsSync(join(site, "index.html"))) throw new Error("target/site is missi
 
 // Every page is in the navigation, which a test of the manual checks.
 const navigation = readFileSync(join(root, "mkdocs.yml"), "utf8").split("\nnav:")[1];
-const pages = navigation.match(/[\w/-]+\.md/g).map((name) => name.replace(/\.md$/, ".html"));
+const pages = navigation.match(/[\w./-]+\.md/g).map((name) => name.replace(/\.md$/, ".html"));
 // Pages of which pictures are written, and what stands at their top.
 const PICTURES = { "explanation/numa-balancing.html": { name: "balancing", from: "#what-it-looks-like" } };
 // Pages that are looked at in dark, too.

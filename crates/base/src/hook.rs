@@ -1,7 +1,7 @@
 //! A decision that the caller makes in place of the modelled kernel.
 //!
-//! Settings are small values that are copied and compared. A [`Hook`] lets such a value hold an object of the caller: it
-//! is copied as a reference, and two hooks are equal if they are the same object.
+//! Settings are small values that are copied and compared. A [`Hook`] lets such a value hold an object of the caller:
+//! it is copied as a reference, and two hooks are equal if they are the same object.
 
 use std::fmt;
 

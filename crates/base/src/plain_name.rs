@@ -1,7 +1,7 @@
 //! Names of programs as names of columns and files.
 
-/// `text` with everything but ASCII letters, digits and `._+-` replaced by `_`, and at most `longest` characters of it; `otherwise` if
-/// it is empty.
+/// `text` with everything but ASCII letters, digits and `._+-` replaced by `_`, and at most `longest` characters of it;
+/// `otherwise` if it is empty.
 pub fn plain_name(text: &str, longest: usize, otherwise: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let plain: String = text.chars().map(|c| if fits(c) { c } else { '_' }).take(longest).collect();

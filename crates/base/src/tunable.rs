@@ -249,7 +249,8 @@ impl Field for NodeWeights {
 ///         /// Form of the adaptation.
 ///         adaptation: Adaptation = Adaptation::V313, "", "model";
 ///         /// Local share from which the period grows.
-///         threshold: u8 = 7, "1/10", "model", range 1..=10, read when "pace.adaptation" is Adaptation::V313.or_later();
+///         threshold: u8 = 7, "1/10", "model", range 1..=10,
+///             read when "pace.adaptation" is Adaptation::V313.or_later();
 ///     }
 /// }
 /// use numalab_base::tunable::{Group, Needs};

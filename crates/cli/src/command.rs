@@ -19,8 +19,8 @@ First steps:
 /// A laboratory for automatic NUMA balancing.
 ///
 /// Exit codes: 0 done, 1 done with a finding, 2 wrong command line or file, 3 this machine cannot do it, 4 a guest
-/// panicked, 5 a run reached its time limit, 6 to 12 other failures of a run (docs/reference/exit-codes.md), 130 ended by
-/// Ctrl-C, 143 ended by SIGTERM.
+/// panicked, 5 a run reached its time limit, 6 to 12 other failures of a run (docs/reference/exit-codes.md), 130 ended
+/// by Ctrl-C, 143 ended by SIGTERM.
 #[derive(Debug, Parser)]
 #[command(name = "numalab", version = numalab_sim::VERSION, after_help = FIRST_STEPS)]
 pub struct Command {

@@ -46,8 +46,8 @@ impl Context {
         Ok(Self { catalog, vocabulary: registry::vocabulary(), columns, host: OnceLock::new() })
     }
 
-    /// File name and text of a machine by name or path, or of a cost class as `classes/NAME`. [`HOST`] is read from this
-    /// host, unless the catalog has a machine of that name, as the files of a record may. `None` if there is none.
+    /// File name and text of a machine by name or path, or of a cost class as `classes/NAME`. [`HOST`] is read from
+    /// this host, unless the catalog has a machine of that name, as the files of a record may. `None` if there is none.
     pub fn machine_text(&self, name: &str) -> Option<(String, String)> {
         let of_host = || (name == HOST).then(|| self.host.get().map(|text| (HOST.to_string(), text.clone()))).flatten();
         self.catalog.machine_text(name).or_else(of_host)

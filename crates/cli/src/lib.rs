@@ -46,8 +46,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     exit.code()
 }
 
-/// Carries out a command without printing. Returns its exit code, its text for standard output, and its message, of which
-/// one is empty.
+/// Carries out a command without printing. Returns its exit code, its text for standard output, and its message, of
+/// which one is empty.
 pub fn call(args: impl IntoIterator<Item = OsString>) -> (u8, String, String) {
     match command::parse(args).and_then(command::run) {
         Ok(done) => (done.exit.code(), done.text, String::new()),

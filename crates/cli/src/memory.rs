@@ -1,9 +1,10 @@
 //! Memory of this host that runs may use, and how many runs at a time fit into it.
 //!
-//! Problem: a simulated machine may need more memory than the host has, and the kernel of the host would then end the command,
-//! or another program.
-//! Approach: what each run takes at its peak is [predicted](numalab_sim::predict_memory) before the first one. Of the runs at a
-//! time, the largest ones are taken to meet. A run that does not fit alone is refused, and nothing is created.
+//! Problem: a simulated machine may need more memory than the host has, and the kernel of the host would then end the
+//! command, or another program.
+//! Approach: what each run takes at its peak is [predicted](numalab_sim::predict_memory) before the first one. Of the
+//! runs at a time, the largest ones are taken to meet. A run that does not fit alone is refused, and nothing is
+//! created.
 
 use crate::execute::Backend;
 use crate::failure::{note, Failure};
@@ -29,8 +30,8 @@ pub struct Limit {
     pub source: &'static str,
 }
 
-/// The limit of this command: the option, else the environment variable, else what is available on this host and in the control
-/// group; `None` if nothing tells.
+/// The limit of this command: the option, else the environment variable, else what is available on this host and in the
+/// control group; `None` if nothing tells.
 ///
 /// # Errors
 /// An environment variable that is no size.
@@ -110,7 +111,8 @@ pub fn parts_in_words(p: &MemoryPrediction) -> String {
     parts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// How many of `jobs` runs at a time fit beside each other, if the largest of them meet; 0 if not even the largest does.
+/// How many of `jobs` runs at a time fit beside each other, if the largest of them meet; 0 if not even the largest
+/// does.
 pub fn fitting(mut peaks: Vec<u64>, jobs: usize, limit: &Limit) -> usize {
     peaks.sort_unstable_by(|a, b| b.cmp(a));
     let room = limit.bytes.saturating_sub(COMMAND_BYTES);
@@ -147,8 +149,8 @@ fn predictions<'a>(
     out
 }
 
-/// The number of runs at a time, at most `jobs`, of which all fit into memory. Says so if it is fewer. Runs with a record in
-/// `dir` need no memory.
+/// The number of runs at a time, at most `jobs`, of which all fit into memory. Says so if it is fewer. Runs with a
+/// record in `dir` need no memory.
 ///
 /// # Errors
 /// A run that does not fit alone; a wrong limit.

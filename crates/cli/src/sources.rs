@@ -202,8 +202,8 @@ fn machine_files(context: &Context, name: &Spot<String>) -> Result<Vec<SourceFil
     Ok(out)
 }
 
-/// The files that a kernel is read from: its own, those it extends, by name or by path, and the table of releases if one
-/// of these is a release. For an image, they are the files of the catalog kernels that describe its settings.
+/// The files that a kernel is read from: its own, those it extends, by name or by path, and the table of releases if
+/// one of these is a release. For an image, they are the files of the catalog kernels that describe its settings.
 fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Result<Vec<SourceFile>, SpecError> {
     let text = |file: &File| source(Kind::Kernel.folder(), &file.name, &file.text);
     let mut out = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! Problem: in a folder that others may write, they can put a link where a file is to be written (CWE-59). Where one is
 //! read, they can put a file of theirs (CWE-377).
-//! Approach: the folder is opened once, its owner and mode are checked, and every file is opened relative to it, without
-//! following links. What was opened must be a regular file of this user.
+//! Approach: the folder is opened once, its owner and mode are checked, and every file is opened relative to it,
+//! without following links. What was opened must be a regular file of this user.
 //! Invariants: nothing is read from or written to a file of another user. No read waits: pipes and devices are refused.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -81,8 +81,9 @@ const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
 impl PrivateDir {
-    /// Opens the folder `path`, which must belong to this user or to root. If others may write to it, it must be sticky, as
-    /// `/tmp` is. A link is followed only if it is root's, as those of systemd are for services with `DynamicUser`.
+    /// Opens the folder `path`, which must belong to this user or to root. If others may write to it, it must be
+    /// sticky, as `/tmp` is. A link is followed only if it is root's, as those of systemd are for services with
+    /// `DynamicUser`.
     ///
     /// # Errors
     /// There is none, or it is not such a folder.

@@ -1,7 +1,7 @@
 //! The system calls that the standard library lacks: pages and affinities of other processes, times of children.
 //!
-//! Every function is safe: the kernel checks addresses and ids of other processes, and no memory of this process is given
-//! to it beyond the arguments.
+//! Every function is safe: the kernel checks addresses and ids of other processes, and no memory of this process is
+//! given to it beyond the arguments.
 
 use std::io;
 use std::time::Duration;
@@ -50,7 +50,8 @@ pub fn page_nodes(pid: u32, pages: &[u64], nodes: &mut Vec<i32>) -> io::Result<(
 /// Only pages that this process alone maps are moved; others are refused with `-EACCES` (linux/mempolicy.h).
 const MPOL_MF_MOVE: libc::c_int = 1 << 1;
 
-/// Moves pages that only this process maps to `node`. `status` receives for each page its node, or a negative error number.
+/// Moves pages that only this process maps to `node`. `status` receives for each page its node, or a negative error
+/// number.
 ///
 /// # Errors
 /// The process has ended, or this one may not move its pages.

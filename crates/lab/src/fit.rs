@@ -1,10 +1,11 @@
 //! Fits a machine and a workload into a guest, with a warning for everything that is scaled.
 //!
-//! Nodes, sockets, distances, latencies and bandwidths never change, because they are the experiment. Only what emulation
-//! cannot hold is scaled. CPUs ([`fit_machine`]): first cores per last-level cache are left out, then SMT threads, then
-//! caches per node. Memory ([`fit_workload`]): a power of two divides the workload's regions, the guest's nodes and the
-//! modelled caches alike; the smallest that makes the workload fit is taken. For a divisor the workload is resolved on a
-//! machine with as much memory as that many guests, so a workload's condition on a node's memory stays true.
+//! Nodes, sockets, distances, latencies and bandwidths never change, because they are the experiment. Only what
+//! emulation cannot hold is scaled. CPUs ([`fit_machine`]): first cores per last-level cache are left out, then SMT
+//! threads, then caches per node. Memory ([`fit_workload`]): a power of two divides the workload's regions, the guest's
+//! nodes and the modelled caches alike; the smallest that makes the workload fit is taken. For a divisor the workload
+//! is resolved on a machine with as much memory as that many guests, so a workload's condition on a node's memory stays
+//! true.
 
 use crate::shrink;
 use crate::topology::{GuestTopology, TopologyError, MAX_CPUS, MEMORY_UNIT};

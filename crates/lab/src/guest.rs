@@ -45,8 +45,8 @@ impl Budgets {
         Self { boot: self.boot * factor, run: self.run * factor, silence: self.silence * factor }
     }
 
-    /// The budget that a guest has exceeded, if any, and what did not happen in time. All times count from QEMU's start:
-    /// `now`, `booted` (process 1 reported, if it has) and `heard` (the last bytes of the report).
+    /// The budget that a guest has exceeded, if any, and what did not happen in time. All times count from QEMU's
+    /// start: `now`, `booted` (process 1 reported, if it has) and `heard` (the last bytes of the report).
     fn exceeded(self, now: Duration, booted: Option<Duration>, heard: Duration) -> Option<(Failure, String)> {
         match booted {
             None if now > self.boot => {

@@ -157,8 +157,8 @@ fn terminate_after(worker: u32, limit: Duration, ended: &Receiver<()>) -> bool {
     true
 }
 
-/// Starts a worker. It ends, and undoes its settings, when the thread that started it ends. The worker reads its job from
-/// standard input, a nameless file, so no file can be left behind.
+/// Starts a worker. It ends, and undoes its settings, when the thread that started it ends. The worker reads its job
+/// from standard input, a nameless file, so no file can be left behind.
 fn start(program: &Path, job: &[u8], lock: &MachineLock) -> std::io::Result<Child> {
     let mut file = tempfile::tempfile()?;
     file.write_all(job)?;

@@ -1,7 +1,7 @@
 //! Kernel settings of a run on a real kernel, from the plan's kernel of the catalog.
 //!
-//! A catalog kernel is a model; a real kernel has files for some of its tunables only. A tunable that the user sets must
-//! have a file. A tunable that the catalog sets is written if the kernel has its file. The settings of the system
+//! A catalog kernel is a model; a real kernel has files for some of its tunables only. A tunable that the user sets
+//! must have a file. A tunable that the catalog sets is written if the kernel has its file. The settings of the system
 //! (balancing, huge pages) are written likewise, so that every backend runs under the same ones. The kernel's own
 //! defaults are only reported.
 

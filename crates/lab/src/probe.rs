@@ -139,7 +139,8 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Whether the programs that a test needs are installed. If not, a line on standard error says that the test is skipped.
+/// Whether the programs that a test needs are installed. If not, a line on standard error says that the test is
+/// skipped.
 #[cfg(test)]
 pub(crate) fn test_has(programs: &[&str]) -> bool {
     use std::io::Write;

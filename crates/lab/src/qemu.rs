@@ -1,8 +1,8 @@
 //! QEMU's command line for a NUMA topology, a kernel and a timing mode.
 //!
 //! Choices that were measured: the Intel vendor id and `tsc=reliable` halve the boot time and make two LLCs per node
-//! visible. Instruction counting (`-icount`) with a fixed seed and clock gives the same bytes in every run. A guest gets
-//! nothing of the host but the kernel, the RAM disk and two output files.
+//! visible. Instruction counting (`-icount`) with a fixed seed and clock gives the same bytes in every run. A guest
+//! gets nothing of the host but the kernel, the RAM disk and two output files.
 
 use crate::topology::{GuestTopology, Smp};
 use std::ffi::OsString;
@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 pub enum Timing {
     /// CPUs run on several host threads or under KVM: counters and page placement are valid, times are not.
     Counters,
-    /// CPUs run on one host thread, and instructions are counted: virtual time is deterministic, memory latency modelled.
+    /// CPUs run on one host thread, and instructions are counted: virtual time is deterministic, memory latency
+    /// modelled.
     Modelled,
 }
 

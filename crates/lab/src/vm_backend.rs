@@ -19,9 +19,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Version of the guest protocol: the release of numalab since which guests get the same jobs and their reports are read
-/// alike. Raise it when that changes. It is part of a plan's identity, so a guest's record stays valid when only the
-/// simulator changes. Reports label it as such, because it is not the release that made a record.
+/// Version of the guest protocol: the release of numalab since which guests get the same jobs and their reports are
+/// read alike. Raise it when that changes. It is part of a plan's identity, so a guest's record stays valid when only
+/// the simulator changes. Reports label it as such, because it is not the release that made a record.
 const GUEST_PROTOCOL: &str = "0.5.0";
 
 /// Settings of the backend.
@@ -279,8 +279,8 @@ impl Lab {
         Ok(Run { outcome, boot, wall })
     }
 
-    /// Boots a guest, and emulates it where KVM looked usable but is not: the result is the same, later. A killed QEMU is
-    /// not started again, because the kill may be intended. `notes` says so.
+    /// Boots a guest, and emulates it where KVM looked usable but is not: the result is the same, later. A killed QEMU
+    /// is not started again, because the kill may be intended. `notes` says so.
     fn boot_any(
         &self,
         guest: &mut GuestRun<'_>,
@@ -408,8 +408,8 @@ fn fact(name: &str, value: String, unit: &str) -> EffectiveTunable {
     EffectiveTunable { name: format!("guest.{name}"), value, unit: unit.into(), kernel_name: "vm".into() }
 }
 
-/// Facts about the kernel, for the record. They are not part of a plan's identity, which has the image's checksum alone:
-/// a kernel is the same whether it was built from a commit or from uncommitted changes.
+/// Facts about the kernel, for the record. They are not part of a plan's identity, which has the image's checksum
+/// alone: a kernel is the same whether it was built from a commit or from uncommitted changes.
 fn image_facts(image: &Image) -> Vec<EffectiveTunable> {
     let mut out = vec![fact("image", image.origin.clone(), ""), fact("image_sha256", image.sha256.clone(), "")];
     let Some(built) = &image.built else { return out };

@@ -162,7 +162,10 @@ impl Catalog {
         Ok(())
     }
     /// The runs of machines × kernels × workloads × seeds; without `files` they cannot have records.
-    #[pyo3(signature = (name, machines, kernels, workloads, params, settings, seed=1, iterations=1, baseline=None, files=true, quiet_machine=false))]
+    #[pyo3(signature = (
+        name, machines, kernels, workloads, params, settings,
+        seed=1, iterations=1, baseline=None, files=true, quiet_machine=false
+    ))]
     #[allow(clippy::too_many_arguments)] // One for each key of an experiment.
     fn request(
         &self,

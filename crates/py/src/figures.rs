@@ -1,7 +1,7 @@
 //! Figures of many plans, collected row by row.
 //!
-//! Problem: a sweep keeps a hundred figures of every plan, twice: as a file of the cache and as a row of the dataset. As
-//! objects of Python they took more time than everything else between two runs.
+//! Problem: a sweep keeps a hundred figures of every plan, twice: as a file of the cache and as a row of the dataset.
+//! As objects of Python they took more time than everything else between two runs.
 //! Approach: a row goes from the outcome, or from a text of the cache, into typed columns. They leave as one table.
 
 use crate::outcome::Outcome;

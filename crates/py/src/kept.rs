@@ -1,7 +1,7 @@
 //! Machines, kernels and workloads that a catalog has resolved before.
 //!
-//! Problem: a sweep resolves a point after the other. Neighbours have the same machine, the same workload file and often
-//! the same kernel; reading these anew took three quarters of the time of a point.
+//! Problem: a sweep resolves a point after the other. Neighbours have the same machine, the same workload file and
+//! often the same kernel; reading these anew took three quarters of the time of a point.
 //! Approach: what has a name in the catalog is kept until the catalog changes. Files are read each time, since they may
 //! change. The number of things kept is bounded.
 

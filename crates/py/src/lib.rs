@@ -1,9 +1,9 @@
 //! The Python extension `numalab._native`: plans and runs in-process.
 //!
-//! Problem: a sweep of many short runs must not start a program for each, and figures must reach data frames without text.
-//! Approach: the same catalog, names, messages and records as the command (`numalab_cli`). Runs release the interpreter's
-//! lock. Figures leave as Arrow streams. Everything that people write against is Python (`python/numalab`); the classes
-//! here are what it is built on.
+//! Problem: a sweep of many short runs must not start a program for each, and figures must reach data frames without
+//! text. Approach: the same catalog, names, messages and records as the command (`numalab_cli`). Runs release the
+//! interpreter's lock. Figures leave as Arrow streams. Everything that people write against is Python
+//! (`python/numalab`); the classes here are what it is built on.
 
 // Every argument of a function of Python is passed by value.
 #![allow(clippy::needless_pass_by_value)]

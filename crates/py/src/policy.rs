@@ -2,9 +2,9 @@
 //!
 //! Problem: a policy of a mail should be tried in minutes. Each role asks once per decision, so the price of a call of
 //! Python is paid then, and by no run without a policy.
-//! Approach: [`Policy`] holds an [`Asker`] for an object, which implements the traits of the kernel. It calls those methods
-//! that the object has. The first exception is kept, further questions get the answer of a kernel that does nothing, and
-//! the exception is raised when the run has ended.
+//! Approach: [`Policy`] holds an [`Asker`] for an object, which implements the traits of the kernel. It calls those
+//! methods that the object has. The first exception is kept, further questions get the answer of a kernel that does
+//! nothing, and the exception is raised when the run has ended.
 //! Invariant: a hook lives as long as the program, so each `Policy` leaves one small object behind.
 
 use numalab_kernel::numa::page::PageFacts;

@@ -7,8 +7,8 @@
 //!
 //! * Input: [`collect`] from records · [`columns`] declarations and [`derive`] computation of derived figures ·
 //!   [`origin`] what was run · [`select`] some figures only.
-//! * Meaning: [`dictionary`] of counters · [`reasons`] · [`assess`] tests of a difference · [`trust`]: how far predictions are off · [`verdict`] in words ·
-//!   [`legend`] notes.
+//! * Meaning: [`dictionary`] of counters · [`reasons`] · [`assess`] tests of a difference · [`trust`]: how far
+//!   predictions are off · [`verdict`] in words · [`legend`] notes.
 //! * Forms: [`text`] · [`json`] · [`html`] page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences
 //!   · [`reproduce`] published beside simulated · [`fail_if`] bounds for scripts.
 //! * Shared: [`tables`] · [`statistics`] rows · [`figures`] lists · [`format`](mod@format) of numbers · [`order`].

@@ -1,7 +1,8 @@
 //! How far scans and faults are from the limit, printed: `make bench`.
 //!
-//! The limit is a walk over the state of the same pages that decides nothing: for each page it reads node, last cpupid and frame,
-//! and changes a mark and the cpupid. What a scan, a hint fault or a first touch takes for each page in a run is divided by it.
+//! The limit is a walk over the state of the same pages that decides nothing: for each page it reads node, last cpupid
+//! and frame, and changes a mark and the cpupid. What a scan, a hint fault or a first touch takes for each page in a
+//! run is divided by it.
 
 use numalab_kernel::mm::StateSizes;
 use numalab_kernel::registry;
@@ -26,7 +27,8 @@ const WALKS: usize = 256;
 const ROUNDS: usize = 3;
 const PER_CHUNK: usize = 512;
 
-/// A thread fills 1 GiB, and then computes, or sweeps it again and again. Of a process with one thread nothing would be marked.
+/// A thread fills 1 GiB, and then computes, or sweeps it again and again. Of a process with one thread nothing would be
+/// marked.
 const HEAD: &str = "name = \"limit\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"written for numalab\"\n\
     [[process]]\nname = \"p\"\nthreads = 1\ninitial = \"joins\"\n[[process.region]]\nname = \"memory\"\nsize = \"1GiB\"\n\
     [[process.region]]\nname = \"none\"\nsize = \"4KiB\"\n[[process.phase]]\naccess = \"memory\"\nwrite = 1\n";

@@ -1,7 +1,7 @@
 //! Backing files of file regions.
 //!
-//! A file region needs the page cache of a file system. Memory of `memfd` or of a tmpfs is shared memory: the kernel's NUMA
-//! scanner skips it, even if it is mapped privately, unless the object has a policy of its own (`vma_policy_mof`,
+//! A file region needs the page cache of a file system. Memory of `memfd` or of a tmpfs is shared memory: the kernel's
+//! NUMA scanner skips it, even if it is mapped privately, unless the object has a policy of its own (`vma_policy_mof`,
 //! `shmem_get_policy`). A guest has a ramfs for the files ([`GUEST_DIR`]); on a host they are in a folder for temporary
 //! files. A file has no name once it is open, and no data: its pages are allocated when they are read.
 

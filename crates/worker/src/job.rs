@@ -1,7 +1,7 @@
 //! The input of the worker: a resolved workload and settings, as JSON.
 //!
-//! `cpu_ids` and `node_ids` translate the dense CPU and node indices of the workload. So the same workload runs on a guest,
-//! where QEMU numbers CPUs in its own way, and on a host with sparse ids.
+//! `cpu_ids` and `node_ids` translate the dense CPU and node indices of the workload. So the same workload runs on a
+//! guest, where QEMU numbers CPUs in its own way, and on a host with sparse ids.
 
 use numalab_model::workload::{ForkPoint, Workload};
 use serde::{Deserialize, Serialize};
@@ -70,8 +70,8 @@ pub enum Drill {
 pub struct JobError(pub String);
 
 impl Job {
-    /// A job with default settings: one sample per second, page placement at every second sample, tasks and tracepoints on,
-    /// no knobs. It has `nodes` nodes and CPUs on the nodes `cpu_nodes`, whose ids are their indices.
+    /// A job with default settings: one sample per second, page placement at every second sample, tasks and tracepoints
+    /// on, no knobs. It has `nodes` nodes and CPUs on the nodes `cpu_nodes`, whose ids are their indices.
     pub fn new(workload: Workload, seed: u64, cpu_nodes: Vec<u32>, nodes: usize) -> Self {
         Self {
             format: FORMAT,
@@ -142,8 +142,8 @@ impl Job {
         Ok(())
     }
 
-    /// Checks that the running system has the job's CPUs on the job's nodes; `sysfs` is usually `/sys`. A kernel without
-    /// NUMA passes if the job has one node.
+    /// Checks that the running system has the job's CPUs on the job's nodes; `sysfs` is usually `/sys`. A kernel
+    /// without NUMA passes if the job has one node.
     ///
     /// # Errors
     /// The first node that is missing, or the first CPU that is missing or on another node.

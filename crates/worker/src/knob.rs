@@ -5,8 +5,8 @@
 
 use std::path::PathBuf;
 
-/// Path of a kernel name: `kernel.x` or `vm.x` (sysctl), `debugfs p/q`, `sys/p/q`, or an absolute path. `None` if the name
-/// refers to no file of a running kernel (`CONFIG_HZ`, `model`, a normalised value).
+/// Path of a kernel name: `kernel.x` or `vm.x` (sysctl), `debugfs p/q`, `sys/p/q`, or an absolute path. `None` if the
+/// name refers to no file of a running kernel (`CONFIG_HZ`, `model`, a normalised value).
 pub fn path(kernel_name: &str) -> Option<PathBuf> {
     let name = kernel_name.trim();
     let plain = |n: &str| !n.is_empty() && !n.contains(|c: char| c.is_whitespace() || "()".contains(c));

@@ -1,8 +1,8 @@
 //! Marks for the plugin of QEMU, which observes memory accesses below the kernel.
 //!
-//! A read of an otherwise unused page at a fixed address tells the plugin that the run begins, that a sample is taken, or
-//! that the run ends. The plugin's counters thereby share the time axis of the samples. Without the plugin a mark costs
-//! one load.
+//! A read of an otherwise unused page at a fixed address tells the plugin that the run begins, that a sample is taken,
+//! or that the run ends. The plugin's counters thereby share the time axis of the samples. Without the plugin a mark
+//! costs one load.
 
 use crate::sys;
 

@@ -1,10 +1,10 @@
 //! Computation for a given CPU time, as turns of an empty loop.
 //!
 //! `compute` in a workload means CPU time at the full speed of an unshared core. It is carried out as a number of loop
-//! turns and not as a wait for a clock, so a thread that shares its core or CPU takes longer. The coordinator measures the
-//! turns per second once, before the workload starts. A trial lasts several ms: in a deterministic guest CPUs run in turns
-//! of up to a ms, and a shorter trial would see one turn only. The second fastest of several trials counts, because
-//! disturbances make trials slower, and the fastest may be an outlier.
+//! turns and not as a wait for a clock, so a thread that shares its core or CPU takes longer. The coordinator measures
+//! the turns per second once, before the workload starts. A trial lasts several ms: in a deterministic guest CPUs run
+//! in turns of up to a ms, and a shorter trial would see one turn only. The second fastest of several trials counts,
+//! because disturbances make trials slower, and the fastest may be an outlier.
 
 use crate::sys;
 use std::hint::black_box;
@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn calibrated_spin_takes_about_its_time() {
-        // A CPU changes its frequency, and shares its core with others, between a calibration and what follows. So a few are
-        // made, and a factor of ten is allowed: a wrong unit is a factor of a thousand in all of them.
+        // A CPU changes its frequency, and shares its core with others, between a calibration and what follows. So a
+        // few are made, and a factor of ten is allowed: a wrong unit is a factor of a thousand in all of them.
         let spun_ns = || {
             let n = turns(2e6, calibrate_by(cpu_ns)) as u64;
             (0..5).map(|_| time_ns(cpu_ns, || spin(n))).min().unwrap()

@@ -1,7 +1,7 @@
 //! The system calls of the worker that the standard library lacks.
 //!
-//! They are shared mappings, futexes across processes, memory policies, queries of page placement, affinity and signals.
-//! Every function is safe, or its docstring says what the caller must ensure.
+//! They are shared mappings, futexes across processes, memory policies, queries of page placement, affinity and
+//! signals. Every function is safe, or its docstring says what the caller must ensure.
 
 use std::fs::File;
 use std::io;

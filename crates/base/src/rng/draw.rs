@@ -23,7 +23,8 @@ impl Rng {
         -mean * ln(self.unit_positive())
     }
 
-    /// Exponential draw with a mean of 1, from other uniform draws than [`Self::exponential`] and in a fraction of the time.
+    /// Exponential draw with a mean of 1, from other uniform draws than [`Self::exponential`] and in a fraction of the
+    /// time.
     #[inline]
     pub fn standard_exponential(&mut self) -> f64 {
         standard_exponential(self)
@@ -53,7 +54,8 @@ impl Rng {
         ((ln(self.unit_positive()) / ln_1p(-p)) as u64).saturating_add(1)
     }
 
-    /// As [`Self::geometric`], from other uniform draws and in a fraction of the time: for callers that draw it for each event.
+    /// As [`Self::geometric`], from other uniform draws and in a fraction of the time: for callers that draw it for
+    /// each event.
     pub fn next_success(&mut self, p: f64) -> u64 {
         if p >= 1.0 {
             return 1;

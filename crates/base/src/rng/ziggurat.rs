@@ -1,4 +1,5 @@
-//! Exponential draws with mean 1 by the ziggurat method (Marsaglia and Tsang, Journal of Statistical Software 5(8), 2000).
+//! Exponential draws with mean 1 by the ziggurat method (Marsaglia and Tsang, Journal of Statistical Software 5(8),
+//! 2000).
 //!
 //! The density is covered by 256 layers of equal area. Nearly all draws need one uniform number, one multiplication and
 //! one comparison. The tables come from [`crate::math`], so they have the same bits everywhere.

@@ -31,7 +31,8 @@ fn page(title: &str, head: &str, rest: &str) -> String {
     format!("# {title}\n\n{DO_NOT_EDIT}\n\n{head}{rest}")
 }
 
-/// Text for a cell of a table or a line of Markdown: documents are links, options are code, and nothing is taken for a tag.
+/// Text for a cell of a table or a line of Markdown: documents are links, options are code, and nothing is taken for a
+/// tag.
 fn prose(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // What stands in backticks already is left alone.

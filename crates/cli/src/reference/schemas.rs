@@ -41,7 +41,8 @@ struct Shape {
 }
 
 impl Shape {
-    /// The shape of `value`. `maps` are the places of objects whose keys are names, and `at` is the place of this value.
+    /// The shape of `value`. `maps` are the places of objects whose keys are names, and `at` is the place of this
+    /// value.
     fn of(value: &Value, at: &str, maps: &[&str]) -> Self {
         let mut out = Self::default();
         match value {
@@ -176,8 +177,9 @@ struct Form {
     title: &'static str,
     /// Places of objects whose keys are names.
     maps: &'static [&'static str],
-    /// Commands that print samples; `DIR` is a directory of its own. `stored FILE` has samples in a list beside this file, of a
-    /// command that cannot run in this process; `python/tests/test_docs.py` runs that command and holds it against the schema.
+    /// Commands that print samples; `DIR` is a directory of its own. `stored FILE` has samples in a list beside this
+    /// file, of a command that cannot run in this process; `python/tests/test_docs.py` runs that command and holds it
+    /// against the schema.
     samples: &'static [&'static str],
 }
 

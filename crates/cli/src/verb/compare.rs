@@ -24,7 +24,8 @@ pub struct Args {
     /// Kernel that the others are compared with [default: the experiment's baseline]
     #[arg(long, value_name = "K")]
     baseline: Option<String>,
-    /// Print tables in this layout instead of the answer. A plus means better in mmtests and markdown, and larger in lkp
+    /// Print tables in this layout instead of the answer. A plus means better in mmtests and markdown, and larger in
+    /// lkp
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
     /// Print the answer and then all tables, in the layout of mmtests

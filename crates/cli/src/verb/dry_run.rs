@@ -1,10 +1,10 @@
 //! What a command would run: which runs have a record, and about how much time and memory the others need.
 //!
-//! Approach: memory is [predicted](crate::memory). One run of every machine and workload is simulated for a fraction of a second,
-//! several at a time: all trials together take a few seconds, however many there are. A trial gives the rate of wall time to model
-//! time, which is taken to be that of all kernels. How long a run lasts is known if the trial came to its end, or from records of
-//! the same machine and workload. Otherwise only a lower bound is said. A moment of model time may take hours to simulate, so all
-//! trials end after 10 s. Invariant: nothing is written.
+//! Approach: memory is [predicted](crate::memory). One run of every machine and workload is simulated for a fraction of
+//! a second, several at a time: all trials together take a few seconds, however many there are. A trial gives the rate
+//! of wall time to model time, which is taken to be that of all kernels. How long a run lasts is known if the trial
+//! came to its end, or from records of the same machine and workload. Otherwise only a lower bound is said. A moment of
+//! model time may take hours to simulate, so all trials end after 10 s. Invariant: nothing is written.
 
 use crate::execute::{Backend, STACK_BYTES};
 use crate::failure::{Done, Failure};
@@ -27,7 +27,8 @@ use std::time::{Duration, Instant};
 const TRIAL_S: f64 = 0.5;
 /// Wall time that is shared among all trials, s. Attempts before the last take about as much again.
 const ALL_TRIALS_S: f64 = 2.0;
-/// Most wall time of all trials together. Those that have not ended by then are stopped, and tell no more than a lower bound.
+/// Most wall time of all trials together. Those that have not ended by then are stopped, and tell no more than a lower
+/// bound.
 const MOST: Duration = Duration::from_secs(10);
 /// Model time of a trial at first, ns. It grows until the trial takes its share of time.
 const FIRST_NS: u64 = 20_000_000;
@@ -151,7 +152,8 @@ fn stopped_after<T>(limit: Duration, work: impl FnOnce(&Arc<AtomicBool>) -> T) -
     })
 }
 
-/// How long a run takes, by a trial of about `trial_s`; `None` if the simulator cannot carry it out, or `stop` came before it began.
+/// How long a run takes, by a trial of about `trial_s`; `None` if the simulator cannot carry it out, or `stop` came
+/// before it began.
 fn estimate(dir: &Path, input: &PlanInput, trial_s: f64, stop: &Arc<AtomicBool>) -> Option<Estimate> {
     let config = SimConfig::of(&input.kernel).ok()?.with_machine_background(!input.on_quiet_machine());
     let mut limit_ns = FIRST_NS;

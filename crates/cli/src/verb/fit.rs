@@ -121,7 +121,8 @@ fn machine_of(record: &Record) -> String {
     }
 }
 
-/// The kernel to simulate: that of the record. A recording is called after its setting, and notes the release beside it.
+/// The kernel to simulate: that of the record. A recording is called after its setting, and notes the release beside
+/// it.
 fn kernel_of(record: &Record) -> String {
     let kernel = &record.manifest.plan.kernel;
     if !is_recording(record) {

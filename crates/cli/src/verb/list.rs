@@ -179,7 +179,8 @@ mod tests {
         (Kind::Published, Folder::Published),
     ];
 
-    /// A list looks at every file once, and only at what stands above its first table: no machine is built for its title.
+    /// A list looks at every file once, and only at what stands above its first table: no machine is built for its
+    /// title.
     #[test]
     fn a_list_reads_the_heading_of_each_file_once() {
         let context = Context::new(None).unwrap();

@@ -52,8 +52,9 @@ pub struct Args {
     /// Number of runs at a time, which does not affect the results [default: one per CPU of this host]
     #[arg(long, value_name = "N", value_parser = options::job_count, allow_negative_numbers = true)]
     jobs: Option<NonZeroUsize>,
-    /// Most memory to use, such as 4GiB. Fewer runs are carried out at a time if all of them do not fit, and a run that does not
-    /// fit is refused [default: NUMALAB_MEMORY_LIMIT, or what is available on this host and in its control group]
+    /// Most memory to use, such as 4GiB. Fewer runs are carried out at a time if all of them do not fit, and a run that
+    /// does not fit is refused
+    /// [default: NUMALAB_MEMORY_LIMIT, or what is available on this host and in its control group]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     memory_limit: Option<u64>,
     /// Seed S of the first run [default: the experiment's, or 1]

@@ -16,12 +16,12 @@ pub struct Args {
     /// Kernel whose settings are searched
     #[arg(long, value_name = "K", default_value = "6.12")]
     kernel: String,
-    /// Tunable or role to search: NAME=LEAST..LARGEST, or NAME=A,B,… for choices. May be repeated [default: the files of
-    /// NUMA balancing in debugfs]
+    /// Tunable or role to search: NAME=LEAST..LARGEST, or NAME=A,B,… for choices. May be repeated
+    /// [default: the files of NUMA balancing in debugfs]
     #[arg(long, value_name = "KNOB")]
     knob: Vec<String>,
-    /// Figure that is to be small: elapsed_s, system_s, blocked_s or a counter; with a minus before it, a score that is to
-    /// be large. May be repeated [default: elapsed_s, system_s and task_stall_max_ns, the worst stall]
+    /// Figure that is to be small: elapsed_s, system_s, blocked_s or a counter; with a minus before it, a score that is
+    /// to be large. May be repeated [default: elapsed_s, system_s and task_stall_max_ns, the worst stall]
     #[arg(long, value_name = "FIGURE", allow_hyphen_values = true)]
     objective: Vec<String>,
     /// Set a parameter of the workload. May be repeated

@@ -99,8 +99,8 @@ fn threads_are_on_cpus(packets: &[numalab_report::trace::proto::TracePacket], el
             busy_ns += if prev == 0 { 0 } else { now - since };
         }
     }
-    // The idle task, two processes of an initial thread and four others, and what the machine has itself: a kernel thread for
-    // each of eight CPUs, and four daemons.
+    // The idle task, two processes of an initial thread and four others, and what the machine has itself: a kernel
+    // thread for each of eight CPUs, and four daemons.
     assert_eq!(tids.len(), 1 + 2 * 5 + 8 + 4);
     // Two processes of four threads each run on eight CPUs: most of the time all CPUs are busy.
     let busy = busy_ns as f64 / 1e9 / (8.0 * elapsed_s);

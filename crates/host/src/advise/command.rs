@@ -30,7 +30,8 @@ const MPOL_INTERLEAVE: i32 = 3;
 pub struct CommandRuns {
     /// Program and arguments; at least the program.
     pub line: Vec<String>,
-    /// A shell command that prints the score. It reads what the command printed. Without one, the elapsed time is the score.
+    /// A shell command that prints the score. It reads what the command printed. Without one, the elapsed time is the
+    /// score.
     pub metric: Option<String>,
     /// The switch, if this user may turn it.
     pub switch: Option<Switch>,
@@ -72,7 +73,8 @@ impl CommandRuns {
         Ok(Sample { score, costs })
     }
 
-    /// Starts the command. A child inherits policy and affinity of the thread that starts it, so a thread of its own does.
+    /// Starts the command. A child inherits policy and affinity of the thread that starts it, so a thread of its own
+    /// does.
     fn spawn(&self, way: &Way, out: &File, errors: &File) -> Result<Child, Error> {
         let (program, args) = self.line.split_first().ok_or_else(|| Error::Program("no command".into()))?;
         let copy = |f: &File| f.try_clone().map_err(|e| Error::Machine(e.to_string()));

@@ -1,8 +1,8 @@
 //! From rounds to one decision.
 //!
-//! Every way is compared with the present one round by round: the logarithm of the ratio of their scores, positive where
-//! the way is better. The mean of a way has a 95 % interval by Student's t over the rounds, with Bonferroni's correction for the
-//! number of ways. A change below [`Rules::least_percent`] is no reason to act.
+//! Every way is compared with the present one round by round: the logarithm of the ratio of their scores, positive
+//! where the way is better. The mean of a way has a 95 % interval by Student's t over the rounds, with Bonferroni's
+//! correction for the number of ways. A change below [`Rules::least_percent`] is no reason to act.
 
 use numalab_stats::{describe, dist, Better};
 
@@ -94,8 +94,8 @@ pub fn is_settled(rounds: &Rounds, rules: Rules) -> bool {
     rounds.len() >= MIN_ROUNDS && standings(rounds, rules).is_some_and(|all| all.iter().all(|s| s.is_narrow(rules)))
 }
 
-/// Decides. Of ways that are better and that no test tells apart, the first is taken: the list begins with those that ask
-/// for the least.
+/// Decides. Of ways that are better and that no test tells apart, the first is taken: the list begins with those that
+/// ask for the least.
 pub fn decide(rounds: &Rounds, rules: Rules) -> Decision {
     let Some(all) = standings(rounds, rules).filter(|_| rounds.len() >= MIN_ROUNDS) else {
         return Decision::CannotTell;
@@ -125,7 +125,8 @@ mod tests {
     const HIGHER: Rules = Rules { better: Better::Higher, least_percent: 1.0 };
     const LOWER: Rules = Rules { better: Better::Lower, least_percent: 1.0 };
 
-    /// Rounds whose scores drift by `drift` a round; way i has `factors[i]` times the first one's score, with a small wobble.
+    /// Rounds whose scores drift by `drift` a round; way i has `factors[i]` times the first one's score, with a small
+    /// wobble.
     fn rounds(count: usize, factors: &[f64], drift: f64, wobble: f64) -> Vec<Vec<f64>> {
         let wave = |r: usize, w: usize| 1.0 + wobble * ((r * 7 + w * 3) % 5) as f64 / 4.0 - wobble / 2.0;
         let one = |r: usize| {

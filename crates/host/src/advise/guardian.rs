@@ -1,8 +1,9 @@
 //! The guardian: a second process that puts settings back when the first one ends, even by SIGKILL.
 //!
-//! The two are joined by a pipe. The first process writes what is to be put back *before* it changes anything, and waits
-//! for the answer. The guardian reads to the end of the pipe, which the kernel closes however the first process ends. It is in a
-//! process group of its own, so that Ctrl-C in the terminal does not reach it, and ignores SIGTERM and SIGHUP.
+//! The two are joined by a pipe. The first process writes what is to be put back *before* it changes anything, and
+//! waits for the answer. The guardian reads to the end of the pipe, which the kernel closes however the first process
+//! ends. It is in a process group of its own, so that Ctrl-C in the terminal does not reach it, and ignores SIGTERM and
+//! SIGHUP.
 
 use super::{file_error, Error};
 use std::ffi::OsString;

@@ -1,6 +1,7 @@
 //! Reading a page of this machine over HTTP.
 //!
-//! Only loopback addresses are read: a metric of another machine says little about this one, and nothing is to be sent out.
+//! Only loopback addresses are read: a metric of another machine says little about this one, and nothing is to be sent
+//! out.
 
 use super::Error;
 use std::fmt;
@@ -66,8 +67,8 @@ pub fn get(url: &Url) -> Result<String, Error> {
     Ok(if is_chunked(head) { joined(body) } else { body.to_string() })
 }
 
-/// Asks for a page, and returns all that comes within `limit`, at most `largest` bytes. A server that sends a little now and then
-/// gets no more time than one that sends nothing.
+/// Asks for a page, and returns all that comes within `limit`, at most `largest` bytes. A server that sends a little
+/// now and then gets no more time than one that sends nothing.
 fn exchange(url: &Url, limit: Duration, largest: usize) -> Result<String, Error> {
     let end = Instant::now() + limit;
     let late =

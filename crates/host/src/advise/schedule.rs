@@ -1,7 +1,8 @@
 //! The order of the ways in a round.
 
-/// Order of `ways` ways in round `round`, as indices. Over two times `ways` rounds every way stands equally often at every
-/// place, and of any two ways each comes first equally often. So neither drift nor what a way leaves behind favours one.
+/// Order of `ways` ways in round `round`, as indices. Over two times `ways` rounds every way stands equally often at
+/// every place, and of any two ways each comes first equally often. So neither drift nor what a way leaves behind
+/// favours one.
 pub fn order(round: usize, ways: usize) -> Vec<usize> {
     let rotated = (0..ways).map(|i| (i + round / 2) % ways.max(1));
     if round.is_multiple_of(2) {

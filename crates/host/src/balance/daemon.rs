@@ -99,8 +99,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Reads the machine, opens the state, and undoes what an earlier daemon left behind. A dry run says what it would undo,
-    /// and opens nothing for writing.
+    /// Reads the machine, opens the state, and undoes what an earlier daemon left behind. A dry run says what it would
+    /// undo, and opens nothing for writing.
     ///
     /// # Errors
     /// There is nothing to balance here, or no place for the state.
@@ -299,7 +299,8 @@ impl Daemon {
         }
     }
 
-    /// Marks mappings of which the kernel has refused most pages as shared, and lets the time pass for which that holds.
+    /// Marks mappings of which the kernel has refused most pages as shared, and lets the time pass for which that
+    /// holds.
     fn hold_refused(&mut self, look: &mut Look) {
         self.refused.retain(|_, looks| {
             *looks -= 1;

@@ -58,8 +58,8 @@ pub(super) struct Moved {
 }
 
 impl Cursors {
-    /// Moves pages that `chooser` names. The search begins where the last one of the mapping ended, and goes once around.
-    /// `goes_on` is asked before each batch.
+    /// Moves pages that `chooser` names. The search begins where the last one of the mapping ended, and goes once
+    /// around. `goes_on` is asked before each batch.
     ///
     /// # Errors
     /// The process has ended, or its pages may not be moved. What has moved by then stays.

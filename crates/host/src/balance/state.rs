@@ -1,4 +1,5 @@
-//! The affinities that were changed and the kdamonds that were set up, kept in a file so that a crash leaves nothing behind.
+//! The affinities that were changed and the kdamonds that were set up, kept in a file so that a crash leaves nothing
+//! behind.
 
 use crate::private_dir::{PrivateDir, Refused};
 use crate::procfs::{process, Roots};
@@ -65,8 +66,8 @@ impl State {
     /// Opens the file, and makes its folder if necessary. The entries are those that an earlier daemon left behind.
     ///
     /// # Errors
-    /// Others could change it ([`PrivateDir`]), another daemon uses it, it cannot be written, or it is not such a file; in
-    /// words.
+    /// Others could change it ([`PrivateDir`]), another daemon uses it, it cannot be written, or it is not such a file;
+    /// in words.
     pub fn open(path: &Path) -> Result<Self, String> {
         let (folder, name) = parts(path)?;
         let dir = PrivateDir::create(folder).map_err(refused)?;

@@ -186,8 +186,8 @@ impl Survey {
         !text.is_empty() && !text.contains("[never]")
     }
 
-    /// Nodes with their free memory, and the threads on them that belong to nobody of the scope. `busy` has the CPU time
-    /// of the scope in thousandths of a CPU.
+    /// Nodes with their free memory, and the threads on them that belong to nobody of the scope. `busy` has the CPU
+    /// time of the scope in thousandths of a CPU.
     fn nodes(&mut self, shape: &Shape, busy: &[u64], interval: Duration) -> Vec<NodeLook> {
         let now = node::all(&self.roots);
         let ticks = node_ticks(&read(&self.roots.proc.join("stat")).unwrap_or_default(), shape);

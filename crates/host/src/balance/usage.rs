@@ -87,8 +87,8 @@ impl Usage {
         self.0.get(&(pid, start)).map_or(last, |c| c.last.or(last))
     }
 
-    /// Takes in a sample of a chunk. `on` has the pages on each node of those that [`Usage::with`] named; of these, `gone`
-    /// are no longer in memory.
+    /// Takes in a sample of a chunk. `on` has the pages on each node of those that [`Usage::with`] named; of these,
+    /// `gone` are no longer in memory.
     pub fn take(&mut self, pid: u32, start: u64, (last, gone): (Bits, Bits), on: Vec<u16>, user: Option<usize>) {
         if self.0.len() >= CHUNKS_MAX && !self.0.contains_key(&(pid, start)) {
             return;
@@ -98,8 +98,8 @@ impl Usage {
         *chunk = Chunk { before: without(chunk.last), last: without(last), on, user };
     }
 
-    /// Pages in use of a mapping on `nodes` nodes, `None` if no chunk of it was sampled. Chunks that were not count as the
-    /// others do on average.
+    /// Pages in use of a mapping on `nodes` nodes, `None` if no chunk of it was sampled. Chunks that were not count as
+    /// the others do on average.
     pub fn of(&self, pid: u32, range: (u64, u64), nodes: usize) -> Option<Used> {
         let mut known = 0;
         let mut pages = vec![0u64; nodes];
@@ -123,8 +123,8 @@ impl Usage {
         Some(Used { pages, alone })
     }
 
-    /// The first page at or after `at` and before `range.1` that is in use and may move to `to`: one that CPUs of another
-    /// node alone use may not. `range.1` if there is none.
+    /// The first page at or after `at` and before `range.1` that is in use and may move to `to`: one that CPUs of
+    /// another node alone use may not. `range.1` if there is none.
     pub fn next(&self, pid: u32, range: (u64, u64), at: u64, to: usize) -> u64 {
         let (first, _) = chunk_of(range, at);
         for (&(_, start), chunk) in self.0.range((pid, first)..(pid, range.1)) {

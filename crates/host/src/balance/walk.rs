@@ -173,8 +173,8 @@ fn nodes(pid: u32, chunk: (u64, u64), pages: Bits, shape: &Shape, hands: &mut dy
     Some((on, gone))
 }
 
-/// First addresses of all chunks, the next one last. Chunks of a mapping come in steps of about three fifths of its size, so
-/// that the first few are spread over it; `round` turns the beginning.
+/// First addresses of all chunks, the next one last. Chunks of a mapping come in steps of about three fifths of its
+/// size, so that the first few are spread over it; `round` turns the beginning.
 fn order(ranges: &[(u64, u64)], round: u64) -> Vec<u64> {
     let mut out = Vec::new();
     for &range in ranges {

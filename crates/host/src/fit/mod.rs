@@ -1,11 +1,11 @@
 //! A workload from a record: sizes, places, threads, rates and phases of what was recorded.
 //!
 //! Problem: the model of a program is a guess until it is held against the program itself.
-//! Approach: the series of a record, whatever made it, are read into a [`Fit`]. [`processes`] finds how many processes of a name
-//! there are, how large they get, on which nodes their memory starts, and how many threads share the work. [`phases`] cuts the
-//! run where its use of CPU time changes. [`names`] gives processes and threads of a record the names of the workload. [`sharing`] tells from hinting faults how much of memory threads share. [`text`] writes the
-//! workload, with everything that was assumed as a parameter.
-//! Units: bytes, seconds, shares from 0 to 1.
+//! Approach: the series of a record, whatever made it, are read into a [`Fit`]. [`processes`] finds how many processes
+//! of a name there are, how large they get, on which nodes their memory starts, and how many threads share the work.
+//! [`phases`] cuts the run where its use of CPU time changes. [`names`] gives processes and threads of a record the
+//! names of the workload. [`sharing`] tells from hinting faults how much of memory threads share. [`text`] writes the
+//! workload, with everything that was assumed as a parameter. Units: bytes, seconds, shares from 0 to 1.
 //! Invariants: what a record does not show is named in [`Fit::assumed`], and never taken from elsewhere in silence.
 
 mod names;

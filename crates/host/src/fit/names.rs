@@ -5,9 +5,10 @@ use super::{find, MEMORY};
 use numalab_model::record::Outcome;
 use std::collections::BTreeMap;
 
-/// The outcome of a recording of real programs with the names that its fitted workload has: `postgres.1234/t1240` becomes
-/// `postgres.0/t1`. Processes of a name are counted in the order of the record. Threads that share the work come first, in
-/// the order of their ids. Memory by process is the series `process_pages`, as in a simulated run. Other columns stay.
+/// The outcome of a recording of real programs with the names that its fitted workload has: `postgres.1234/t1240`
+/// becomes `postgres.0/t1`. Processes of a name are counted in the order of the record. Threads that share the work
+/// come first, in the order of their ids. Memory by process is the series `process_pages`, as in a simulated run. Other
+/// columns stay.
 pub fn aligned(outcome: &Outcome) -> Outcome {
     let mut out = outcome.clone();
     let processes = processes(outcome);

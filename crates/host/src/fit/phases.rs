@@ -17,8 +17,8 @@ pub struct Phase {
     pub busy: f64,
 }
 
-/// Reads the phases. `cpu` has the CPU time since the start in columns `user` and `system`; without it there is one phase in
-/// which threads are always busy. Times before memory was there do not count.
+/// Reads the phases. `cpu` has the CPU time since the start in columns `user` and `system`; without it there is one
+/// phase in which threads are always busy. Times before memory was there do not count.
 pub(super) fn read(cpu: Option<&Series>, pages: &Series, threads: f64, assumed: &mut Vec<String>) -> Vec<Phase> {
     let end = pages.time_ns.last().copied().unwrap_or(0) as f64 / 1e9;
     let Some(cpu) = cpu.filter(|c| c.time_ns.len() >= 2) else {

@@ -34,8 +34,8 @@ struct Sums {
     start: Vec<f64>,
 }
 
-/// Reads the processes of a record. Columns of `pages` are `NAME.INSTANCE/nodeN`, those of `tasks` `NAME.INSTANCE/tN` with the node
-/// that a thread ran on, or -1.
+/// Reads the processes of a record. Columns of `pages` are `NAME.INSTANCE/nodeN`, those of `tasks` `NAME.INSTANCE/tN`
+/// with the node that a thread ran on, or -1.
 pub(super) fn read(pages: &Series, tasks: Option<&Series>, assumed: &mut Vec<String>) -> Vec<Process> {
     // Columns of every instance, in the order of nodes.
     let mut instances: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -101,8 +101,8 @@ fn size(pages: &Series, columns: &[usize]) -> Option<(f64, Vec<f64>)> {
     Some((largest, columns.iter().map(|c| at(pages, *c, first)).collect()))
 }
 
-/// Number of threads of all instances of a name that share the work: those that were seen running at least [`SELDOM`] times as
-/// often as the busiest. A record of very many threads has every Nth alone, and each of them stands for N.
+/// Number of threads of all instances of a name that share the work: those that were seen running at least [`SELDOM`]
+/// times as often as the busiest. A record of very many threads has every Nth alone, and each of them stands for N.
 fn running(tasks: &Series, name: &str) -> f64 {
     (busy(tasks, name).len() * every(tasks)) as f64
 }

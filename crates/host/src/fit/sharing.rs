@@ -9,9 +9,9 @@ const FEWEST_FAULTS: f64 = 1000.0;
 /// Share where faults tell nothing.
 const UNKNOWN: f64 = 0.5;
 
-/// Share of accesses to shared memory. Where every thread has pages of its own, balancing makes nearly all hinting faults
-/// local in the end. Where all use all pages, no more than one node's share of faults is local. Between the two, the share of local
-/// faults in the last third of the run is read as a mixture.
+/// Share of accesses to shared memory. Where every thread has pages of its own, balancing makes nearly all hinting
+/// faults local in the end. Where all use all pages, no more than one node's share of faults is local. Between the two,
+/// the share of local faults in the last third of the run is read as a mixture.
 pub(super) fn read(activity: Option<&Series>, pages: &Series, processes: &[Process], assumed: &mut Vec<String>) -> f64 {
     if processes.iter().all(|p| p.threads == 1) {
         return 0.0;

@@ -9,7 +9,8 @@ use std::fmt::Write;
 const STEP_US: f64 = 500.0;
 /// Bytes of an access.
 const LINE_BYTES: f64 = 64.0;
-/// Traffic from which accesses must be in blocks: threads that wait for one line after the other get no more, bytes a CPU second.
+/// Traffic from which accesses must be in blocks: threads that wait for one line after the other get no more, bytes a
+/// CPU second.
 const STREAMS: f64 = 1.5e9;
 /// Shortest run that shows what balancing does, s.
 const SHORTEST_S: f64 = 5.0;

@@ -1,8 +1,9 @@
 //! `numa_maps` of a process: pages of each mapping on each node.
 //!
-//! The kernel walks the page tables of a mapping while the reader waits, and holds the process's `mmap_lock` for reading
-//! as long as it fills one buffer of 4 KiB. So the file is read in slices of that size: between two slices the lock is
-//! free, and a reader that has used up its time goes on at the next look. The walk of one mapping cannot be divided.
+//! The kernel walks the page tables of a mapping while the reader waits, and holds the process's `mmap_lock` for
+//! reading as long as it fills one buffer of 4 KiB. So the file is read in slices of that size: between two slices the
+//! lock is free, and a reader that has used up its time goes on at the next look. The walk of one mapping cannot be
+//! divided.
 
 use std::fs::File;
 use std::io::{self, Read};

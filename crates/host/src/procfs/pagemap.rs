@@ -19,7 +19,8 @@ impl Entry {
     pub fn is_present(self) -> bool {
         self.0 >> 63 & 1 == 1
     }
-    /// It was written since its bits were cleared last (`clear_refs`). Never set on kernels without `CONFIG_MEM_SOFT_DIRTY`.
+    /// It was written since its bits were cleared last (`clear_refs`). Never set on kernels without
+    /// `CONFIG_MEM_SOFT_DIRTY`.
     pub fn is_soft_dirty(self) -> bool {
         self.0 >> 55 & 1 == 1
     }

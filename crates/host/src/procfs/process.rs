@@ -33,8 +33,8 @@ pub fn tasks(roots: &Roots, pid: u32) -> Vec<u32> {
     numbers_in(&roots.process(pid).join("task"))
 }
 
-/// Command line of a process, arguments separated by spaces, as it may be shown ([`visible`]), at most 400 characters; its
-/// name in brackets if the command line is empty or cannot be read.
+/// Command line of a process, arguments separated by spaces, as it may be shown ([`visible`]), at most 400 characters;
+/// its name in brackets if the command line is empty or cannot be read.
 pub fn command(roots: &Roots, pid: u32, name: &str) -> String {
     let text = read(&roots.process(pid).join("cmdline")).unwrap_or_default();
     let words: Vec<&str> = text.split('\0').filter(|w| !w.is_empty()).collect();

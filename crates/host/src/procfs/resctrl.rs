@@ -1,8 +1,8 @@
-//! Memory traffic of last-level caches, as resctrl tells it (Documentation/filesystems/resctrl.rst): Intel RDT and AMD QoS
-//! count the bytes that each cache exchanged with memory, and those of them with memory of its own node.
+//! Memory traffic of last-level caches, as resctrl tells it (Documentation/filesystems/resctrl.rst): Intel RDT and AMD
+//! QoS count the bytes that each cache exchanged with memory, and those of them with memory of its own node.
 //!
-//! The counts need the filesystem `resctrl` to be mounted, and `mbm_total_bytes` among its events. A group's count includes its
-//! monitoring groups, so the sum over the root and all control groups is that of the machine.
+//! The counts need the filesystem `resctrl` to be mounted, and `mbm_total_bytes` among its events. A group's count
+//! includes its monitoring groups, so the sum over the root and all control groups is that of the machine.
 
 use super::{list, read, Roots};
 use std::collections::BTreeMap;

@@ -205,8 +205,8 @@ fn node(i: usize, old: &Sample, new: &Sample, interval_s: f64, processes: &[Proc
     }
 }
 
-/// Bytes that the caches of a node have exchanged with memory between two samples, and those with memory of the node. `None` if a
-/// count is missing or went back, as it does when a group is removed.
+/// Bytes that the caches of a node have exchanged with memory between two samples, and those with memory of the node.
+/// `None` if a count is missing or went back, as it does when a group is removed.
 fn traffic(i: usize, old: &Sample, new: &Sample) -> Option<(f64, Option<f64>)> {
     let same = old.nodes.get(i).map(|n| n.id) == new.nodes.get(i).map(|n| n.id);
     let (before, now) = (old.traffic.as_ref()?.get(i)?, new.traffic.as_ref()?.get(i)?);

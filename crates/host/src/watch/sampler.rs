@@ -155,8 +155,8 @@ impl Sampler {
         }
     }
 
-    /// Times the kernel's scans (`task_numa_work`) too, by two probes of this process's own. They need root, and are removed
-    /// when the sampler is dropped. Without them, samples say what is missing.
+    /// Times the kernel's scans (`task_numa_work`) too, by two probes of this process's own. They need root, and are
+    /// removed when the sampler is dropped. Without them, samples say what is missing.
     #[must_use]
     pub fn with_numa_work(mut self) -> Self {
         self.trace = Some(Trace::start());

@@ -203,7 +203,8 @@ fn wrong_node() -> Result<String, String> {
     Ok(format!("{before:?} became {after:?}"))
 }
 
-/// Two processes that share all nodes, with the memory of both on one, end on nodes of their own, each beside its memory.
+/// Two processes that share all nodes, with the memory of both on one, end on nodes of their own, each beside its
+/// memory.
 fn two_processes() -> Result<String, String> {
     let start = || Started::new(&["target", "24", "0", "-", "4"]);
     let (a, b) = (start(), start());
@@ -231,9 +232,9 @@ fn two_processes() -> Result<String, String> {
     Ok(seen.join(" and "))
 }
 
-/// A large region that nobody uses is on node 0, and a small one that is written all the time is bound to node 1, where no
-/// thread may say so. By residence the large one decides and is moved; where use is sampled, the thread goes to the small
-/// one, and the large one stays.
+/// A large region that nobody uses is on node 0, and a small one that is written all the time is bound to node 1, where
+/// no thread may say so. By residence the large one decides and is moved; where use is sampled, the thread goes to the
+/// small one, and the large one stays.
 /// At least `stays` percent of it, as a sampler may see more in use than there is.
 fn hot_decides(sampler: &str, stays: u64) -> Result<String, String> {
     let target = Started::new(&["target", "96", "0", "2", "1", "hot"]);

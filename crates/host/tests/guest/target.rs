@@ -1,10 +1,10 @@
 //! A program whose memory is balanced, and which checks all the while that every word of it is right.
 //!
-//! `target MIB TOUCH RUN THREADS [keep|bind|fork|exec|burst|hot]`: touches its memory on node TOUCH, lets its threads begin
-//! on node RUN (`-`: wherever they are), and then may run anywhere, unless it has to `keep` to that node. With `bind` its
-//! memory policy is node TOUCH. With `fork` a child shares the memory copy-on-write. With `burst` it forks, executes
-//! itself and ends after a short time. With `hot` it leaves its memory alone until the end, and instead writes a small
-//! region that is bound to the node after TOUCH.
+//! `target MIB TOUCH RUN THREADS [keep|bind|fork|exec|burst|hot]`: touches its memory on node TOUCH, lets its threads
+//! begin on node RUN (`-`: wherever they are), and then may run anywhere, unless it has to `keep` to that node. With
+//! `bind` its memory policy is node TOUCH. With `fork` a child shares the memory copy-on-write. With `burst` it forks,
+//! executes itself and ends after a short time. With `hot` it leaves its memory alone until the end, and instead writes
+//! a small region that is bound to the node after TOUCH.
 
 use numalab_host::procfs::{node, Roots};
 use numalab_host::sys::set_affinity;

@@ -2,10 +2,10 @@
 //! (kernel: mm/damon; kernel-after-6.12.md section 3.4).
 //!
 //! Problem: whether a page is hot must be known without a fault per page and without looking at every page.
-//! Approach: an address space is cut into *regions* whose pages are taken to be alike. At every sampling one page of each
-//! region is looked at. At the end of an aggregation, regions of like access counts are merged and others are split at
-//! random, so that borders settle where accesses differ. A *scheme* names an access pattern, an action, and a quota. Its
-//! regions are taken in order of their score, until the quota of the window is used up.
+//! Approach: an address space is cut into *regions* whose pages are taken to be alike. At every sampling one page of
+//! each region is looked at. At the end of an aggregation, regions of like access counts are merged and others are
+//! split at random, so that borders settle where accesses differ. A *scheme* names an access pattern, an action, and a
+//! quota. Its regions are taken in order of their score, until the quota of the window is used up.
 //!
 //! | part | module |
 //! |---|---|

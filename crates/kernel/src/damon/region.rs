@@ -40,7 +40,8 @@ impl Region {
     pub fn new(at: Span) -> Self {
         Self { at, nr_accesses: 0, last_nr_accesses: 0, age: 0 }
     }
-    /// Counts an aggregation into the age. The age starts anew if the accesses differ by more than `threshold`, or begin or end.
+    /// Counts an aggregation into the age. The age starts anew if the accesses differ by more than `threshold`, or
+    /// begin or end.
     pub(super) fn grow_older(&mut self, threshold: u32) {
         let differ = self.nr_accesses.abs_diff(self.last_nr_accesses) > threshold;
         let turned = (self.nr_accesses == 0) != (self.last_nr_accesses == 0);

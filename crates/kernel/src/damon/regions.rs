@@ -16,8 +16,9 @@ pub struct Regions {
 }
 
 impl Regions {
-    /// Follows what is mapped: `spans` in order (`damon_set_regions`). Regions outside are dropped, and those at the border
-    /// of a span or of a hole are cut or stretched to it. A span without a region gets new ones of at most `piece` pages.
+    /// Follows what is mapped: `spans` in order (`damon_set_regions`). Regions outside are dropped, and those at the
+    /// border of a span or of a hole are cut or stretched to it. A span without a region gets new ones of at most
+    /// `piece` pages.
     pub fn follow(&mut self, spans: &[Span], piece: u64) {
         let old = std::mem::take(&mut self.list);
         for span in spans {
@@ -47,9 +48,9 @@ impl Regions {
         (pages / u64::from(min_nr_regions.max(1))).max(1)
     }
 
-    /// The end of an aggregation: regions grow older, and adjacent ones whose counts differ by at most `threshold` merge up
-    /// to `largest` pages. While there are more than `max_nr_regions`, the threshold doubles, up to `max_nr_accesses`
-    /// (`kdamond_merge_regions`).
+    /// The end of an aggregation: regions grow older, and adjacent ones whose counts differ by at most `threshold`
+    /// merge up to `largest` pages. While there are more than `max_nr_regions`, the threshold doubles, up to
+    /// `max_nr_accesses` (`kdamond_merge_regions`).
     pub fn merge(&mut self, mut threshold: u32, largest: u64, max_nr_regions: u32, max_nr_accesses: u32) {
         self.list.iter_mut().for_each(|r| r.grow_older(threshold));
         loop {
@@ -78,8 +79,8 @@ impl Regions {
             r.last_nr_accesses = std::mem::take(&mut r.nr_accesses);
         }
     }
-    /// Splits every region in two at random, or in three if the last split brought nothing, as long as there are fewer than half
-    /// of `max_nr_regions` (`kdamond_split_regions`).
+    /// Splits every region in two at random, or in three if the last split brought nothing, as long as there are fewer
+    /// than half of `max_nr_regions` (`kdamond_split_regions`).
     pub fn split(&mut self, max_nr_regions: u32, rng: &mut Rng) {
         let now = self.list.len();
         if now > max_nr_regions as usize / 2 {

@@ -137,8 +137,9 @@ impl Scheme {
         }
     }
 
-    /// Applies the scheme to the regions that it wants. `measured_bp` is the present measure of its goal. `migrate` moves what
-    /// it can of a span and returns the pages that moved. A region is cut where the quota ends; there the next window goes on.
+    /// Applies the scheme to the regions that it wants. `measured_bp` is the present measure of its goal. `migrate`
+    /// moves what it can of a span and returns the pages that moved. A region is cut where the quota ends; there the
+    /// next window goes on.
     pub fn apply(
         &mut self,
         regions: &mut Regions,
@@ -178,8 +179,8 @@ impl Scheme {
             i += 1;
         }
     }
-    /// Whether a region lies before the place where the last window ended. A region across it is cut there. The place is
-    /// forgotten once it is passed (`damos_skip_charged_region`).
+    /// Whether a region lies before the place where the last window ended. A region across it is cut there. The place
+    /// is forgotten once it is passed (`damos_skip_charged_region`).
     fn is_before_the_start(&mut self, regions: &mut Regions, i: usize) -> bool {
         let Some((process, page)) = self.go_on_from else { return false };
         let at = regions.list[i].at;

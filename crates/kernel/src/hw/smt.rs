@@ -4,9 +4,9 @@
 
 /// Hardware threads that a core can have.
 pub const MAX_THREADS: usize = 8;
-/// What 1, 2, … threads that only compute get done together, relative to one alone. Two: machines.md section 7. More (estimate):
-/// four threads of a POWER8 core do 1.30 times the work of two, and eight 1.07 times that of four (IBM's factors for
-/// commercial work), and between these in equal steps.
+/// What 1, 2, … threads that only compute get done together, relative to one alone. Two: machines.md section 7. More
+/// (estimate): four threads of a POWER8 core do 1.30 times the work of two, and eight 1.07 times that of four (IBM's
+/// factors for commercial work), and between these in equal steps.
 pub const COMPUTE_TOTAL: [f64; MAX_THREADS] = [1.0, 1.24, 1.43, 1.61, 1.64, 1.67, 1.69, 1.72];
 /// Speed of a thread that only computes, beside one working sibling.
 pub const COMPUTE_SPEED: f64 = COMPUTE_TOTAL[1] / 2.0;
@@ -14,8 +14,8 @@ pub const COMPUTE_SPEED: f64 = COMPUTE_TOTAL[1] / 2.0;
 pub const MEMORY_BONUS: f64 = 0.28;
 /// Speed of a working thread beside a sibling that spins.
 pub const SPIN_SPEED: f64 = 0.75;
-/// Part of its lines in flight and of its rate cap that a streaming thread keeps beside a streaming sibling. All threads
-/// of a core together get 1.1 times the rate of one thread, unless the node is saturated.
+/// Part of its lines in flight and of its rate cap that a streaming thread keeps beside a streaming sibling. All
+/// threads of a core together get 1.1 times the rate of one thread, unless the node is saturated.
 pub const STREAM_SHARE: f64 = 0.55;
 
 /// State of the other hardware threads of a core.

@@ -4,8 +4,8 @@
 //! is full (`folio_add_lru`, mm/swap.c). A CPU that allocates little keeps pages there for as long as it runs. Such a
 //! page cannot be isolated, and a page filter that counts references takes it for a shared page.
 //! Approach: each CPU has a list of the pages in its batch. Pages of shared objects also carry a bit. Exclusive pages
-//! are far more. Those in batches are chained by a slot that follows from the page, so that a query looks at few of them.
-//! An entry can outlive its page, by at most a batch. Another page at the same place is then taken for it.
+//! are far more. Those in batches are chained by a slot that follows from the page, so that a query looks at few of
+//! them. An entry can outlive its page, by at most a batch. Another page at the same place is then taken for it.
 
 use super::object::{PageRef, SharedMemory};
 
@@ -40,7 +40,8 @@ pub struct LruBatches {
     batches: Vec<Vec<Held>>,
     /// Number of pages that fill a batch.
     size: usize,
-    /// First place of each chain of exclusive pages; [`END`] if there is none. Place `i` of a CPU's batch is `cpu * size + i`.
+    /// First place of each chain of exclusive pages; [`END`] if there is none. Place `i` of a CPU's batch is
+    /// `cpu * size + i`.
     first: Vec<u32>,
     /// The next place of the chain, by place.
     next: Vec<u32>,

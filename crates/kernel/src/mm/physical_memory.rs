@@ -159,7 +159,7 @@ impl PhysicalMemory {
     pub fn deferred_split_pages(&self, node: usize) -> u64 {
         self.deferred_split_pages[node]
     }
-    /// Watermarks of a node without boost: sums over its zones. Vectors of thp-and-allocation.md section 16 give them;
+    /// Watermarks of a node without boost: sums over its zones. Vectors of thp-and-allocation.md section 17 give them;
     /// allocation looks at single zones.
     pub fn watermarks(&self, node: usize) -> Watermarks {
         self.zones_of(node).map(|z| self.zones[z].marks).fold(Watermarks::default(), |a, b| Watermarks {

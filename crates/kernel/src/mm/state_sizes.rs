@@ -92,8 +92,8 @@ mod tests {
         assert!((vma.state_bytes() as f64 / full - 1.0).abs() < 0.001, "{} {full}", vma.state_bytes());
     }
 
-    /// The targets are 8 bytes for a page and 64 for an idle huge page. What is missed is told by `make bench`; here it may not
-    /// become worse.
+    /// The targets are 8 bytes for a page and 64 for an idle huge page. What is missed is told by `make bench`; here it
+    /// may not become worse.
     #[test]
     fn state_per_page_does_not_grow() {
         // A block of 512 pages has a count of 2 bytes for each node.

@@ -60,7 +60,8 @@ pub enum Event {
     },
     /// Ticks that were plain may have something to do from now on: a CPU has stopped its tick.
     QuietEnds,
-    /// Every CPU had one task, and one has two now: balance passes may find something ([`Scheduler::one_task_each`](super::Scheduler::one_task_each)).
+    /// Every CPU had one task, and one has two now: balance passes may find something
+    /// ([`Scheduler::one_task_each`](super::Scheduler::one_task_each)).
     SecondTask,
     /// A CPU did balance work, which the caller charges as time.
     Balanced {

@@ -1,13 +1,14 @@
 //! Ticks that nobody has to see: those of a CPU whose only task goes on.
 //!
-//! Such a tick accounts for the running task and changes nothing that another CPU reads. A caller may leave out the calls of
-//! [`Scheduler::tick`] for as many ticks as [`Scheduler::plain_ticks`] tells. The scheduler then accounts for them as soon as
-//! something touches the queue of the CPU, and reports [`Event::Disturbed`]: from then on the caller ticks again. Load averages need
-//! no ticks (see [`pelt`](super::pelt)).
+//! Such a tick accounts for the running task and changes nothing that another CPU reads. A caller may leave out the
+//! calls of [`Scheduler::tick`] for as many ticks as [`Scheduler::plain_ticks`] tells. The scheduler then accounts for
+//! them as soon as something touches the queue of the CPU, and reports [`Event::Disturbed`]: from then on the caller
+//! ticks again. Load averages need no ticks (see [`pelt`](super::pelt)).
 //!
-//! While every CPU has exactly one task, a periodic balance pass finds nothing to move, whatever the averages are: no group
-//! has more tasks than CPUs, and groups of equal size have equally many. So the passes of unseen ticks only advance the intervals of
-//! their domains. Passes that publish something stay with their ticks ([`Scheduler::is_plain_pass`]).
+//! While every CPU has exactly one task, a periodic balance pass finds nothing to move, whatever the averages are: no
+//! group has more tasks than CPUs, and groups of equal size have equally many. So the passes of unseen ticks only
+//! advance the intervals of their domains. Passes that publish something stay with their ticks
+//! ([`Scheduler::is_plain_pass`]).
 
 use crate::sched::domains::{DomId, Domains};
 use crate::sched::event::{Event, Why};
@@ -38,9 +39,9 @@ pub struct UnseenPass {
     pub cpus: u32,
 }
 
-/// By domain, whether a pass that finds nothing changes nothing but the domain's own interval. The pass over a whole cache publishes
-/// how far idle searches go, the one over the machine whether some CPU has two tasks. Groups of unequal size differ in their
-/// tasks even if every CPU has one.
+/// By domain, whether a pass that finds nothing changes nothing but the domain's own interval. The pass over a whole
+/// cache publishes how far idle searches go, the one over the machine whether some CPU has two tasks. Groups of unequal
+/// size differ in their tasks even if every CPU has one.
 pub(in crate::sched) fn plain_domains(topo: &Domains) -> Vec<bool> {
     let plain = |id: DomId| {
         let d = topo.domain(id);
@@ -53,8 +54,8 @@ pub(in crate::sched) fn plain_domains(topo: &Domains) -> Vec<bool> {
 }
 
 impl Scheduler {
-    /// How many ticks of `cpu`, the first of them at `first_ns`, would do nothing but account for its task, if nothing else
-    /// happens to the CPU before [`Event::QuietEnds`].
+    /// How many ticks of `cpu`, the first of them at `first_ns`, would do nothing but account for its task, if nothing
+    /// else happens to the CPU before [`Event::QuietEnds`].
     pub fn plain_ticks(&self, cpu: u32, first_ns: u64) -> u64 {
         let rq = &self.rqs[cpu as usize];
         let alone = rq.cur != NONE && rq.list.len() == 1 && !rq.need_resched && !rq.tickless;
@@ -74,7 +75,8 @@ impl Scheduler {
         self.account_unseen(cpu, last_ns);
         self.unseen[cpu as usize].tick_ns = 0;
     }
-    /// The first unseen tick of `cpu` that has not been accounted for and balances, ns. `None` if none of its unseen ticks does.
+    /// The first unseen tick of `cpu` that has not been accounted for and balances, ns. `None` if none of its unseen
+    /// ticks does.
     pub fn next_unseen_pass_ns(&self, cpu: u32) -> Option<u64> {
         let (Unseen { tick_ns, passes }, jiffy_ns) = (self.unseen[cpu as usize], self.params.jiffy_ns);
         let ticks = self.rqs[cpu as usize].next_balance.saturating_sub(tick_ns / jiffy_ns);

@@ -35,8 +35,9 @@ impl Scheduler {
         self.wakeup_preempt(cpu, child);
         cpu
     }
-    /// Puts a new task to sleep on `cpu`, as if it had slept there for long: its averages are 0, and no CPU is loaded by it. Kernel
-    /// threads and daemons are older than the program that is run. Nothing happens to a task that is not new.
+    /// Puts a new task to sleep on `cpu`, as if it had slept there for long: its averages are 0, and no CPU is loaded
+    /// by it. Kernel threads and daemons are older than the program that is run. Nothing happens to a task that is not
+    /// new.
     pub fn sleep_from_start(&mut self, task: TaskId, cpu: u32, now_ns: u64) {
         self.clock(now_ns);
         let v = self.rqs[cpu as usize].min_vruntime;

@@ -106,8 +106,8 @@ impl Balancer {
     }
 }
 
-/// Moves threads so that `wanted` of them are on each node. Threads on a node that keeps as many stay, and are kept there:
-/// else the kernel's load balancing would take them elsewhere, and the group's memory would follow.
+/// Moves threads so that `wanted` of them are on each node. Threads on a node that keeps as many stay, and are kept
+/// there: else the kernel's load balancing would take them elsewhere, and the group's memory would follow.
 fn move_tasks(group: &Group, now: &[u32], wanted: &[u32], verdict: &mut Verdict) {
     let reason = Reason::of_threads(group.locality(now), group.locality(wanted));
     let mut room = wanted.to_vec();

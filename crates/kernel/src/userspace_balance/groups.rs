@@ -73,8 +73,8 @@ impl Group {
 pub(super) struct Averages(BTreeMap<u64, u32>);
 
 impl Averages {
-    /// Takes in a look: half the old average and half of what is new. A thread that is new has no average yet and is not
-    /// busy, so that every decision rests on two looks.
+    /// Takes in a look: half the old average and half of what is new. A thread that is new has no average yet and is
+    /// not busy, so that every decision rests on two looks.
     pub fn take(&mut self, look: &Look) -> BTreeMap<u64, u32> {
         let mut next = BTreeMap::new();
         let mut known = BTreeMap::new();

@@ -72,8 +72,9 @@ pub(super) fn plan(
     out
 }
 
-/// Threads per node for one group: all on one node if one has room, preferably the group's preferred node, else on as few
-/// as possible. Where nodes are equal, those of the last look are chosen again. `None` if there is not room for all.
+/// Threads per node for one group: all on one node if one has room, preferably the group's preferred node, else on as
+/// few as possible. Where nodes are equal, those of the last look are chosen again. `None` if there is not room for
+/// all.
 fn choose(group: &Group, topo: &NumaTopology, room: &[u32], last: &[u32]) -> Option<Vec<u32>> {
     let nodes = topo.nodes();
     let (here, all) = (group.threads(nodes), group.busy.len() as u32);

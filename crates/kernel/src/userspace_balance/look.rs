@@ -71,8 +71,8 @@ pub struct MappingLook {
 pub struct Used {
     /// Pages in use on each node.
     pub pages: Vec<u64>,
-    /// Those of them that CPUs of one node alone use, by the node of the pages and the node of the CPUs. Empty where it is
-    /// not known who uses a page.
+    /// Those of them that CPUs of one node alone use, by the node of the pages and the node of the CPUs. Empty where it
+    /// is not known who uses a page.
     pub alone: Vec<Vec<u64>>,
 }
 

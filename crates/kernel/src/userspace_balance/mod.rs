@@ -1,9 +1,9 @@
 //! Decisions of a daemon that balances from user space: threads towards memory, and memory towards threads.
 //!
 //! # Problem
-//! A kernel without NUMA balancing, or with it switched off, leaves memory where it was first touched. A process with the
-//! right to move pages and threads can do the work, but it sees less: where each thread runs, and how many pages of each
-//! mapping are on which node. What it knows of their use depends on how it samples.
+//! A kernel without NUMA balancing, or with it switched off, leaves memory where it was first touched. A process with
+//! the right to move pages and threads can do the work, but it sees less: where each thread runs, and how many pages of
+//! each mapping are on which node. What it knows of their use depends on how it samples.
 //!
 //! # Approach
 //! A process is a group of tasks that share memory ([`crate::numa::group`]). Its pages on a node stand for its memory
@@ -18,11 +18,11 @@
 //! | where a page goes that one node alone uses | to that node, as a private page does in the kernel |
 //! | when a change is worth it | a gain of at least [`SMALLIMP`](crate::numa::placement::SMALLIMP), seen twice |
 //!
-//! Where it is known which pages are in use ([`Used`]), only those count, and only those move. Pages that nobody uses cost
-//! nothing where they are, and weigh nothing in the choice of nodes.
+//! Where it is known which pages are in use ([`Used`]), only those count, and only those move. Pages that nobody uses
+//! cost nothing where they are, and weigh nothing in the choice of nodes.
 //!
-//! [`Balancer::decide`] takes one [`Look`] and answers with a [`Verdict`]: actions with reasons, and what it left alone.
-//! It has no clock and no I/O. The daemon and the simulator call it alike, at a fixed interval.
+//! [`Balancer::decide`] takes one [`Look`] and answers with a [`Verdict`]: actions with reasons, and what it left
+//! alone. It has no clock and no I/O. The daemon and the simulator call it alike, at a fixed interval.
 //!
 //! # Units and invariants
 //! Memory is in pages of 4 KiB, shares in thousandths, CPU time in thousandths of a CPU. Tasks and groups have the

@@ -130,8 +130,8 @@ impl Plan<'_, '_> {
         }
     }
 
-    /// The others go to the nearest nodes that lack memory for their CPU time first. Pages that the CPUs beside them alone
-    /// use stay.
+    /// The others go to the nearest nodes that lack memory for their CPU time first. Pages that the CPUs beside them
+    /// alone use stay.
     fn move_to_cpu_time(&mut self) {
         let src = self.src;
         self.here = self.here.saturating_sub(self.m.used_alone(src, src));

@@ -42,7 +42,8 @@ for c in cpu*; do for d in $c/domain*; do
   echo "T $d"
   for f in %s; do [ -e $d/$f ] && { v=; read v < $d/$f; echo "F $f=$v"; }; done
 done; done
-/bin/busybox dmesg | /bin/busybox grep -E "attaching sched-domain|domain-[0-9]+: span|groups:" | /bin/busybox sed "s/^/D /"
+/bin/busybox dmesg | /bin/busybox grep -E "attaching sched-domain|domain-[0-9]+: span|groups:" |
+    /bin/busybox sed "s/^/D /"
 echo END
 /bin/busybox poweroff -f
 """ % " ".join(FILES)
@@ -67,7 +68,8 @@ def command(kernel, ird, shape):
     args += ["-m", f"{len(distance) * 256}M", "-smp", smp]
     for n in range(len(distance)):
         cpus = f"{n * per_node}-{n * per_node + per_node - 1}"
-        args += ["-object", f"memory-backend-ram,id=m{n},size=256M", "-numa", f"node,nodeid={n},memdev=m{n},cpus={cpus}"]
+        args += ["-object", f"memory-backend-ram,id=m{n},size=256M"]
+        args += ["-numa", f"node,nodeid={n},memdev=m{n},cpus={cpus}"]
     for a, row in enumerate(distance):
         args += [x for b, d in enumerate(row) if a != b for x in ("-numa", f"dist,src={a},dst={b},val={d}")]
     append = "console=ttyS0 quiet panic=-1 tsc=reliable sched_verbose log_buf_len=1M"

@@ -1,10 +1,10 @@
 //! The plugin for QEMU: compiles it on this host, configures it from the machine file, and reads its log.
 //!
 //! The C sources beside this file are built into numalab. The library is compiled into the cache, once per source text
-//! and compiler. In [`Timing::Modelled`] it charges virtual time: a miss of the last-level cache costs the machine file's
-//! latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's latency. A
-//! guest instruction takes `2^shift` ns, tens of times longer than on the machine. Node bandwidth is scaled so that a node
-//! saturates with as many streaming threads as in the machine file.
+//! and compiler. In [`Timing::Modelled`] it charges virtual time: a miss of the last-level cache costs the machine
+//! file's latency from the CPU's node to the page's node, plus the wait of a loaded node; a hit costs the cache's
+//! latency. A guest instruction takes `2^shift` ns, tens of times longer than on the machine. Node bandwidth is scaled
+//! so that a node saturates with as many streaming threads as in the machine file.
 
 pub mod report;
 

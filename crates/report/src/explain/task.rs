@@ -8,8 +8,8 @@ use numalab_model::record::why::{MoveWhy, PreferredWhy, TaskWhy, WhyFile};
 use numalab_model::record::Series;
 use numalab_model::spec::SpecError;
 
-/// Describes the task `PROCESS/tTHREAD`, or lists all tasks if `name` is empty. `series` are those of the record: they tell
-/// its stalls.
+/// Describes the task `PROCESS/tTHREAD`, or lists all tasks if `name` is empty. `series` are those of the record: they
+/// tell its stalls.
 ///
 /// # Errors
 /// No task has that name.

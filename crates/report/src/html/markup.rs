@@ -79,8 +79,8 @@ impl Html {
     }
 }
 
-/// Escapes for text and for quoted attributes. Characters that are not seen become a visible mark: with those that change
-/// the direction of writing, for one, a name could look like another one.
+/// Escapes for text and for quoted attributes. Characters that are not seen become a visible mark: with those that
+/// change the direction of writing, for one, a name could look like another one.
 fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {

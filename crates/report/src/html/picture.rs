@@ -1,5 +1,5 @@
-//! The picture at the top of the page: where the memory of the first workload was, under the baseline and under the kernel
-//! that matters most beside it.
+//! The picture at the top of the page: where the memory of the first workload was, under the baseline and under the
+//! kernel that matters most beside it.
 //!
 //! Problem: what NUMA balancing does is a matter of place, which no table shows. Approach: two maps side by side, which
 //! the script draws, and a sentence that says how they end. Invariant: the sentence is made of the same samples.
@@ -26,8 +26,8 @@ const MAX_NODES: usize = 4;
 /// Series of which maps are drawn.
 const DRAWN: [&str; 3] = ["page_node", "process_pages", "node_pages"];
 
-/// Chooses the workload, the first that has maps, and the kernels: the baseline and the winner. If the baseline wins, the
-/// kernel that changed most stands beside it. `None` if no run has a map.
+/// Chooses the workload, the first that has maps, and the kernels: the baseline and the winner. If the baseline wins,
+/// the kernel that changed most stands beside it. `None` if no run has a map.
 pub fn choose(input: &Input<'_>, decision: &Decision) -> Option<Picture> {
     let c = input.comparison;
     let drawn = |w: usize, k: usize| run(input, w, k).is_some();

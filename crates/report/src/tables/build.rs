@@ -222,8 +222,8 @@ fn starred_row(family: Family, rule: StarRule) -> Stat {
 }
 
 /// Value and percentage of a cell. Missing values, values that are not finite, and -1 (mmtests' mark for them) are no
-/// figures, and there is no percentage of them or against them. mmtests prints 0.00 there (§1.4). Against a baseline of
-/// 0 the percentage is that of mmtests.
+/// figures, and there is no percentage of them or against them. mmtests prints 0.00 there (mmtests-report.md §1.4).
+/// Against a baseline of 0 the percentage is that of mmtests.
 fn compared(value: Option<f64>, base: Option<f64>, direction: Better) -> (Option<f64>, Option<f64>) {
     let figure = |x: Option<f64>| x.filter(|v| v.is_finite() && *v != -1.0);
     let (value, base) = (figure(value), figure(base));

@@ -43,8 +43,8 @@ fn line(row: &CellRow) -> String {
     .join(",")
 }
 
-/// Quotes a field that holds a comma, a quote or a line end. A field that a spreadsheet would take for a formula gets an
-/// apostrophe in front, which a spreadsheet does not show.
+/// Quotes a field that holds a comma, a quote or a line end. A field that a spreadsheet would take for a formula gets
+/// an apostrophe in front, which a spreadsheet does not show.
 fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_string() };

@@ -30,8 +30,8 @@ impl ModelError {
         100.0 * (self.half - 1.0)
     }
 
-    /// Whether a change is too small for the model: the factor between both figures is below the typical error. A change
-    /// from or to 0 has no factor and is never too small.
+    /// Whether a change is too small for the model: the factor between both figures is below the typical error. A
+    /// change from or to 0 has no factor and is never too small.
     pub fn hides(&self, change_percent: Option<f64>) -> bool {
         let Some(ratio) = change_percent.map(|x| 1.0 + x / 100.0).filter(|r| *r > 0.0 && r.is_finite()) else {
             return false;
@@ -144,7 +144,8 @@ pub fn to_toml(release: &str, errors: &[ModelError]) -> String {
     out
 }
 
-/// The model's error for the change of a metric from the baseline to a kernel; `None` unless both columns are simulated.
+/// The model's error for the change of a metric from the baseline to a kernel; `None` unless both columns are
+/// simulated.
 pub fn of_comparison(c: &Comparison, m: &Metric, kernel: usize) -> Option<&'static ModelError> {
     let simulated = |k: usize| c.kernels.get(k).is_some_and(|k| k.mark == SIMULATED);
     if !simulated(c.baseline) || !simulated(kernel) {

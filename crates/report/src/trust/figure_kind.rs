@@ -54,8 +54,8 @@ impl FigureKind {
         }
     }
 
-    /// Kind of a measurement by its name and unit. `metric` may be an arithmetic expression of such names: an expression
-    /// of counters is a counter, and one of times has the kind of the first time that it names.
+    /// Kind of a measurement by its name and unit. `metric` may be an arithmetic expression of such names: an
+    /// expression of counters is a counter, and one of times has the kind of the first time that it names.
     pub fn of(metric: &str, unit: &str) -> Self {
         let names = || metric.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'));
         let is = |time: &str| names().any(|n| n == time || n.strip_suffix("_s") == Some(time));

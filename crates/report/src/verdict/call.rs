@@ -19,8 +19,8 @@ pub enum Call {
     Worse,
     /// No clear difference; one of more than a few percent would have been seen.
     Even,
-    /// Nothing can be told: too few runs, too much spread, runs too short for balancing to act, different work, or a change
-    /// that is smaller than the model's own error.
+    /// Nothing can be told: too few runs, too much spread, runs too short for balancing to act, different work, or a
+    /// change that is smaller than the model's own error.
     CannotTell,
 }
 

@@ -122,8 +122,8 @@ fn the_title_is_the_question_if_it_is_one() {
     assert_eq!(decide(&c).question, "Is x better than off on w?");
 }
 
-/// Seeds of a simulated run hardly differ, so a change within the model's own error is clear to a test over seeds. It is
-/// no verdict. The same runs of real machines are one.
+/// Seeds of a simulated run hardly differ, so a change within the model's own error is clear to a test over seeds. It
+/// is no verdict. The same runs of real machines are one.
 #[test]
 fn a_change_within_the_models_error_is_no_verdict() {
     let error = crate::trust::built_in().of(crate::trust::FigureKind::Elapsed).unwrap();

@@ -67,8 +67,8 @@ pub(super) fn sentence(
     }
 }
 
-/// What would have been seen: "with 3 and 3 runs a change of 2.1 % would be seen 80 times in 100 by one test alone". Empty
-/// if that is not known.
+/// What would have been seen: "with 3 and 3 runs a change of 2.1 % would be seen 80 times in 100 by one test alone".
+/// Empty if that is not known.
 fn detectable(a: &Assessment) -> String {
     let Some(d) = a.detectable_percent else { return String::new() };
     let (n0, n1) = a.runs;
@@ -78,8 +78,8 @@ fn detectable(a: &Assessment) -> String {
     format!("with {n0} and {n1} runs a change of {d} % would be seen {often:.0} times in 100 by one test alone")
 }
 
-/// The interval of the ratio: ", 95 % interval of the ratio 0.61 to 0.83". Empty if there is none. With the model's error it
-/// goes on: ", with the model's own error about 0.55 to 0.92".
+/// The interval of the ratio: ", 95 % interval of the ratio 0.61 to 0.83". Empty if there is none. With the model's
+/// error it goes on: ", with the model's own error about 0.55 to 0.92".
 fn interval(m: &Metric, a: &Assessment, error: Option<&ModelError>) -> String {
     let Some(i) = a.ratio_interval.filter(|i| i.low.is_finite() && i.high.is_finite()) else { return String::new() };
     let what = if m.mean == Mean::Harmonic { "ratio of arithmetic means" } else { "ratio" };

@@ -1,18 +1,19 @@
 //! Tasks that sleep for a lock or for a page under migration.
 //!
-//! A slice is planned ahead, so a wait becomes known while the slice of the task, or of the task that moves the page, is planned. A
-//! task that sleeps leaves its CPU: other tasks run there, the load balancer sees it idle, and a wake-up selects a CPU anew.
+//! A slice is planned ahead, so a wait becomes known while the slice of the task, or of the task that moves the page,
+//! is planned. A task that sleeps leaves its CPU: other tasks run there, the load balancer sees it idle, and a wake-up
+//! selects a CPU anew.
 //!
-//! So a wait is noted with the task. The task falls asleep where its step ends, or first thing in its next slice if the slice of
-//! another task has blocked it. The CPU time of the fault is charged already, so it comes first and the sleep follows; the sum
-//! is the same. Times are ns of model time.
+//! So a wait is noted with the task. The task falls asleep where its step ends, or first thing in its next slice if the
+//! slice of another task has blocked it. The CPU time of the fault is charged already, so it comes first and the sleep
+//! follows; the sum is the same. Times are ns of model time.
 
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 
-/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::task::NOBODY): no thread of the
-/// workload does).
+/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::task::NOBODY): no
+/// thread of the workload does).
 #[inline]
 pub(crate) fn block_task(sim: &mut Simulation<'_>, task: u32, ns: u64, waker: u32) {
     if ns > 0 {

@@ -29,8 +29,8 @@ pub(crate) fn boost(sim: &Simulation<'_>, cpu: usize) -> f64 {
 /// Cache lines that the receiver of a message reads one after the other: queue, descriptor, lock, head (estimate).
 const MESSAGE_LINES: f64 = 10.0;
 
-/// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's cache,
-/// which takes about as long as from that node's memory.
+/// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's
+/// cache, which takes about as long as from that node's memory.
 pub(crate) fn message_ns(sim: &Simulation<'_>, from: usize, to: usize) -> u64 {
     let (from, to) = (&sim.cpus[from], &sim.cpus[to]);
     if from.llc == to.llc {
@@ -39,9 +39,9 @@ pub(crate) fn message_ns(sim: &Simulation<'_>, from: usize, to: usize) -> u64 {
     (MESSAGE_LINES * sim.machine.latency_ns[to.node][from.node]) as u64
 }
 
-/// How many times longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to` takes. The
-/// slower of the read and the write decides. Beside a busy hardware thread the copy has a stream's share of the core's
-/// lines in flight (machines.md section 7).
+/// How many times longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to`
+/// takes. The slower of the read and the write decides. Beside a busy hardware thread the copy has a stream's share of
+/// the core's lines in flight (machines.md section 7).
 pub(crate) fn copy_slowdown(sim: &Simulation<'_>, cpu: usize, from: usize, to: usize) -> f64 {
     let here = sim.cpus[cpu].node;
     let leg = |memory| sim.hw.costs.copy_4k_ns(here, memory, sim.hw.contention.latency_factor(here, memory));

@@ -1,15 +1,18 @@
-//! Ticks that are carried out late: those of CPUs whose task computes alone ([`QuietCpus`](crate::state::quiet_cpus::QuietCpus)).
+//! Ticks that are carried out late: those of CPUs whose task computes alone
+//! ([`QuietCpus`](crate::state::quiet_cpus::QuietCpus)).
 //!
-//! Between two looks at such a CPU each tick does the same: it costs its time, the CPU pays for TLB flushes, and the task computes
-//! on. What depends on other CPUs is kept with its time (flushes), or ends the quiet (a sibling or the clock of the socket
-//! changes, the queue of the CPU is touched, it owes time). So results are those of ticks carried out one by one.
+//! Between two looks at such a CPU each tick does the same: it costs its time, the CPU pays for TLB flushes, and the
+//! task computes on. What depends on other CPUs is kept with its time (flushes), or ends the quiet (a sibling or the
+//! clock of the socket changes, the queue of the CPU is touched, it owes time). So results are those of ticks carried
+//! out one by one.
 
 use crate::float::{real, whole};
 use crate::state::contention::EPOCH_NS;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 
-/// The CPUs that may be quiet in this run. Ticks that fall on epochs keep their events, because the order of the two matters.
+/// The CPUs that may be quiet in this run. Ticks that fall on epochs keep their events, because the order of the two
+/// matters.
 pub(crate) fn may_be_quiet(sim: &Simulation<'_>) -> Vec<bool> {
     let plain =
         !sim.kernel.numa_2012.active() && !sim.cfg.harness.is_worker() && sim.kernel.userspace_balance.is_none();
@@ -55,8 +58,8 @@ pub(crate) fn catch_up(sim: &mut Simulation<'_>, cpu: usize, last_ns: u64) {
     sim.quiet.cpus[cpu].next_tick_ns = next_ns;
 }
 
-/// Finds those ticks of a quiet CPU up to `last_ns` that cost more than a tick does: its number, and how much more, ns. The CPU pays
-/// for balance passes, and for TLB flushes since the tick before.
+/// Finds those ticks of a quiet CPU up to `last_ns` that cost more than a tick does: its number, and how much more, ns.
+/// The CPU pays for balance passes, and for TLB flushes since the tick before.
 fn find_dear_ticks(sim: &mut Simulation<'_>, (cpu, task): (usize, u32), last_ns: u64, dear: &mut Vec<(u64, u64)>) {
     let (first_ns, jiffy_ns, costs) = (sim.quiet.cpus[cpu].next_tick_ns, sim.cfg.jiffy_ns(), &sim.hw.costs);
     let passes = sim.kernel.sched.unseen_passes();

@@ -16,8 +16,8 @@ pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
     debt
 }
 
-/// Flushes `pages` base pages from the TLBs of every other CPU that runs the process of `task`. Returns the time of `cpu`, which
-/// sends the interrupts, ns.
+/// Flushes `pages` base pages from the TLBs of every other CPU that runs the process of `task`. Returns the time of
+/// `cpu`, which sends the interrupts, ns.
 pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages: u64) -> u64 {
     let t = &mut sim.tasks[task as usize];
     let p = &mut sim.processes[t.process as usize];

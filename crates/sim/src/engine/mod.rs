@@ -1,7 +1,8 @@
 //! The engine: the event loop, the slices of CPUs, preemption, and what threads wait for.
 //!
-//! It alone knows the event queue. Mechanisms in the folders below change the [simulated machine](crate::state::simulation), return the
-//! time they took, and note in [`effects`](crate::state::effects) what is to happen later.
+//! It alone knows the event queue. Mechanisms in the folders below change the
+//! [simulated machine](crate::state::simulation), return the time they took, and note in
+//! [`effects`](crate::state::effects) what is to happen later.
 
 pub(crate) mod deferred_clone;
 pub(crate) mod dispatch;

@@ -1,9 +1,10 @@
 //! Preemption: a task that loses its CPU before the end of the slice that was planned for it.
 //!
-//! All that the task does up to that end is accounted for already: faults, scores and charges are counted once, where they were
-//! planned. So the rest of the slice is *unrun* CPU time. When the task gets a CPU again it first runs for that long, and what was
-//! planned for the end of the slice follows. Messages and barriers inside the rest keep their planned instants, at most a tick
-//! early. A slice ends behind a message whose receiver may take the CPU (`engine::sync`).
+//! All that the task does up to that end is accounted for already: faults, scores and charges are counted once, where
+//! they were planned. So the rest of the slice is *unrun* CPU time. When the task gets a CPU again it first runs for
+//! that long, and what was planned for the end of the slice follows. Messages and barriers inside the rest keep their
+//! planned instants, at most a tick early. A slice ends behind a message whose receiver may take the CPU
+//! (`engine::sync`).
 
 use crate::charge::rewind::{rewind_sweep, uncharge_user};
 use crate::charge::time::charge_system;
@@ -62,8 +63,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes back two kinds of work that need not be run later as planned: busy-waiting, which ends when the barrier opens, and
-    /// a sweep over shared pages, which may meet a migration when it goes on.
+    /// Takes back two kinds of work that need not be run later as planned: busy-waiting, which ends when the barrier
+    /// opens, and a sweep over shared pages, which may meet a migration when it goes on.
     fn rewind_unrun(&mut self, task: u32) {
         let t = &self.sim.tasks[task as usize];
         if let Activity::Spinning { since_ns } = t.activity {

@@ -1,7 +1,7 @@
 //! Notices a run whose time stands still: events that cause each other at one instant would never end.
 //!
-//! All that the model does takes time, so this is a fault of the model, or of a machine file whose operations cost nothing. The
-//! run fails and names the instant.
+//! All that the model does takes time, so this is a fault of the model, or of a machine file whose operations cost
+//! nothing. The run fails and names the instant.
 
 /// Most events of one instant. The largest machine needs far fewer: a few for each of its CPUs and threads.
 const MOST_AT_ONCE: u32 = 10_000_000;

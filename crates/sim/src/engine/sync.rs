@@ -81,7 +81,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A busy-waiting task. Alone on its CPU it waits up to the tick and is charged afterwards; otherwise it uses up its slice.
+    /// A busy-waiting task. Alone on its CPU it waits up to the tick and is charged afterwards; otherwise it uses up
+    /// its slice.
     pub(crate) fn spin(&mut self, cpu: usize, task: u32, clock: &mut u64, end: u64) -> Step {
         let t = &mut self.sim.tasks[task as usize];
         let Activity::Spinning { since_ns } = t.activity else { return Step::Go };
@@ -104,8 +105,8 @@ impl Engine<'_> {
         Step::Go
     }
 
-    /// Carries out a signal at `clock`: creates the thread that the message starts, or else posts the message, and pays for
-    /// waking the task that sleeps for it.
+    /// Carries out a signal at `clock`: creates the thread that the message starts, or else posts the message, and pays
+    /// for waking the task that sleeps for it.
     pub(crate) fn signal(&mut self, cpu: usize, task: u32, channel: usize, clock: &mut u64) -> Step {
         if !self.deferred_clones.0[channel].is_empty() {
             return Step::Stop(Pending::Birth);

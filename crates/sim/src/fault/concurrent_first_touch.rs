@@ -1,23 +1,25 @@
 //! Threads that fault on one missing page together.
 //!
 //! An anonymous fault looks at the empty entry, allocates a page, fills it with zeros, and takes the lock only then
-//! (`do_anonymous_page`, `__do_huge_pmd_anonymous_page`). A thread that finds the entry taken by then frees its own page again. So
-//! threads that sweep untouched memory together fill every page several times. Their allocations count (`numa_hit`, and
-//! `thp_fault_alloc` before 4.3), and so does their time.
+//! (`do_anonymous_page`, `__do_huge_pmd_anonymous_page`). A thread that finds the entry taken by then frees its own
+//! page again. So threads that sweep untouched memory together fill every page several times. Their allocations count
+//! (`numa_hit`, and `thp_fault_alloc` before 4.3), and so does their time.
 //!
-//! The page of the thread whose fault is being simulated is the one that stays. Other threads of the process that have caught up
-//! with it ([`contenders`](crate::mm::contenders)) come at a random moment within the time of one page, because nothing keeps them
-//! in step to the microsecond. Each fills a page of its own if the entry is still empty. (Threads in perfect step would all
-//! come: five for every huge page of the published numa01 of 2012, whose baseline allocated 1.7 more than needed.)
+//! The page of the thread whose fault is being simulated is the one that stays. Other threads of the process that have
+//! caught up with it ([`contenders`](crate::mm::contenders)) come at a random moment within the time of one page,
+//! because nothing keeps them in step to the microsecond. Each fills a page of its own if the entry is still empty.
+//! (Threads in perfect step would all come: five for every huge page of the published numa01 of 2012, whose baseline
+//! allocated 1.7 more than needed.)
 //!
-//! A page that is freed again is the next that its CPU allocates, and its lines are in the CPU's cache. So in a convoy most clears touch no
-//! memory, and take a fraction of the time.
+//! A page that is freed again is the next that its CPU allocates, and its lines are in the CPU's cache. So in a convoy
+//! most clears touch no memory, and take a fraction of the time.
 //!
-//! In an emulated guest whose CPUs take turns another thread comes only if the turn of this one ends while it fills the page. Whoever
-//! comes first then fills the page too, and the others find that one.
+//! In an emulated guest whose CPUs take turns another thread comes only if the turn of this one ends while it fills the
+//! page. Whoever comes first then fills the page too, and the others find that one.
 //!
-//! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes from core to
-//! core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of model time.
+//! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes
+//! from core to core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of
+//! model time.
 
 use crate::config::ROUND_NS;
 use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
@@ -28,8 +30,8 @@ use crate::state::simulation::Simulation;
 use numalab_base::math::exp;
 use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
 
-/// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`, `fault_ns` after the
-/// fault began at `clock`. All threads look at the entry equally long after their exception.
+/// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`,
+/// `fault_ns` after the fault began at `clock`. All threads look at the entry equally long after their exception.
 pub(crate) fn concurrent_first_touch(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -64,13 +66,15 @@ pub(crate) fn concurrent_first_touch(
         fill_in_vain(sim, s, task, huge, clock + last_ns as u64);
         freed += 1;
     }
-    // Of those who filled the page any might have been first. Whoever is first at the next page has filled this one in vain with these odds.
+    // Of those who filled the page any might have been first. Whoever is first at the next page has filled this one in
+    // vain with these odds.
     if !huge && sim.rng.below(freed + 1) < freed {
         keep_freed_page(sim, s.cpu, folio.got.node, clock + fault_ns);
     }
 }
 
-/// One of the threads that come to the page of `s`, which has `bytes`, within a round from `clock` on fills a page in vain, if there is one.
+/// One of the threads that come to the page of `s`, which has `bytes`, within a round from `clock` on fills a page in
+/// vain, if there is one.
 fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, bytes: u64, clock: u64) {
     let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
     let (from_ns, before_ns) = (clock as f64, (clock + ROUND_NS) as f64);
@@ -95,9 +99,9 @@ fn fill_in_vain(sim: &mut Simulation<'_>, s: &PageSite, task: u32, huge: bool, c
 
 /// Threads that begin to fill the page of a fault while it is filled, in the order of time.
 ///
-/// Each of the convoy comes at a random moment within its time of one page. The moments are drawn in their order: the first of
-/// n, then the first of those that are left. So the cost is that of those who come, not of all who might. The draws are for the
-/// fastest thread; a slower one is kept with the odds of its time.
+/// Each of the convoy comes at a random moment within its time of one page. The moments are drawn in their order: the
+/// first of n, then the first of those that are left. So the cost is that of those who come, not of all who might. The
+/// draws are for the fastest thread; a slower one is kept with the odds of its time.
 struct Arrivals {
     /// How many of the convoy have no moment yet.
     left: usize,
@@ -113,7 +117,8 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Those that come during the fault of `s`, which began at `clock` and takes `fill_ns` after its exception; `None` if nobody may.
+    /// Those that come during the fault of `s`, which began at `clock` and takes `fill_ns` after its exception; `None`
+    /// if nobody may.
     fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, fill_ns): (u64, f64), bytes: u64) -> Option<Self> {
         let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
         let before_ns = clock as f64 + fill_ns;
@@ -184,8 +189,8 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
     ns + fill_freed_page_ns(sim, s.cpu, got.node, clock + ns) as u64
 }
 
-/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the latency of
-/// memory at that distance; none between threads of a core.
+/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the
+/// latency of memory at that distance; none between threads of a core.
 fn cache_line_transfer_ns(sim: &Simulation<'_>, from: usize, to: usize) -> f64 {
     let (a, b) = (&sim.cpus[from], &sim.cpus[to]);
     if a.siblings.contains(&(to as u32)) {

@@ -1,9 +1,9 @@
 //! Faults of random accesses on pages that several processes may map, where order in time does not matter.
 //!
-//! Faults on shared pages happen in global time order, because it matters who comes first. Two kinds do not interfere with
-//! other processes: mapping a page that is in memory, and a hint fault that leaves the page where it is. The mark and the
-//! entry belong to one process, and a random access meets a page that another one handles at the same moment hardly ever.
-//! They are handled where the slice is planned, at most one tick early, and the slice goes on.
+//! Faults on shared pages happen in global time order, because it matters who comes first. Two kinds do not interfere
+//! with other processes: mapping a page that is in memory, and a hint fault that leaves the page where it is. The mark
+//! and the entry belong to one process, and a random access meets a page that another one handles at the same moment
+//! hardly ever. They are handled where the slice is planned, at most one tick early, and the slice goes on.
 
 use crate::fault::handle_fault::second_level_fault;
 use crate::fault::object_fault::object_fault;
@@ -14,8 +14,9 @@ use crate::state::step::FaultEnd;
 use numalab_kernel::mm::{PageRef, PageState, VmaKind};
 use numalab_kernel::numa::design::Faults;
 
-/// Handles the fault if it is one of the two kinds; `None` if [`handle_mm_fault`](crate::fault::handle_fault::handle_mm_fault) has
-/// to. Returns its time in the kernel, ns, and how it ends.
+/// Handles the fault if it is one of the two kinds; `None` if
+/// [`handle_mm_fault`](crate::fault::handle_fault::handle_mm_fault) has to. Returns its time in the kernel, ns, and how
+/// it ends.
 pub(crate) fn fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Option<(u64, FaultEnd)> {
     let p = &mut sim.processes[s.process];
     if sim.kernel.numa_2012.cfg.faults != Faults::Kernel || p.mmap_write_locks.wait_ns(clock) > 0 {

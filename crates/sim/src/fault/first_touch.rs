@@ -1,4 +1,5 @@
-//! The first access to an anonymous page, which allocates it (kernel: `do_anonymous_page`, `do_huge_pmd_anonymous_page`).
+//! The first access to an anonymous page, which allocates it (kernel: `do_anonymous_page`,
+//! `do_huge_pmd_anonymous_page`).
 
 use crate::fault::concurrent_first_touch::concurrent_first_touch;
 use crate::fault::zero_page::{map_zero_page, replace_zero_page};

@@ -1,10 +1,12 @@
 //! Page faults, by the state of the page that an access finds (kernel: `handle_mm_fault`, `handle_pte_fault`).
 //!
-//! A missing page goes to [`first_touch`](crate::fault::first_touch) or [`object_fault`](crate::fault::object_fault), a marked one to
-//! [`numa::hint_fault`](crate::numa::hint_fault), a write-protected one to [`cow_fault`](crate::mm::cow_fault).
+//! A missing page goes to [`first_touch`](crate::fault::first_touch) or [`object_fault`](crate::fault::object_fault), a
+//! marked one to [`numa::hint_fault`](crate::numa::hint_fault), a write-protected one to
+//! [`cow_fault`](crate::mm::cow_fault).
 //!
-//! Faults on pages that several processes may map happen in global time order, because it matters who comes first. A task that
-//! meets one in a slice that is planned ahead ends the slice there, and handles the fault when the run has come to that instant.
+//! Faults on pages that several processes may map happen in global time order, because it matters who comes first. A
+//! task that meets one in a slice that is planned ahead ends the slice there, and handles the fault when the run has
+//! come to that instant.
 
 use crate::fault::first_touch::first_touch;
 use crate::fault::object_fault::object_fault;
@@ -58,9 +60,9 @@ pub(crate) fn handle_mm_fault(
     (ns + exited, end)
 }
 
-/// The exit to KVM that comes before a fault on the memory of a virtual machine (`kvm_tdp_mmu_page_fault`), since a mark, a
-/// move or an unmapping empties the second-level entry too (`kvm_mmu_notifier_invalidate_range_start`). All virtual CPUs
-/// share these tables, so the first to come takes it. Returns its time, ns; 0 on ordinary memory.
+/// The exit to KVM that comes before a fault on the memory of a virtual machine (`kvm_tdp_mmu_page_fault`), since a
+/// mark, a move or an unmapping empties the second-level entry too (`kvm_mmu_notifier_invalidate_range_start`). All
+/// virtual CPUs share these tables, so the first to come takes it. Returns its time, ns; 0 on ordinary memory.
 #[inline]
 pub(crate) fn second_level_fault(sim: &mut Simulation<'_>, s: &PageSite) -> u64 {
     let ns = sim.processes[s.process].vma_second_level_fault_ns[s.vma];
@@ -68,7 +70,8 @@ pub(crate) fn second_level_fault(sim: &mut Simulation<'_>, s: &PageSite) -> u64 
     ns
 }
 
-/// Handles the fault on a page in this state. `of_object` tells that the page is absent and belongs to a file or shared memory.
+/// Handles the fault on a page in this state. `of_object` tells that the page is absent and belongs to a file or shared
+/// memory.
 fn handle_pte_fault(
     sim: &mut Simulation<'_>,
     s: &PageSite,

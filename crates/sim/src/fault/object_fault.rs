@@ -37,8 +37,8 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     (ns as u64 + (f64::from(mapped) * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
 }
 
-/// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. Returns the time, ns;
-/// `None` when memory is exhausted.
+/// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. Returns the
+/// time, ns; `None` when memory is exhausted.
 fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
     let b = sim.mm.shared.block_of(at);
     let mut left = None;

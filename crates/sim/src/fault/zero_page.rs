@@ -1,5 +1,5 @@
-//! Anonymous memory that was never written: reads map the shared page of zeros, stores replace it (kernel: `do_anonymous_page`,
-//! `do_huge_pmd_anonymous_page`).
+//! Anonymous memory that was never written: reads map the shared page of zeros, stores replace it (kernel:
+//! `do_anonymous_page`, `do_huge_pmd_anonymous_page`).
 
 use crate::charge::tlb_flush::shoot_down;
 use crate::mm::page_alloc::{alloc_page_table, work_ns};
@@ -8,8 +8,9 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::Work;
 
-/// Maps zeros for a read of an empty entry: the huge zero page if the mapping may have huge pages there, else the base zero page
-/// (`do_huge_pmd_anonymous_page`, `do_anonymous_page`). Returns the time, ns; `None` if a huge page has to be allocated.
+/// Maps zeros for a read of an empty entry: the huge zero page if the mapping may have huge pages there, else the base
+/// zero page (`do_huge_pmd_anonymous_page`, `do_anonymous_page`). Returns the time, ns; `None` if a huge page has to be
+/// allocated.
 pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Option<u64> {
     let vma = sim.processes[s.process].space.vma(s.vma);
     let huge = vma.huge_fault_fits(s.chunk);
@@ -31,8 +32,8 @@ pub(crate) fn map_zero_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
     Some(sim.machine.costs.exception_ns as u64 + work_ns(sim, &work, clock))
 }
 
-/// Prepares a store to an entry that shows zeros. A huge entry becomes base entries first, unless the kernel allocates a huge
-/// page there. TLBs that may hold the translation are flushed. Returns the time, ns.
+/// Prepares a store to an entry that shows zeros. A huge entry becomes base entries first, unless the kernel allocates
+/// a huge page there. TLBs that may hold the translation are flushed. Returns the time, ns.
 pub(crate) fn replace_zero_page(sim: &mut Simulation<'_>, s: &PageSite) -> u64 {
     let vma = sim.processes[s.process].space.vma(s.vma);
     if !vma.maps_zero_page(s.chunk, s.page) {

@@ -1,4 +1,5 @@
-//! Copy-on-write: a store to a write-protected page that several processes may map (kernel: `do_wp_page`, `do_huge_pmd_wp_page`).
+//! Copy-on-write: a store to a write-protected page that several processes may map (kernel: `do_wp_page`,
+//! `do_huge_pmd_wp_page`).
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
@@ -45,8 +46,8 @@ pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Pag
     (ns + copy, end)
 }
 
-/// Splits the writer's huge page in every mapping. (From 5.8 on the kernel splits only the writer's entry and keeps the huge page;
-/// simplification.) Returns the time, ns.
+/// Splits the writer's huge page in every mapping. (From 5.8 on the kernel splits only the writer's entry and keeps the
+/// huge page; simplification.) Returns the time, ns.
 fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
     rmap::split(at, &mut sim.mm.shared, &mut ProcessAddressSpaces(&mut sim.processes), &mut sim.mm.physical);
     sim.mm.physical.events.thp_split_page += 1;
@@ -69,8 +70,8 @@ fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Allocated
     ns + sim.machine.costs.huge_fault_ns as u64
 }
 
-/// Gives the writer a page of its own with the contents of a shared one. `mapped` tells whether its entry maps the shared page
-/// now.
+/// Gives the writer a page of its own with the contents of a shared one. `mapped` tells whether its entry maps the
+/// shared page now.
 pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, mapped: bool) -> (u64, FaultEnd) {
     let mut waited = 0;
     let Some(got) = alloc_base_page(sim, s, PageClass::Anon, sim.now_ns, &mut waited) else {

@@ -6,8 +6,8 @@ use crate::state::contention::{When, EPOCH_NS};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{Work, PAGE_BYTES};
 
-/// Notes what a kernel thread of `node` copies in `ns`, which begin `used` from now: pages that are demoted, and pages that compaction
-/// moves. Returns how long that takes, ns. (Copies of direct reclaim load no memory: a simplification.)
+/// Notes what a kernel thread of `node` copies in `ns`, which begin `used` from now: pages that are demoted, and pages
+/// that compaction moves. Returns how long that takes, ns. (Copies of direct reclaim load no memory: a simplification.)
 pub(crate) fn copied_by_daemon(sim: &mut Simulation<'_>, node: usize, work: &Work, used: u64, ns: u64) -> u64 {
     let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + used };
     let mut all_ns = ns as f64;

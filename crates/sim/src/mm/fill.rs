@@ -7,11 +7,12 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt::{self, stream_share, Sibling};
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 
-/// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns. Beside a busy hardware thread it takes longer, as user
-/// work does: the way into the kernel as computing, the clear as a stream.
+/// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns. Beside a busy hardware thread it takes
+/// longer, as user work does: the way into the kernel as computing, the clear as a stream.
 pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, huge: bool, clock: u64) -> f64 {
     if !huge {
-        // The lines stay in the CPU's cache. A sweep behind the fault finds them there and is charged for them as for any others.
+        // The lines stay in the CPU's cache. A sweep behind the fault finds them there and is charged for them as for
+        // any others.
         sim.mm.cleared_page = Some(node as u16);
         return fill_base_ns(sim, cpu, node, clock);
     }
@@ -24,8 +25,8 @@ pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, huge: b
     sim.hw.contention.cleared(here, node, CHUNK_BYTES, when, ns)
 }
 
-/// As [`fill_ns`], for a base page that is freed again. A CPU's list gives the page that came last (`free_unref_page`), so the next
-/// fault clears lines that are in its cache, unless other work has replaced them by then.
+/// As [`fill_ns`], for a base page that is freed again. A CPU's list gives the page that came last (`free_unref_page`),
+/// so the next fault clears lines that are in its cache, unless other work has replaced them by then.
 pub(crate) fn fill_freed_page_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, clock: u64) -> f64 {
     let ns = fill_base_ns(sim, cpu, node, clock);
     keep_freed_page(sim, cpu, node, clock + ns as u64);
@@ -59,8 +60,9 @@ fn beside(sibling: Sibling, compute_ns: f64, stream_ns: f64) -> f64 {
     compute_ns / smt::speed(0.0, sibling) + stream_ns / stream_share(sibling)
 }
 
-/// Sends the lines of a page to its memory that the last fault, from `clock` on for `fault_ns`, has cleared, for an access that does
-/// not go over them. They are written back meanwhile. Returns how long the thread stands still because a pipe is full, ns.
+/// Sends the lines of a page to its memory that the last fault, from `clock` on for `fault_ns`, has cleared, for an
+/// access that does not go over them. They are written back meanwhile. Returns how long the thread stands still because
+/// a pipe is full, ns.
 pub(crate) fn write_back_cleared(sim: &mut Simulation<'_>, cpu: usize, clock: u64, fault_ns: u64) -> u64 {
     let Some(node) = sim.mm.cleared_page.take() else { return 0 };
     let here = sim.cpus[cpu].node;

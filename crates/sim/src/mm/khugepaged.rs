@@ -16,8 +16,8 @@ use numalab_kernel::mm::khugepaged::{too_far_apart, Target};
 use numalab_kernel::mm::thp::{collapse_gfp, ThpEnabled};
 use numalab_kernel::mm::{AllocatedPage, ChunkKind, Gfp, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
 
-/// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load memory. The
-/// daemon is taken to run on the node of the huge page.
+/// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load
+/// memory. The daemon is taken to run on the node of the huge page.
 pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usize) -> f64 {
     let cpu = sim.machine.nodes[node].cpus.first().copied();
     let mut ns = sim.machine.costs.collapse_ns;

@@ -1,7 +1,7 @@
 //! kswapd and kcompactd of each node, and proactive compaction.
 //!
-//! They run at every epoch. Each may use the time of the epoch once, on an idle CPU of its node if there is one, else at the cost
-//! of a task there.
+//! They run at every epoch. Each may use the time of the epoch once, on an idle CPU of its node if there is one, else
+//! at the cost of a task there.
 
 use crate::mm::daemon_time::{background_ns, copied_by_daemon, occupy_node_cpu};
 use crate::mm::reclaim::reclaim_context;

@@ -1,13 +1,14 @@
-//! How long a fault waits for the lock of its address space: for a scan of schednuma, which holds it for writing, or for
-//! khugepaged.
+//! How long a fault waits for the lock of its address space: for a scan of schednuma, which holds it for writing, or
+//! for khugepaged.
 
 use crate::charge::blocking::block_task;
 use crate::state::simulation::Simulation;
 use crate::state::task::NOBODY;
 use numalab_kernel::numa::design::Scanner;
 
-/// How long a fault of `task` at `clock` sleeps until it gets the lock of its address space ([`block_task`](crate::charge::blocking::block_task)): behind a
-/// scan of schednuma's, which holds it for writing, or behind khugepaged.
+/// How long a fault of `task` at `clock` sleeps until it gets the lock of its address space
+/// ([`block_task`](crate::charge::blocking::block_task)): behind a scan of schednuma's, which holds it for writing, or
+/// behind khugepaged.
 pub(crate) fn wait_for_mmap_lock(sim: &mut Simulation<'_>, task: u32, process: usize, clock: u64) -> u64 {
     let scan = wait_for_scan_ns(sim, process, clock);
     let collapse = sim.processes[process].mmap_write_locks.wait_ns(clock + scan);

@@ -4,8 +4,8 @@ use crate::mm::deferred_split::split_deferred_thp;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{AllocatedPage, PageClass, PhysicalMemory, Vma};
 
-/// Moves the exclusive page, or huge page, at (chunk, page) of `vma` from node `from` to the frame `to`, and frees its old
-/// frame. `pages` are its base pages; `last` is its last cpupid on the new node.
+/// Moves the exclusive page, or huge page, at (chunk, page) of `vma` from node `from` to the frame `to`, and frees its
+/// old frame. `pages` are its base pages; `last` is its last cpupid on the new node.
 pub(crate) fn move_page(
     physical: &mut PhysicalMemory,
     vma: &mut Vma,
@@ -20,8 +20,8 @@ pub(crate) fn move_page(
     physical.free_page(from, old, if pages > 1 { PageClass::AnonHuge } else { PageClass::Anon });
 }
 
-/// Allocates a base page on node `to` for a CPU there, and moves the page at (mapping, chunk, page) of a process from node `from`
-/// to it. The mark of the page is removed. Returns whether the allocation succeeded.
+/// Allocates a base page on node `to` for a CPU there, and moves the page at (mapping, chunk, page) of a process from
+/// node `from` to it. The mark of the page is removed. Returns whether the allocation succeeded.
 pub(crate) fn move_base_page(
     sim: &mut Simulation<'_>,
     process: usize,

@@ -8,7 +8,8 @@ pub(crate) fn is_huge(sim: &Simulation<'_>, s: &PageSite) -> bool {
     sim.processes[s.process].space.vma(s.vma).chunk(s.chunk).kind == ChunkKind::Huge
 }
 
-/// Makes a read-only entry writable again, and returns the time, ns. A huge page does not count as reuse (`do_huge_pmd_wp_page`).
+/// Makes a read-only entry writable again, and returns the time, ns. A huge page does not count as reuse
+/// (`do_huge_pmd_wp_page`).
 pub(crate) fn write_fault(sim: &mut Simulation<'_>, process: usize, vma: usize, chunk: usize, page: usize) -> u64 {
     sim.kernel.vm.pgfault += 1;
     let vma = sim.processes[process].space.vma_mut(vma);

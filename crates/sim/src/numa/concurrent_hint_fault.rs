@@ -1,20 +1,20 @@
 //! A second hint fault on a page that is about to move, and threads that sleep while it moves.
 //!
-//! Between the decision to move a page and its migration entry the entry is still PROT_NONE. So another thread that comes to the
-//! page takes a hint fault of its own (`do_numa_page` since 5.13: `pte_unmap_unlock`, then `migrate_misplaced_page`). That fault is
-//! counted. Its statistics see the first thread as the last one to fault, which is how threads of one process join a group. It
-//! also decides what the entry is restored to:
+//! Between the decision to move a page and its migration entry the entry is still PROT_NONE. So another thread that
+//! comes to the page takes a hint fault of its own (`do_numa_page` since 5.13: `pte_unmap_unlock`, then
+//! `migrate_misplaced_page`). That fault is counted. Its statistics see the first thread as the last one to fault,
+//! which is how threads of one process join a group. It also decides what the entry is restored to:
 //!
 //! * if it leaves the page where it is, the entry is restored writable, and migrated as such;
 //! * if it wants the page too, it cannot isolate it, and up to 6.10 the entry is restored without write permission.
 //!
-//! After that the entry is a migration entry until the page has moved, and threads that come to it sleep that long. They are
-//! woken one after the other and go on together, so threads of one sweep gather. Of those, the thread that sweeps fastest comes
-//! first to the next page, often one that runs near the memory. So the faults of sweeping threads are taken in order of arrival
-//! ([`contender_is_first`]): a slice ends where another thread arrives earlier.
+//! After that the entry is a migration entry until the page has moved, and threads that come to it sleep that long.
+//! They are woken one after the other and go on together, so threads of one sweep gather. Of those, the thread that
+//! sweeps fastest comes first to the next page, often one that runs near the memory. So the faults of sweeping threads
+//! are taken in order of arrival ([`contender_is_first`]): a slice ends where another thread arrives earlier.
 //!
-//! Times are ns of model time. Sources: mm/memory.c and mm/migrate.c of 6.2 to 6.10; kernel-numa-balancing.md §9.1 (one fault
-//! only) and §17.1 (the wait); machines.md section 5, "page-lock wait".
+//! Times are ns of model time. Sources: mm/memory.c and mm/migrate.c of 6.2 to 6.10; kernel-numa-balancing.md §9.1 (one
+//! fault only) and §17.1 (the wait); machines.md section 5, "page-lock wait".
 
 use crate::charge::blocking::block_task;
 use crate::mm::contenders::{find_contenders, has_contender, offset_in_vma, sort_contenders};
@@ -39,8 +39,8 @@ pub enum ConcurrentFault {
     ReadOnly,
 }
 
-/// Lets the first other thread that comes to a page before it is unmapped take a hint fault on it. `facts` describe the page
-/// after the decision of the first fault at `clock`; `handled_ns` is the time of that fault with its move.
+/// Lets the first other thread that comes to a page before it is unmapped take a hint fault on it. `facts` describe the
+/// page after the decision of the first fault at `clock`; `handled_ns` is the time of that fault with its move.
 pub(crate) fn concurrent_hint_fault(
     sim: &mut Simulation<'_>,
     first: u32,
@@ -78,9 +78,9 @@ pub(crate) fn concurrent_hint_fault(
     }
 }
 
-/// Puts threads to sleep that come to a page while its entry is a migration entry (`migration_entry_wait`). Here that is from the
-/// beginning of the fault, `clock`, to its end. They are woken one after the other, in order of arrival. Returns the time that
-/// the waking takes the thread that moved the page, ns.
+/// Puts threads to sleep that come to a page while its entry is a migration entry (`migration_entry_wait`). Here that
+/// is from the beginning of the fault, `clock`, to its end. They are woken one after the other, in order of arrival.
+/// Returns the time that the waking takes the thread that moved the page, ns.
 pub(crate) fn block_contenders(sim: &mut Simulation<'_>, first: u32, f: &MarkedPage, clock: u64, until_ns: u64) -> u64 {
     // A fault is over within a turn, so no thread sleeps behind it and threads do not keep in step.
     if sim.cfg.harness.cpus_take_turns() {
@@ -123,8 +123,8 @@ pub(crate) fn contender_is_first(
     has_contender(sim, first, vma, place, clock as f64)
 }
 
-/// The first thread that comes to a page before its entry is replaced, and its CPU. A fault takes about as long to isolate a page
-/// and find its entry again as a hint fault on a page that stays (estimate).
+/// The first thread that comes to a page before its entry is replaced, and its CPU. A fault takes about as long to
+/// isolate a page and find its entry again as a hint fault on a page that stays (estimate).
 fn first_contender(
     sim: &mut Simulation<'_>,
     first: u32,

@@ -1,7 +1,7 @@
 //! NUMA hint faults (kernel: `do_numa_page`, `do_huge_pmd_numa_page`, and `do_pmd_numa_page` of 3.8).
 //!
-//! The balancer decides from the fault whether the page should move, [`migrate_page`](crate::numa::migrate_page) moves it, and the
-//! balancer records the fault (`task_numa_fault`) with what became of the page.
+//! The balancer decides from the fault whether the page should move, [`migrate_page`](crate::numa::migrate_page) moves
+//! it, and the balancer records the fault (`task_numa_fault`) with what became of the page.
 
 use crate::charge::tlb_flush::shoot_down;
 use crate::mm::reuse::write_fault;
@@ -15,8 +15,8 @@ use numalab_kernel::mm::{PageState, CHUNK_PAGES};
 use numalab_kernel::numa::FaultOutcome;
 use numalab_kernel::numa::{LastCpupid, MigrateResult, PageFacts};
 
-/// Splits a huge page that should migrate, on kernels without native migration of huge pages. Its base pages keep the mark, fault
-/// and migrate one by one; khugepaged may collapse them again. Returns the time, ns.
+/// Splits a huge page that should migrate, on kernels without native migration of huge pages. Its base pages keep the
+/// mark, fault and migrate one by one; khugepaged may collapse them again. Returns the time, ns.
 fn split_for_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage) -> u64 {
     let process = sim.tasks[task as usize].process as usize;
     let (node, frame) = sim.processes[process].space.vma_mut(f.vma).split_huge(f.chunk);
@@ -28,8 +28,8 @@ fn split_for_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &Mark
     sim.hw.costs.split_ns() as u64 + shoot_down(sim, cpu, task, CHUNK_PAGES)
 }
 
-/// Handles an access under a marked page table: one trap for all its marked pages, in address order (3.8, `do_pmd_numa_page`).
-/// Pages of shared objects keep their own marks (simplification). Returns the time, ns.
+/// Handles an access under a marked page table: one trap for all its marked pages, in address order (3.8,
+/// `do_pmd_numa_page`). Pages of shared objects keep their own marks (simplification). Returns the time, ns.
 pub(crate) fn do_pmd_numa_page(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> u64 {
     let PageSite { cpu, task, process, vma, chunk, .. } = *s;
     sim.kernel.vm.pgfault += 1;
@@ -71,7 +71,8 @@ pub(crate) fn hint_fault(
     do_numa_page(sim, cpu, task, f, Trap::Page { write }, clock)
 }
 
-/// Handles a marked page at `clock`, in a trap of its own or of its table. Returns the time, ns, including its own trap.
+/// Handles a marked page at `clock`, in a trap of its own or of its table. Returns the time, ns, including its own
+/// trap.
 fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, trap: Trap, clock: u64) -> u64 {
     let mut before = log_before(sim, task);
     let process = sim.tasks[task as usize].process as usize;
@@ -110,8 +111,8 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     ns
 }
 
-/// Restores the entry of a page that one process maps: its last cpupid, where it changed, and whether it may be written.
-/// Returns the time of a write fault that follows at once.
+/// Restores the entry of a page that one process maps: its last cpupid, where it changed, and whether it may be
+/// written. Returns the time of a write fault that follows at once.
 fn restore_entry(
     sim: &mut Simulation<'_>,
     s: &PageSite,

@@ -1,5 +1,5 @@
-//! The NUMA scan in the context of a task (kernel: `task_numa_work`): what the scanner sees of an address space, and what a
-//! scan costs.
+//! The NUMA scan in the context of a task (kernel: `task_numa_work`): what the scanner sees of an address space, and
+//! what a scan costs.
 
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::shoot_down;
@@ -86,8 +86,8 @@ impl ScanSpace for ScanView<'_> {
     }
 }
 
-/// Runtime that a scan which ends at `ends_ns` appears to have used, ns. Runtime is accounted at ticks only. So it is the time from
-/// the last accounting before the scan to the last tick inside it, and 0 if no tick falls inside.
+/// Runtime that a scan which ends at `ends_ns` appears to have used, ns. Runtime is accounted at ticks only. So it is
+/// the time from the last accounting before the scan to the last tick inside it, and 0 if no tick falls inside.
 fn accounted_ns(last_ns: u64, ends_ns: u64, next_tick_ns: u64, tick_ns: u64) -> u64 {
     let Some(after) = ends_ns.checked_sub(next_tick_ns) else { return 0 };
     next_tick_ns + after / tick_ns * tick_ns - last_ns

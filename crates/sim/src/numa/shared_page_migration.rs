@@ -28,7 +28,8 @@ use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
 /// Most attempts of one `migrate_pages`.
 const ATTEMPTS: u32 = 10;
 
-/// Cache lines of another process that replacing its entry brings in: its VMA, the lock of its page table, the entry (model).
+/// Cache lines of another process that replacing its entry brings in: its VMA, the lock of its page table, the entry
+/// (model).
 const RMAP_LINES: f64 = 3.0;
 
 /// Handles an access to a marked entry of a shared page. Returns the time, ns, and how the fault ends.
@@ -38,8 +39,9 @@ pub(crate) fn shared_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Page
     carry_out_hint_fault(sim, decided, clock)
 }
 
-/// As [`shared_hint_fault`], at `clock`, which may lie ahead of the run. The mark belongs to one process and the statistics to one
-/// task, so others do not meet them. Where the page is to move, the slice ends, and the move begins at its own instant.
+/// As [`shared_hint_fault`], at `clock`, which may lie ahead of the run. The mark belongs to one process and the
+/// statistics to one task, so others do not meet them. Where the page is to move, the slice ends, and the move begins
+/// at its own instant.
 pub(crate) fn hint_fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> (u64, FaultEnd) {
     let decided = decide_hint_fault(sim, s, at, clock);
     if decided.decision.target.is_none() {
@@ -49,7 +51,8 @@ pub(crate) fn hint_fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, at: PageR
     (0, FaultEnd::Stop(Pending::HintFault))
 }
 
-/// The run has come to a hint fault that [`hint_fault_ahead`] decided. A page that has moved meanwhile stays where it is.
+/// The run has come to a hint fault that [`hint_fault_ahead`] decided. A page that has moved meanwhile stays where it
+/// is.
 pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
     let Some(task) = sim.cpus[cpu].task else { return };
     let Some(mut decided) = sim.tasks[task as usize].decided_fault.take() else { return };
@@ -169,8 +172,8 @@ fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> 
     Some(unmap_ns)
 }
 
-/// Works out when each entry is replaced, flushes included, and makes the next access to each of them fault. Returns the time for
-/// all of them, ns.
+/// Works out when each entry is replaced, flushes included, and makes the next access to each of them fault. Returns
+/// the time for all of them, ns.
 fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
     let here = sim.cpus[m.site.cpu].node;
     let mut ns = 0.0;

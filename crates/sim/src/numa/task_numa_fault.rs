@@ -1,5 +1,5 @@
-//! A hint fault as NUMA balancing sees it, whatever page it is about: first it decides whether the page should move, then it
-//! records the fault with what became of the page (kernel: `numa_migrate_check`, `task_numa_fault`).
+//! A hint fault as NUMA balancing sees it, whatever page it is about: first it decides whether the page should move,
+//! then it records the fault with what became of the page (kernel: `numa_migrate_check`, `task_numa_fault`).
 
 use crate::mm::policy::effective_policy;
 use crate::numa::task_host::SchedView;
@@ -41,8 +41,8 @@ pub(crate) fn task_numa_fault(
     sim.kernel.numa.do_numa_page_end(at, facts, decision, result, &mut host)
 }
 
-/// Notes how long a hint fault took, and logs it if anything is logged: it began at `clock_ns`, took `ns` and found `pages` base
-/// pages on `node`.
+/// Notes how long a hint fault took, and logs it if anything is logged: it began at `clock_ns`, took `ns` and found
+/// `pages` base pages on `node`.
 pub(crate) fn log_hint_fault(
     sim: &mut Simulation<'_>,
     before: Option<Before>,

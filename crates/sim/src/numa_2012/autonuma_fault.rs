@@ -11,8 +11,8 @@ use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::migrate::nearly_full;
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 
-/// Handles a hinting fault, with all its migrations under the lock of the address space. Returns its CPU time, ns. The task may
-/// sleep as well.
+/// Handles a hinting fault, with all its migrations under the lock of the address space. Returns its CPU time, ns. The
+/// task may sleep as well.
 pub(crate) fn autonuma_fault(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, clock: u64) -> u64 {
     sim.kernel.vm.pgfault += 1;
     let process = sim.tasks[task as usize].process as usize;
@@ -60,8 +60,9 @@ fn autonuma_pages(sim: &mut Simulation<'_>, cpu: usize, task: u32, process: usiz
     ns as u64
 }
 
-/// Handles an access to an absent page whose table carries the mark. It traps for the table first, because `pmd_numa_fixup` runs
-/// before the entry is looked at, and this thread handles all present pages. Returns the time, ns; 0 without a mark.
+/// Handles an access to an absent page whose table carries the mark. It traps for the table first, because
+/// `pmd_numa_fixup` runs before the entry is looked at, and this thread handles all present pages. Returns the time,
+/// ns; 0 without a mark.
 pub(crate) fn table_trap(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> u64 {
     let by_table = sim.kernel.numa_2012.cfg.faults == Faults::AutoNuma && sim.kernel.numa_2012.cfg.autonuma.scan_pmd;
     let marked = |sim: &Simulation<'_>| sim.processes[s.process].space.vma(s.vma).next_marked(s.chunk, 0);

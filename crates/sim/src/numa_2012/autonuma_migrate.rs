@@ -13,7 +13,8 @@ use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::AllocatedPage;
 use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
-/// Moves a page to the node of the faulting CPU; a huge page is split first. Returns the time, ns; `None` if nothing moved.
+/// Moves a page to the node of the faulting CPU; a huge page is split first. Returns the time, ns; `None` if nothing
+/// moved.
 pub(crate) fn autonuma_migrate(
     sim: &mut Simulation<'_>,
     cpu: usize,
@@ -72,8 +73,8 @@ pub(crate) fn autonuma_migrate(
     Some(split_ns + ns)
 }
 
-/// How long a thread that is about to split and move a huge page sleeps until other threads have moved theirs of the same
-/// mapping, ns.
+/// How long a thread that is about to split and move a huge page sleeps until other threads have moved theirs of the
+/// same mapping, ns.
 fn wait_for_anon_vma(sim: &mut Simulation<'_>, task: u32, process: usize, vma: usize, clock: u64) -> u64 {
     if !sim.kernel.numa_2012.cfg.autonuma.anon_vma_mutex {
         return 0;

@@ -1,8 +1,8 @@
 //! Where the designs of 2012 hook into a run: fork, tick, and the timers of their daemons.
 //!
-//! A kernel whose roles are filled by AutoNUMA or schednuma takes its faults, ticks and daemons here instead of the paths of 3.8
-//! and later. Its counters have the names of the published table (`numa-core-autonuma-2012`) and grow where its patches put
-//! them, which differs between the two designs (designs-2012.md section 5.4).
+//! A kernel whose roles are filled by AutoNUMA or schednuma takes its faults, ticks and daemons here instead of the
+//! paths of 3.8 and later. Its counters have the names of the published table (`numa-core-autonuma-2012`) and grow
+//! where its patches put them, which differs between the two designs (designs-2012.md section 5.4).
 
 use crate::numa_2012::autonuma_balance::autonuma_balance;
 use crate::numa_2012::autonuma_scan::knuma_scand;
@@ -38,7 +38,8 @@ pub(crate) fn daemon(sim: &mut Simulation<'_>, which: Daemon) {
     }
 }
 
-/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for it.
+/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for
+/// it.
 pub(crate) fn fork(sim: &mut Simulation<'_>, process: usize, parent: Option<u32>) -> Option<u32> {
     if !sim.kernel.numa_2012.active() {
         return None;

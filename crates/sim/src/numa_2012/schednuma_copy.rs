@@ -1,4 +1,5 @@
-//! schednuma's page migration: huge pages are copied whole while their entry stays marked (designs-2012.md section 2.4).
+//! schednuma's page migration: huge pages are copied whole while their entry stays marked (designs-2012.md section
+//! 2.4).
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
@@ -24,8 +25,8 @@ pub(crate) fn schednuma_record(sim: &mut Simulation<'_>, task: u32, process: usi
     }
 }
 
-/// Moves a base page. Its entry is not present, so no flush is needed unless a scan is under way. Returns the time, ns; `None` if
-/// there is no room.
+/// Moves a base page. Its entry is not present, so no flush is needed unless a scan is under way. Returns the time, ns;
+/// `None` if there is no room.
 pub(crate) fn schednuma_migrate_base(
     sim: &mut Simulation<'_>,
     cpu: usize,

@@ -85,9 +85,10 @@ pub(crate) fn schednuma_fault(
     (ns, FaultEnd::Go)
 }
 
-/// Handles the first store to a huge page that a hint fault left read-only (`do_huge_pmd_wp_page`). Until 3.8 ("x86/mm: Don't
-/// flush the TLB on #WP pmd fixups") `pmdp_set_access_flags` flushes the TLBs of all CPUs of the process, under the page-table
-/// lock. Other threads that come to the page meanwhile fault as well and spin for that lock. Returns the time, ns.
+/// Handles the first store to a huge page that a hint fault left read-only (`do_huge_pmd_wp_page`). Until 3.8 ("x86/mm:
+/// Don't flush the TLB on #WP pmd fixups") `pmdp_set_access_flags` flushes the TLBs of all CPUs of the process, under
+/// the page-table lock. Other threads that come to the page meanwhile fault as well and spin for that lock. Returns the
+/// time, ns.
 pub(crate) fn huge_write_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> u64 {
     sim.kernel.vm.pgfault += 1;
     sim.kernel.numa.counters.pgreuse += 1;

@@ -63,8 +63,8 @@ pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
     ns
 }
 
-/// Time of a scan for each huge page that it passes, beyond its known parts, ns. The work waits for memory, so it grows as memory
-/// gets slower. On idle memory it is about the time to look at the 512 page descriptors.
+/// Time of a scan for each huge page that it passes, beyond its known parts, ns. The work waits for memory, so it grows
+/// as memory gets slower. On idle memory it is about the time to look at the 512 page descriptors.
 fn huge_residue_ns(sim: &Simulation<'_>, cpu: usize, process: usize) -> u64 {
     let here = sim.cpus[cpu].node;
     let (mut pages, mut weighted) = (0, 0.0);

@@ -1,4 +1,5 @@
-//! Pages that every program has beside its regions: control blocks, stacks, static data. Threads touch them now and then.
+//! Pages that every program has beside its regions: control blocks, stacks, static data. Threads touch them now and
+//! then.
 
 use crate::config::Harness;
 use crate::fault::handle_fault::handle_mm_fault;
@@ -19,8 +20,8 @@ pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     }
 }
 
-/// Touches the stack, as a thread does that calls functions at the start of a pass. It does not touch the control block, which
-/// only the start and the end of a thread need.
+/// Touches the stack, as a thread does that calls functions at the start of a pass. It does not touch the control
+/// block, which only the start and the end of a thread need.
 pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     touch_stack_page(sim, cpu, task, stack_frame_page(sim));
 }
@@ -60,8 +61,8 @@ pub(crate) fn use_page(
     }
 }
 
-/// Threads of the worker program read clocks and counters all the time. So those that run on other CPUs meet the marks on their
-/// stacks and on the program's data while the scan still walks, in the pass that the walk may end.
+/// Threads of the worker program read clocks and counters all the time. So those that run on other CPUs meet the marks
+/// on their stacks and on the program's data while the scan still walks, in the pass that the walk may end.
 pub(crate) fn others_touch_program(sim: &mut Simulation<'_>, cpu: usize, process: usize) {
     if !sim.cfg.harness.is_worker() {
         return;

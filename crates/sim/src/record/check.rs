@@ -67,8 +67,8 @@ fn check_tables_and_swap(sim: &Simulation<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Every nanosecond that an ended task had a CPU was charged to it once, as user or kernel time. Only time that its process slept
-/// inside the kernel may be missing, during which the model keeps the CPU.
+/// Every nanosecond that an ended task had a CPU was charged to it once, as user or kernel time. Only time that its
+/// process slept inside the kernel may be missing, during which the model keeps the CPU.
 fn check_cpu_time(sim: &Simulation<'_>) -> Result<(), String> {
     for (number, t) in sim.tasks.iter().enumerate().filter(|(_, t)| t.activity == Activity::Dead) {
         let (charged, had) = (t.user_ns + t.system_ns, sim.kernel.sched.runtime_ns(number as u32));

@@ -1,18 +1,20 @@
 //! The mutex of an `anon_vma` in 3.7, as AutoNUMA's migrations take it.
 //!
-//! A base page that is unmapped (`try_to_unmap`) or mapped again (`remove_migration_ptes`) is found through the `anon_vma` of its
-//! mapping. The mutex of the `anon_vma` is held meanwhile, including the TLB flush; the split of a huge page holds it too. So
-//! threads that move pages of one mapping do so one after the other. In 3.8 it became a lock that readers share, because threads
-//! slept on it (I. Molnar, "mm/rmap: Convert the struct anon_vma::mutex to an rwsem", December 2012).
+//! A base page that is unmapped (`try_to_unmap`) or mapped again (`remove_migration_ptes`) is found through the
+//! `anon_vma` of its mapping. The mutex of the `anon_vma` is held meanwhile, including the TLB flush; the split of a
+//! huge page holds it too. So threads that move pages of one mapping do so one after the other. In 3.8 it became a lock
+//! that readers share, because threads slept on it (I. Molnar, "mm/rmap: Convert the struct anon_vma::mutex to an
+//! rwsem", December 2012).
 //!
-//! Only AutoNUMA's migrations of whole split huge pages are modelled: tens of milliseconds each, nearly all of it under the
-//! mutex. They follow each other, first come, first served. (In the kernel the pages of two migrations take turns, which takes as
-//! long in all.) Migrations of single base pages neither wait nor delay others. Times are ns of model time.
+//! Only AutoNUMA's migrations of whole split huge pages are modelled: tens of milliseconds each, nearly all of it under
+//! the mutex. They follow each other, first come, first served. (In the kernel the pages of two migrations take turns,
+//! which takes as long in all.) Migrations of single base pages neither wait nor delay others. Times are ns of model
+//! time.
 
 use crate::state::task::NOBODY;
 
-/// Mappings whose pages are being moved: process, mapping, when the last migration ends, and the task that makes it. They are
-/// few, so this is a plain list.
+/// Mappings whose pages are being moved: process, mapping, when the last migration ends, and the task that makes it.
+/// They are few, so this is a plain list.
 #[derive(Clone, Debug, Default)]
 pub struct AnonVmaLocks(Vec<(usize, usize, u64, u32)>);
 
@@ -22,7 +24,8 @@ impl AnonVmaLocks {
         let held = self.0.iter().find(|l| (l.0, l.1) == (process, vma));
         held.map_or((0, NOBODY), |l| (l.2.saturating_sub(clock), l.3))
     }
-    /// A migration of `task` holds the mutex until `until_ns`. Mappings whose migrations are over at `now_ns` are forgotten.
+    /// A migration of `task` holds the mutex until `until_ns`. Mappings whose migrations are over at `now_ns` are
+    /// forgotten.
     pub fn hold(&mut self, (process, vma): (usize, usize), until_ns: u64, task: u32, now_ns: u64) {
         self.0.retain(|l| l.2 > now_ns && (l.0, l.1) != (process, vma));
         self.0.push((process, vma, until_ns, task));

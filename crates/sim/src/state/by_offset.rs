@@ -37,8 +37,8 @@ impl ByOffset {
             by_task.resize(tasks, NONE);
         }
     }
-    /// The group of lists for stretches `number * GROUP` and on of a mapping. Threads often keep the same distance from each other,
-    /// so groups are spread like the hashes of a table.
+    /// The group of lists for stretches `number * GROUP` and on of a mapping. Threads often keep the same distance from
+    /// each other, so groups are spread like the hashes of a table.
     #[inline]
     fn group_of(of: (u32, u32), number: u64) -> u64 {
         let key = number ^ u64::from(of.0) << 48 ^ u64::from(of.1) << 32;
@@ -84,8 +84,8 @@ impl ByOffset {
     pub(crate) fn groups((from, to): (u64, u64)) -> u64 {
         to / (GROUP * STRETCH_BYTES) - from / (GROUP * STRETCH_BYTES) + 1
     }
-    /// Calls `f` with the tasks at places `from` to `to` of a mapping, bytes, until it returns false. It may be called with others.
-    /// Returns whether it never did.
+    /// Calls `f` with the tasks at places `from` to `to` of a mapping, bytes, until it returns false. It may be called
+    /// with others. Returns whether it never did.
     #[inline]
     pub(crate) fn each(&self, of: (u32, u32), (from, to): (u64, u64), mut f: impl FnMut(u32) -> bool) -> bool {
         let (from, to) = (from / STRETCH_BYTES, to / STRETCH_BYTES);

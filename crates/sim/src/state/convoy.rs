@@ -1,7 +1,8 @@
-//! Threads that may fault on the next missing pages of a mapping together with the thread whose slice is being simulated.
+//! Threads that may fault on the next missing pages of a mapping together with the thread whose slice is being
+//! simulated.
 //!
-//! Threads that sweep untouched memory together meet at one page after the other. Who may come to the pages of a short stretch is
-//! listed once, and each page draws the few that come from the list.
+//! Threads that sweep untouched memory together meet at one page after the other. Who may come to the pages of a short
+//! stretch is listed once, and each page draws the few that come from the list.
 
 use crate::float::real;
 use crate::state::sweep_positions::SweepPositions;
@@ -10,7 +11,8 @@ use numalab_kernel::mm::PAGE_BYTES;
 /// Bytes of a mapping for which a list holds.
 const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
 
-/// A list holds for faults on base pages that end within so many times the time of the first. A huge page is longer than the stretch.
+/// A list holds for faults on base pages that end within so many times the time of the first. A huge page is longer
+/// than the stretch.
 const FAULTS: f64 = 256.0;
 
 /// Threads that may come to a page of a stretch of a mapping.
@@ -30,8 +32,8 @@ pub(crate) struct Convoy {
 }
 
 impl Convoy {
-    /// Brings the list up to date for a fault of the present slice on a page of `page_bytes` at byte `place` of a mapping, which began at
-    /// `from_ns` and ends at `before_ns`. `now_ns` is the start of the slice.
+    /// Brings the list up to date for a fault of the present slice on a page of `page_bytes` at byte `place` of a
+    /// mapping, which began at `from_ns` and ends at `before_ns`. `now_ns` is the start of the slice.
     pub(crate) fn update(
         &mut self,
         sweeps: &SweepPositions,

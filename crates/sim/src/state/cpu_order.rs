@@ -1,4 +1,5 @@
-//! Threads in the order of their CPUs, without comparing each with others: a bit for each CPU tells whether it has some.
+//! Threads in the order of their CPUs, without comparing each with others: a bit for each CPU tells whether it has
+//! some.
 
 use crate::state::contender::Contender;
 

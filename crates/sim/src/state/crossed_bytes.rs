@@ -1,8 +1,8 @@
 //! What has crossed each pipe, summed over windows of time, for the check that no flow exceeds its pipe.
 //!
-//! The sums know nothing of how pipes share themselves out. A stretch counts for a window if it begins and ends in it: all of its
-//! bytes have crossed by then, however it went on inside. Windows are one epoch, for the many short stretches, and eight epochs,
-//! for those that last a slice.
+//! The sums know nothing of how pipes share themselves out. A stretch counts for a window if it begins and ends in it:
+//! all of its bytes have crossed by then, however it went on inside. Windows are one epoch, for the many short
+//! stretches, and eight epochs, for those that last a slice.
 
 /// Windows, in epochs.
 const WINDOWS: [u64; 2] = [1, 8];

@@ -1,7 +1,7 @@
 //! What mechanisms want to happen later: wake-ups, timers of kernel threads, new ends of slices.
 //!
-//! A mechanism notes an effect here instead of reaching for the event queue. The engine carries all of them out in the order
-//! in which they were noted, as soon as the mechanism returns.
+//! A mechanism notes an effect here instead of reaching for the event queue. The engine carries all of them out in the
+//! order in which they were noted, as soon as the mechanism returns.
 
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;

@@ -55,8 +55,8 @@ pub enum Event {
     QuietCheck,
 }
 
-/// An event as words. Written and read word by word: an `Event` is copied in pieces that straddle those it was written in, and the
-/// CPU waits for such reads.
+/// An event as words. Written and read word by word: an `Event` is copied in pieces that straddle those it was written
+/// in, and the CPU waits for such reads.
 type Words = [u32; 4];
 
 impl Event {
@@ -109,8 +109,8 @@ const WORD: usize = u64::BITS as usize;
 
 /// A queue of events ordered by (time, sequence of insertion).
 ///
-/// Nearly all events are at most one tick ahead. They go into buckets by time, which are sorted only when their turn comes.
-/// Events further ahead wait in a heap.
+/// Nearly all events are at most one tick ahead. They go into buckets by time, which are sorted only when their turn
+/// comes. Events further ahead wait in a heap.
 #[derive(Debug)]
 pub struct EventQueue {
     /// Events of the buckets up to the present one, the earliest last.
@@ -196,7 +196,8 @@ impl EventQueue {
         let slot = word * WORD + bits.trailing_zeros() as usize;
         (from + (slot + BUCKETS - from % BUCKETS) % BUCKETS) as u64
     }
-    /// Goes on to the next bucket with events, or to the first event in the heap if all are empty. `None` if there is no event.
+    /// Goes on to the next bucket with events, or to the first event in the heap if all are empty. `None` if there is
+    /// no event.
     fn go_on(&mut self) -> Option<()> {
         self.at = if self.ahead > 0 { self.next_bucket() } else { self.far.peek()?.0.at_ns >> BUCKET_SHIFT };
         let slot = self.at as usize % BUCKETS;

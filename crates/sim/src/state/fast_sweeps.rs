@@ -1,8 +1,9 @@
-//! Sweeps that are faster than 4 GB/s: such threads compute little or find their data in a cache, and come from far within the time
-//! of a fault.
+//! Sweeps that are faster than 4 GB/s: such threads compute little or find their data in a cache, and come from far
+//! within the time of a fault.
 //!
-//! On a fast machine all threads are fast, and far from each other. So they are listed by their place as others are, and the fastest
-//! decides how far back to look. Where that is further than there are threads, all of them are looked at.
+//! On a fast machine all threads are fast, and far from each other. So they are listed by their place as others are,
+//! and the fastest decides how far back to look. Where that is further than there are threads, all of them are looked
+//! at.
 
 use crate::float::whole;
 use crate::state::by_offset::ByOffset;
@@ -55,7 +56,8 @@ impl FastSweeps {
         self.by_offset.insert(task, of, at);
         self.least_ns_per_byte = self.least_ns_per_byte.min(ns_per_byte);
     }
-    /// Calls `f` with the tasks that may come to places `first` to `last` of a mapping within `ns`, and with others, until it returns false.
+    /// Calls `f` with the tasks that may come to places `first` to `last` of a mapping within `ns`, and with others,
+    /// until it returns false.
     #[inline]
     pub(crate) fn each(&self, of: (u32, u32), (first, last): (u64, u64), ns: f64, mut f: impl FnMut(u32) -> bool) {
         if self.tasks.is_empty() {

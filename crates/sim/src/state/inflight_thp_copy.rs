@@ -1,7 +1,8 @@
 //! Huge pages that schednuma is copying to another node (designs-2012.md section 2.4).
 //!
-//! schednuma does not replace the entry before it copies. The entry keeps its mark meanwhile, so other threads fault on it too. A
-//! thread that finds the page well placed restores access; the copier then finds the entry changed and throws its copy away.
+//! schednuma does not replace the entry before it copies. The entry keeps its mark meanwhile, so other threads fault on
+//! it too. A thread that finds the page well placed restores access; the copier then finds the entry changed and throws
+//! its copy away.
 
 use numalab_kernel::mm::Frame;
 

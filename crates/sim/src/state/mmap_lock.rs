@@ -1,14 +1,15 @@
 //! The lock of an address space (`mmap_sem`, `mmap_lock`) as khugepaged takes it.
 //!
-//! `collapse_huge_page` holds the lock for writing from before it looks at the entries until the copy is mapped, in every kernel.
-//! Page faults hold it for reading, hint faults and their migrations too. (With locks of single mappings, 6.4 and later, the
-//! collapse takes those away from the faults as well: `vma_start_write`.) So a collapse waits for the faults in progress. A
-//! fault that comes meanwhile waits for the collapse, also while the collapse still waits itself: a waiting writer lets no
-//! new reader in.
+//! `collapse_huge_page` holds the lock for writing from before it looks at the entries until the copy is mapped, in
+//! every kernel. Page faults hold it for reading, hint faults and their migrations too. (With locks of single mappings,
+//! 6.4 and later, the collapse takes those away from the faults as well: `vma_start_write`.) So a collapse waits for
+//! the faults in progress. A fault that comes meanwhile waits for the collapse, also while the collapse still waits
+//! itself: a waiting writer lets no new reader in.
 //!
-//! A process knows the stretches of time in which khugepaged wants or has its lock. Of the faults in progress only AutoNUMA's are
-//! looked at, which move up to 512 pages one by one for tens of milliseconds. Faults of other kernels take a millisecond at most
-//! (a huge page cleared or moved), and their khugepaged waits for none: a simplification. Times are ns of model time.
+//! A process knows the stretches of time in which khugepaged wants or has its lock. Of the faults in progress only
+//! AutoNUMA's are looked at, which move up to 512 pages one by one for tens of milliseconds. Faults of other kernels
+//! take a millisecond at most (a huge page cleared or moved), and their khugepaged waits for none: a simplification.
+//! Times are ns of model time.
 
 /// When khugepaged wants or has the lock of an address space: beginnings and ends in ns, those not over yet.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +32,8 @@ impl MmapWriteLocks {
 /// A fault that takes at least so long is one that a collapse is taken to wait for.
 pub(crate) const LONG_FAULT_NS: u64 = 100_000;
 
-/// Faults that hold the lock of their address space for reading while they move pages: process, beginning and end in ns.
-/// Few per thread, those that are not over yet, so a plain list.
+/// Faults that hold the lock of their address space for reading while they move pages: process, beginning and end in
+/// ns. Few per thread, those that are not over yet, so a plain list.
 #[derive(Clone, Debug, Default)]
 pub struct LongReadLocks(Vec<(usize, u64, u64)>);
 

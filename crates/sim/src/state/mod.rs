@@ -1,7 +1,7 @@
 //! The simulated machine at an instant: nouns only.
 //!
-//! Each file holds one kind of state and the small rules that need nothing else. [`simulation`] puts the parts together. Whatever
-//! one part of the state does to another is a mechanism and stands in a folder above.
+//! Each file holds one kind of state and the small rules that need nothing else. [`simulation`] puts the parts
+//! together. Whatever one part of the state does to another is a mechanism and stands in a folder above.
 
 pub(crate) mod access_kind;
 pub(crate) mod anon_vma_lock;

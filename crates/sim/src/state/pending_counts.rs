@@ -4,20 +4,22 @@
 //! gigabytes, so the counts are taken once per epoch and kept up with the faults handled in between. They
 //! decide the pace of accesses and when the next fault comes.
 //!
-//! *Which* page faults is drawn from the counts of the chunks: a chunk and a number below its size are drawn, and if the
-//! chunk has more pending pages than the number, it is the page of that number. All pending pages are equally likely, and
-//! the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending pages, or draws of an epoch
-//! have taken as many tries as there are chunks, the chunks that have some are listed first.
+//! *Which* page faults is drawn from the counts of the chunks: a chunk and a number below its size are drawn, and if
+//! the chunk has more pending pages than the number, it is the page of that number. All pending pages are equally
+//! likely, and the entries of a chunk are looked at only when one of them is taken. Where few chunks have pending
+//! pages, or draws of an epoch have taken as many tries as there are chunks, the chunks that have some are listed
+//! first.
 //!
-//! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. First come chunks and
-//! numbers, then those that have so many pending pages, then pages. A page that is no longer pending when its turn comes is passed over, so the rest stay equally likely.
+//! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. First come chunks
+//! and numbers, then those that have so many pending pages, then pages. A page that is no longer pending when its turn
+//! comes is passed over, so the rest stay equally likely.
 
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::{PendingPages, SharedMemory, Vma, CHUNK_PAGES, PAGE_BYTES};
 use std::collections::VecDeque;
 
-/// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks would
-/// take longer.
+/// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks
+/// would take longer.
 const CHUNKS_PER_TRY: u64 = 8;
 
 /// Draws that take no more tries than this are cheaper than draws from a list.
@@ -168,8 +170,8 @@ impl PendingCounts {
         view.pending = view.pending.saturating_sub(pages);
         view.listed.pages = view.listed.pages.saturating_sub(pages.faulting(view.listed.write));
     }
-    /// Draws one of the pending pages of a span, all alike, as (chunk, page); `None` if none is found. The count is right
-    /// then. About `more` pages will be drawn next.
+    /// Draws one of the pending pages of a span, all alike, as (chunk, page); `None` if none is found. The count is
+    /// right then. About `more` pages will be drawn next.
     pub fn draw(
         &mut self,
         s: &RandomSpan<'_>,

@@ -1,20 +1,22 @@
-//! Pipes: what crosses a node's memory, a link or a cache port in every quarter of a millisecond is at most what it lets through.
+//! Pipes: what crosses a node's memory, a link or a cache port in every quarter of a millisecond is at most what it
+//! lets through.
 //!
-//! Problem: the bandwidth model gives each thread a rate that holds for an epoch, from the threads of the epochs before. Threads
-//! that all come back from a barrier would go on at the rates of an idle machine. Together they would get several times what the
-//! memory delivers.
+//! Problem: the bandwidth model gives each thread a rate that holds for an epoch, from the threads of the epochs
+//! before. Threads that all come back from a barrier would go on at the rates of an idle machine. Together they would
+//! get several times what the memory delivers.
 //!
-//! So every pipe counts what it has promised. Time is cut into *bins*. A stretch of accesses that is planned at its rate takes its
-//! part of every bin that it lies in. Where a pipe on its way has less left, the stretch gets what is left, and the rest is entered in
-//! the next bins. It ends no more than a bin before the last of these. So it takes longer, and never more than a pipe has.
+//! So every pipe counts what it has promised. Time is cut into *bins*. A stretch of accesses that is planned at its
+//! rate takes its part of every bin that it lies in. Where a pipe on its way has less left, the stretch gets what is
+//! left, and the rest is entered in the next bins. It ends no more than a bin before the last of these. So it takes
+//! longer, and never more than a pipe has.
 //!
-//! Within a bin, who was planned first comes first. So that nobody starves, bins note what was asked for beyond what there is. After
-//! a refusal, slices slow down by the most that was asked of their pipes in the last bins before they were planned. A thread that
-//! comes back from a wait plans its first accesses bin by bin, so that all who came back with it are heard before any of them goes
-//! on ([`bin_end_ns`]).
+//! Within a bin, who was planned first comes first. So that nobody starves, bins note what was asked for beyond what
+//! there is. After a refusal, slices slow down by the most that was asked of their pipes in the last bins before they
+//! were planned. A thread that comes back from a wait plans its first accesses bin by bin, so that all who came back
+//! with it are heard before any of them goes on ([`bin_end_ns`]).
 //!
-//! A pipe has all of its bandwidth here, and the bandwidth model fills at most 0.96 of it. So bins decide only where the rates of
-//! the epoch are wrong. Writes and random lines weigh as in the bandwidth model.
+//! A pipe has all of its bandwidth here, and the bandwidth model fills at most 0.96 of it. So bins decide only where
+//! the rates of the epoch are wrong. Writes and random lines weigh as in the bandwidth model.
 //!
 //! Units: ns of model time; fills are parts of a bin, 0..=1.
 
@@ -31,8 +33,8 @@ const PRESSED_BINS: u64 = 16;
 /// Bins before now of which the one in which most was asked for counts.
 const PRESSURE_BINS: u64 = 4;
 
-/// So far may a stretch run ahead of the bins that it is entered in: one bin. A few lines that find a full bin wait as long as the
-/// others do on average, and not for the end of the bin.
+/// So far may a stretch run ahead of the bins that it is entered in: one bin. A few lines that find a full bin wait as
+/// long as the others do on average, and not for the end of the bin.
 const AHEAD_NS: f64 = BIN_NS as f64;
 
 /// Part of a bin that counts as nothing, so that rounding never makes a stretch of zero length.
@@ -98,10 +100,11 @@ pub fn bytes_of_pipe(ahead_ns: u64) -> usize {
 #[derive(Debug)]
 pub struct Pipes {
     pipes: Vec<Pipe>,
-    /// What is promised of each bin, a part of it: `[pipe][row]`. The bins of a pipe come round, and those of one stretch lie together.
+    /// What is promised of each bin, a part of it: `[pipe][row]`. The bins of a pipe come round, and those of one
+    /// stretch lie together.
     fill: Vec<f64>,
-    /// What was asked for beyond that, same shape; negative where stretches are entered that ended before. By accesses, whose rates
-    /// follow, and by the kernel's copies and clears.
+    /// What was asked for beyond that, same shape; negative where stretches are entered that ended before. By accesses,
+    /// whose rates follow, and by the kernel's copies and clears.
     refused: [Vec<f64>; 2],
     /// Which bin each row is of.
     bin_of_row: Vec<u64>,
@@ -116,8 +119,8 @@ pub struct Pipes {
 }
 
 impl Pipes {
-    /// Pipes of these bandwidths, GB/s, with nothing promised. Stretches end at most `ahead_ns` after the start of the earliest
-    /// slice that runs.
+    /// Pipes of these bandwidths, GB/s, with nothing promised. Stretches end at most `ahead_ns` after the start of the
+    /// earliest slice that runs.
     pub fn new(gbps: &[f64], ahead_ns: u64) -> Self {
         let rows = rows(ahead_ns);
         let pipe = |gbps: &f64| Pipe {
@@ -160,8 +163,8 @@ impl Pipes {
         of.place = self.needs.len() as u32;
         self.needs.push(Need { pipe: pipe as u32, load, bytes });
     }
-    /// Serves the stretch whose wants have been told, as planned at `now_ns`: from `from_ns` on, in `ns` if no pipe is in the way, and
-    /// in `room_ns` at most. Its rate is the same all the time.
+    /// Serves the stretch whose wants have been told, as planned at `now_ns`: from `from_ns` on, in `ns` if no pipe is
+    /// in the way, and in `room_ns` at most. Its rate is the same all the time.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
         self.serve_for(false, now_ns, from_ns, ns, room_ns)
@@ -285,7 +288,8 @@ impl Pipes {
         }
         Served { share, ns: took_ns }
     }
-    /// Finds what a stretch of `most` at `rate` takes of each of its bins if all pipes have room; `None` if it goes beyond the rows.
+    /// Finds what a stretch of `most` at `rate` takes of each of its bins if all pipes have room; `None` if it goes
+    /// beyond the rows.
     #[inline]
     fn plan(&mut self, from_ns: u64, rate: f64, most: f64, behind: u64) -> Option<Plan> {
         let bin = from_ns / BIN_NS;
@@ -309,7 +313,8 @@ impl Pipes {
         }
         Some(Plan { bin, bins, got: [in_first, whole, last], through_ns })
     }
-    /// Rows of a plan in the order of time: of the first bin, the middle ones as up to two runs, and the last one if there are two.
+    /// Rows of a plan in the order of time: of the first bin, the middle ones as up to two runs, and the last one if
+    /// there are two.
     #[inline]
     fn rows_of(&self, plan: &Plan) -> (usize, [Range<usize>; 2], Option<usize>) {
         let mask = self.bin_of_row.len() - 1;
@@ -334,7 +339,8 @@ impl Pipes {
                 && last.is_none_or(|row| n.load * plan.got[2] <= 1.0 - fill[row])
         })
     }
-    /// Takes a plan out of its bins, and notes what the stretch would have got there at its own rate from `from` to `end`, ns.
+    /// Takes a plan out of its bins, and notes what the stretch would have got there at its own rate from `from` to
+    /// `end`, ns.
     #[inline]
     fn take(&mut self, kernel: bool, plan: &Plan, behind: u64, (from, end): (f64, f64), rate: f64) {
         let rows = self.bin_of_row.len();
@@ -361,7 +367,8 @@ impl Pipes {
         }
         self.note_asked(kernel, behind, (last_end, end), rate);
     }
-    /// Takes what the pipes have left of a stretch bin after bin. Returns up to when it is entered, ns, and what is left of it.
+    /// Takes what the pipes have left of a stretch bin after bin. Returns up to when it is entered, ns, and what is
+    /// left of it.
     fn fill_bins(
         &mut self,
         kernel: bool,
@@ -417,8 +424,8 @@ impl Pipes {
             (at, bin) = (stop, bin + 1);
         }
     }
-    /// Enters what is `left` of a stretch behind the last row, where each pipe takes one after the other, if that ends by `end`, ns.
-    /// Returns up to when it takes, ns.
+    /// Enters what is `left` of a stretch behind the last row, where each pipe takes one after the other, if that ends
+    /// by `end`, ns. Returns up to when it takes, ns.
     fn queue_behind(&mut self, behind_ns: f64, left: &mut f64, end: f64) -> f64 {
         let part = *left;
         let until = |pipes: &Self, n: &Need| {
@@ -449,8 +456,8 @@ impl Pipes {
         }
         most
     }
-    /// How much more than it has was asked of a pipe in the bins before `bin`, at least 1. As in the bandwidth model a full pipe
-    /// delivers a little less than all. A few lines find room in the rest.
+    /// How much more than it has was asked of a pipe in the bins before `bin`, at least 1. As in the bandwidth model a
+    /// full pipe delivers a little less than all. A few lines find room in the rest.
     #[inline]
     fn pressure_on(&mut self, pipe: usize, bin: u64) -> f64 {
         if self.pipes[pipe].pressure_bin != bin {
@@ -476,8 +483,8 @@ impl Pipes {
             1.0
         }
     }
-    /// The rates of the accesses are about to be solved anew. Returns since when accesses were refused something in this epoch, ns. The
-    /// new rates know of it, so it is forgotten.
+    /// The rates of the accesses are about to be solved anew. Returns since when accesses were refused something in
+    /// this epoch, ns. The new rates know of it, so it is forgotten.
     pub fn refused_since(&mut self) -> Option<u64> {
         let since = self.refused_since.take();
         if since.is_some() {

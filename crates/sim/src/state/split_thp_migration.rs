@@ -2,10 +2,10 @@
 //! after the other, and whoever touches the one whose entry is a migration entry sleeps until it is restored
 //! (designs-2012.md sections 1.5 and 8.1, point 10).
 //!
-//! The pages are isolated from the first to the last, each put at the head of the list (`list_add`), and migrated from the
-//! head on (19/33): the last page goes first. A thread that sweeps the range upwards therefore meets the moves once, and
-//! waits for no more than the page it meets. Moves of single base pages are over before anybody is likely to come by, and
-//! are not looked at.
+//! The pages are isolated from the first to the last, each put at the head of the list (`list_add`), and migrated from
+//! the head on (19/33): the last page goes first. A thread that sweeps the range upwards therefore meets the moves
+//! once, and waits for no more than the page it meets. Moves of single base pages are over before anybody is likely to
+//! come by, and are not looked at.
 
 use crate::state::task::NOBODY;
 use numalab_kernel::mm::CHUNK_PAGES;
@@ -44,7 +44,8 @@ impl SplitThpMigrations {
         self.0.retain(|f| f.until_ns > now_ns);
         self.0.push(front);
     }
-    /// How long a thread sleeps that sweeps the pages `page..end` of a chunk from `clock` to `leaves_ns`, ns, and behind whom.
+    /// How long a thread sleeps that sweeps the pages `page..end` of a chunk from `clock` to `leaves_ns`, ns, and
+    /// behind whom.
     pub fn wait_ns(
         &self,
         at: (usize, usize, usize),
@@ -58,7 +59,8 @@ impl SplitThpMigrations {
 }
 
 impl SplitThpMigration {
-    /// What the sweep of [`SplitThpMigrations::wait_ns`] waits at the page it meets the moves at. Times are from `clock` on.
+    /// What the sweep of [`SplitThpMigrations::wait_ns`] waits at the page it meets the moves at. Times are from
+    /// `clock` on.
     fn meets(&self, (page, end): (usize, usize), clock: u64, leaves_ns: u64) -> u64 {
         if end <= page {
             return 0;
@@ -90,8 +92,8 @@ mod tests {
 
     #[test]
     fn a_sweep_meets_the_moves_once_and_waits_for_one_page_at_most() {
-        // After 101 moves, at 7.06 ms, the turn is page 410's, and a thread enters page 400 at 10 us a page: it comes to
-        // 409 at 7.15, while that page is away, from 7.12 to 7.18.
+        // After 101 moves, at 7.06 ms, the turn is page 410's, and a thread enters page 400 at 10 us a page: it comes
+        // to 409 at 7.15, while that page is away, from 7.12 to 7.18.
         let at = 1_000_000 + 101 * 60_000;
         assert_eq!(split_thp_migrations().wait_ns(AT, (400, 420), at, at + 200_000), (30_000, 3));
         // Swept slowly a page is taken away under the thread, which waits for all of its move.

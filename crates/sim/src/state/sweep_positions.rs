@@ -1,9 +1,9 @@
 //! Where the other threads of a process are in their sweeps of a mapping.
 //!
-//! Threads are simulated one slice after the other, but several mechanisms ask which other threads come to a page while it is
-//! being handled ([`contenders`](crate::mm::contenders)). The answer follows from where each thread is in its sweep at the end of
-//! its slice, and from its speed. Sweeps are listed by their place: most threads of a large process are too far away to come
-//! in time, and are not looked at. Places are bytes of a mapping, times ns of model time.
+//! Threads are simulated one slice after the other, but several mechanisms ask which other threads come to a page while
+//! it is being handled ([`contenders`](crate::mm::contenders)). The answer follows from where each thread is in its
+//! sweep at the end of its slice, and from its speed. Sweeps are listed by their place: most threads of a large process
+//! are too far away to come in time, and are not looked at. Places are bytes of a mapping, times ns of model time.
 
 use crate::float::{real, whole};
 use crate::state::by_offset::ByOffset;
@@ -118,7 +118,8 @@ impl SweepPositions {
             self.sweeper[task as usize] = s;
         }
     }
-    /// Calls `f` with everybody but `first` who comes to `place` of a mapping before `before_ns`, at `now_ns`, in no order, until it is false.
+    /// Calls `f` with everybody but `first` who comes to `place` of a mapping before `before_ns`, at `now_ns`, in no
+    /// order, until it is false.
     #[inline]
     pub(crate) fn each_contender(
         &self,
@@ -176,8 +177,8 @@ impl SweepPositions {
         (s.at, s.at_ns.max(now_ns) + owes_ns(s.task) as f64)
     }
 
-    /// Calls `f` with all sweeps of a mapping but that of the present slice which may come to `places` within `ns`, and with others of the
-    /// mapping; with some of them twice.
+    /// Calls `f` with all sweeps of a mapping but that of the present slice which may come to `places` within `ns`, and
+    /// with others of the mapping; with some of them twice.
     pub(crate) fn each_near(&self, of: (u32, u32), (from, to): (u64, u64), ns: f64, mut f: impl FnMut(&SweepPosition)) {
         let first = self.slice.0;
         let mut look = |task: u32| {
@@ -203,7 +204,8 @@ mod tests {
     use numalab_base::rng::Rng;
     use numalab_kernel::mm::PAGE_BYTES;
 
-    /// A thread that faults on one page after the other is told of every thread that comes in time, delayed ones included.
+    /// A thread that faults on one page after the other is told of every thread that comes in time, delayed ones
+    /// included.
     #[test]
     fn whoever_comes_is_found() {
         let mut rng = Rng::new(7);

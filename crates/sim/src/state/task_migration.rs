@@ -1,9 +1,9 @@
 //! Task migrations that NUMA balancing decides inside a slice.
 //!
-//! A slice is planned ahead, so a fault in it decides from the run queues of its beginning, while the kernel's stopper works at
-//! once. A task migration therefore waits for the end of its task's slice, which it cuts short, and remembers the CPUs that it
-//! was decided for. If a task is elsewhere by then, the migration is dropped, as `migrate_swap_stop` and `migration_cpu_stop` do
-//! (kernel/sched/core.c of 6.1; 3.8 to 6.12 alike).
+//! A slice is planned ahead, so a fault in it decides from the run queues of its beginning, while the kernel's stopper
+//! works at once. A task migration therefore waits for the end of its task's slice, which it cuts short, and remembers
+//! the CPUs that it was decided for. If a task is elsewhere by then, the migration is dropped, as `migrate_swap_stop`
+//! and `migration_cpu_stop` do (kernel/sched/core.c of 6.1; 3.8 to 6.12 alike).
 
 use numalab_kernel::sched::Scheduler;
 

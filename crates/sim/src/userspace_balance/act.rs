@@ -23,8 +23,8 @@ pub(crate) fn act(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, actio
     }
 }
 
-/// Lets a task run on the CPUs of a node alone (`sched_setaffinity`). A task that is about to leave its CPU is left for the next
-/// look.
+/// Lets a task run on the CPUs of a node alone (`sched_setaffinity`). A task that is about to leave its CPU is left for
+/// the next look.
 fn move_task(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, task: u32, to: usize) {
     let t = &sim.tasks[task as usize];
     let leaving = sim.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());

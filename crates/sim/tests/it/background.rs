@@ -22,8 +22,8 @@ fn elapsed(m: &Machine, text: &str, cfg: &SimConfig, seed: u64) -> f64 {
     scalar(&run(m, &inline(text, m, seed, &[]), cfg, seed), "elapsed_s")
 }
 
-/// The last of eight threads loses at least the mean of what kernel threads and daemons take, and at most all that daemons take: they
-/// run anywhere, and like to stay where they were.
+/// The last of eight threads loses at least the mean of what kernel threads and daemons take, and at most all that
+/// daemons take: they run anywhere, and like to stay where they were.
 #[test]
 fn the_background_takes_its_time() {
     let m = eight_cpus();
@@ -114,8 +114,8 @@ fn a_deadlock_is_found_beside_the_background() {
     }
 }
 
-/// The machine's own threads have slept for long when the program begins. So they load no CPU then, and forks go where they would on a
-/// quiet machine.
+/// The machine's own threads have slept for long when the program begins. So they load no CPU then, and forks go where
+/// they would on a quiet machine.
 #[test]
 fn threads_start_where_they_do_on_a_quiet_machine() {
     let m = machine("2x1x2x1");

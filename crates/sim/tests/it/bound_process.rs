@@ -42,7 +42,8 @@ time = "8s"
 steps = [{ access = "l", slice = "thread", write = 0.3 }]
 "#;
 
-/// A process that is bound to its node gets no balancing, so it pays nothing for it: not on an idle machine, and not under load.
+/// A process that is bound to its node gets no balancing, so it pays nothing for it: not on an idle machine, and not
+/// under load.
 #[test]
 fn a_bound_process_pays_nothing_for_balancing() {
     let m = machine("haswell-2s");

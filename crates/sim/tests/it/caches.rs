@@ -94,8 +94,8 @@ fn a_buffer_written_in_step_is_fetched_once() {
     assert!((eight / one - 1.0).abs() < 0.15, "{eight} GB, {one} by one thread");
 }
 
-/// One long fill goes past the caches: lines are written and not read, as fast as the machine's file says, and nobody who fills the
-/// same buffer waits for a turn. Fills shorter than the file says are stores like all others.
+/// One long fill goes past the caches: lines are written and not read, as fast as the machine's file says, and nobody
+/// who fills the same buffer waits for a turn. Fills shorter than the file says are stores like all others.
 #[test]
 fn a_long_fill_goes_past_the_caches() {
     let m = machine("milan-2s-nps1");

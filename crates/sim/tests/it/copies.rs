@@ -25,8 +25,8 @@ const NOISE: &str = "[[policy]]\nname = \"there\"\nmode = \"bind\"\nnodes = \"va
 const NEIGHBOUR: &str = "[[process]]\nname = \"neighbour\"\ncount = \"value\"\naffinity = { nodes = \"1\" }\n\
     [[process.phase]]\ntime = \"8s\"\nsteps = [{ compute = \"1ms\" }]\n";
 
-/// What balancing adds to the system time of a program on a machine, in us for each page that moves. (Nothing else differs
-/// between the two runs: the noise is bound, so it is not scanned, and all threads end at the same time.)
+/// What balancing adds to the system time of a program on a machine, in us for each page that moves. (Nothing else
+/// differs between the two runs: the noise is bound, so it is not scanned, and all threads end at the same time.)
 fn us_per_page(shape: &str, beside: &str, value: &str) -> f64 {
     let m = machine(shape);
     let program = format!("[params]\nvalue = {{ value = 0, about = \"see above\" }}\n{MOVED}{beside}");

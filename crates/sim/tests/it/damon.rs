@@ -118,7 +118,8 @@ fn a_goal_stops_what_it_has_reached() {
         ];
         counter(&run(&m, &w, &damon("6.16", &goal), 1), "damos_hot_pages_applied")
     };
-    // A ten-thousandth of 256 MiB is 7 pages, which are used anyway. 99.7 % are never reached, so the quota goes on doubling.
+    // A ten-thousandth of 256 MiB is 7 pages, which are used anyway. 99.7 % are never reached, so the quota goes on
+    // doubling.
     let (none, all) = (with("1"), with("9970"));
     assert!(none == 0 && all > 31 * MIB, "{none} and {all} pages");
 }

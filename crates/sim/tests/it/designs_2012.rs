@@ -1,5 +1,5 @@
-//! AutoNUMA and schednuma of 2012 on the machine of numa-core-autonuma-2012: the results that designs-2012.md requires, at a tenth
-//! of the published length.
+//! AutoNUMA and schednuma of 2012 on the machine of numa-core-autonuma-2012: the results that designs-2012.md requires,
+//! at a tenth of the published length.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -12,8 +12,9 @@ const VANILLA: &str = "3.7-vanilla";
 const AUTONUMA: &str = "3.7-autonuma-v27";
 const SCHEDNUMA: &str = "3.7-schednuma-v1r3";
 
-/// What designs-2012.md requires and the model does not do, with why as far as it is known. A bound is the reference's, or stands
-/// as it was before a result missed it. A miss that disappears fails its test, and is then taken off this list.
+/// What designs-2012.md requires and the model does not do, with why as far as it is known. A bound is the reference's,
+/// or stands as it was before a result missed it. A miss that disappears fails its test, and is then taken off this
+/// list.
 const KNOWN_MISSES: [(&str, &str); 5] = [
     (
         "point 1: AutoNUMA's numa01 below 0.7 of the baseline",
@@ -58,8 +59,8 @@ fn reason(o: &Outcome, name: &str) -> u64 {
     o.reasons.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
 }
 
-/// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole. AutoNUMA's
-/// elapsed time at this length is a known miss (below).
+/// Points 4, 8 and 12 of section 8.1: both designs converge, AutoNUMA by splitting and joining, schednuma whole.
+/// AutoNUMA's elapsed time at this length is a known miss (below).
 #[test]
 fn private_slices_converge_under_both_designs() {
     let params = [("loops", "120")];
@@ -86,9 +87,9 @@ fn known_miss_of_point_4() {
     assert!(a < v, "{a} of {v}");
 }
 
-/// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more bytes
-/// and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six. How much
-/// AutoNUMA gains, and how much more schednuma spends in the kernel, are known misses.
+/// Points 1, 2, 14 and 16: one spread of a hot node's memory helps, two in a row keep it hot; schednuma copies more
+/// bytes and faults less. Single runs scatter (AutoNUMA's 0.58 to 0.76 of the baseline), so times are means of six. How
+/// much AutoNUMA gains, and how much more schednuma spends in the kernel, are known misses.
 #[test]
 fn shared_memory_on_a_hot_node() {
     let params = [("loops", "12")];
@@ -129,9 +130,10 @@ fn threads_by_node(o: &Outcome) -> [[u32; 4]; 2] {
     counts
 }
 
-/// Section 4: "threads are spread over all nodes by CFS". Two processes that create their threads at the same time would
-/// take strict turns, and with them nodes, if nothing else decided when a thread is created than `clone`. With faults in
-/// between they mostly do not; single runs still fall into step, so it is the middle of eight that is asked for.
+/// Section 4: "threads are spread over all nodes by CFS". Two processes that create their threads at the same time
+/// would take strict turns, and with them nodes, if nothing else decided when a thread is created than `clone`. With
+/// faults in between they mostly do not; single runs still fall into step, so it is the middle of eight that is asked
+/// for.
 #[test]
 fn processes_that_fault_while_they_create_threads_share_the_nodes() {
     let fewest = |lock: bool, seed: u64| {
@@ -151,9 +153,9 @@ fn processes_that_fault_while_they_create_threads_share_the_nodes() {
     assert_eq!(middle(false), 0);
 }
 
-/// Section 8.4: without the first-fault exception the gain of numa01 shrinks. It does, by a third or more, on 6.1's balancer.
-/// On 3.7's own, where both processes start with about as many threads on each node, it does not, which is a miss
-/// (docs/log/designs-2012.md).
+/// Section 8.4: without the first-fault exception the gain of numa01 shrinks. It does, by a third or more, on 6.1's
+/// balancer. On 3.7's own, where both processes start with about as many threads on each node, it does not, which is a
+/// miss (docs/log/designs-2012.md).
 #[test]
 fn the_first_fault_exception_spreads_the_hot_node() {
     let params = [("loops", "12")];
@@ -161,7 +163,8 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     let mean = |mut k: SimConfig, balancer: &str| {
         k.sched.balancer = Balancer::parse(balancer).unwrap();
         if balancer == "types" {
-            // Of the rules for groups with types; 3.7's stands for 5.5's there, which fills a node before it takes the next.
+            // Of the rules for groups with types; 3.7's stands for 5.5's there, which fills a node before it takes the
+            // next.
             k.sched.imbalance = Rule::Imb60;
         }
         let all: Vec<u64> = seeds(3).collect();
@@ -175,13 +178,13 @@ fn the_first_fault_exception_spreads_the_hot_node() {
     missed("section 8.4: numa01's gain shrinks without the first-fault exception", v37 > 1.1, v37);
 }
 
-/// Section 1.5: whoever touches a page under migration sleeps until it is back. The last page of a huge one moves first, so
-/// a thread that sweeps it upwards waits for one base page at most.
+/// Section 1.5: whoever touches a page under migration sleeps until it is back. The last page of a huge one moves
+/// first, so a thread that sweeps it upwards waits for one base page at most.
 #[test]
 fn who_meets_a_page_by_page_move_sleeps() {
     // Two processes of 24 threads that sweep the same memory meet moves of others; threads with slices of their own do
-    // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way. khugepaged, which faults
-    // wait for as well, comes too late for these runs.
+    // not, but for the huge pages at their edges; a huge page that moves whole is never left half-way. khugepaged,
+    // which faults wait for as well, comes too late for these runs.
     let late = ("autonuma.khugepaged_scan_sleep_millisecs", "86400000");
     let share = |o: &Outcome| scalar(o, "blocked_s") / counter(o, "thp_split") as f64;
     // 23 others, each for less than the 0.1 ms that a base page takes.
@@ -215,11 +218,12 @@ fn moves_of_one_mapping_take_turns() {
     assert!(later_s > 1.02 * sooner_s, "{later_s} {sooner_s}");
 }
 
-/// 14 and 22/31: a huge page that a hint fault leaves where it is is restored read-only, and the store that follows takes a
-/// fault that flushes the TLBs of all CPUs of the process: most of what a scan costs.
+/// 14 and 22/31: a huge page that a hint fault leaves where it is is restored read-only, and the store that follows
+/// takes a fault that flushes the TLBs of all CPUs of the process: most of what a scan costs.
 #[test]
 fn huge_pages_lose_their_write_permission() {
-    // Without the pull towards homes: whom it moves, and so how many pages move, is not the same in two runs that differ.
+    // Without the pull towards homes: whom it moves, and so how many pages move, is not the same in two runs that
+    // differ.
     let with = |loses| {
         let k = kernel_set("3.7-schednuma-v1r3+no-home-pull", &[("schednuma.huge_loses_write", loses)]);
         let o = go(&k, "numa02_SMT", &[("loops", "120")]);
@@ -258,8 +262,8 @@ fn base_pages_are_marked_by_table_or_by_entry() {
     assert_eq!(counter(&table, "thp_collapse_alloc"), 0);
 }
 
-/// Section 1.4 step 2: `pmd_numa_fixup` runs before the entry is looked at, so a first touch beside marked pages traps for
-/// them, and this thread handles all of them.
+/// Section 1.4 step 2: `pmd_numa_fixup` runs before the entry is looked at, so a first touch beside marked pages traps
+/// for them, and this thread handles all of them.
 #[test]
 fn a_first_touch_under_a_marked_table_handles_the_pages_present() {
     let text = r#"
@@ -288,8 +292,8 @@ steps = [{ compute = "22s" }, { access = "buffer", offset = "1MiB", write = 1 }]
     assert!((more - faults as f64 * 1e-3).abs() < 0.01, "{more} s more for {faults} pages of 1 ms");
 }
 
-/// Sections 2.3 and 2.7: a scan holds the lock for writing all along, the part of its time that nothing explains included,
-/// and every fault of the process waits, first touches too.
+/// Sections 2.3 and 2.7: a scan holds the lock for writing all along, the part of its time that nothing explains
+/// included, and every fault of the process waits, first touches too.
 #[test]
 fn first_touches_wait_for_a_scan() {
     let text = r#"
@@ -347,8 +351,8 @@ fn the_designs_are_deterministic() {
     }
 }
 
-/// khugepaged rests after a round, and a round lasts as long as its copies do: with collapses of 100 ms it joins no more
-/// than ten huge pages a second.
+/// khugepaged rests after a round, and a round lasts as long as its copies do: with collapses of 100 ms it joins no
+/// more than ten huge pages a second.
 #[test]
 fn khugepaged_works_for_as_long_as_its_copies_take() {
     let mut slow = machine("e7-4807-4s");

@@ -1,4 +1,5 @@
-//! Every run ends: model time passes in whatever a workload repeats, so its limit is reached after a bounded number of steps.
+//! Every run ends: model time passes in whatever a workload repeats, so its limit is reached after a bounded number of
+//! steps.
 
 #![allow(clippy::unwrap_used)]
 
@@ -143,8 +144,8 @@ proptest! {
         let ops: usize = w.processes.iter().flat_map(|p| &p.threads).map(|t| t.ops.len()).sum();
         let (status, steps) = steps(&m, &w, &k);
         prop_assert!(matches!(status, Status::Completed | Status::Timeout), "{status:?}");
-        // A round of the innermost loop takes at least 1 ns, and none has more steps than there are. A step may be cut once by
-        // each event.
+        // A round of the innermost loop takes at least 1 ns, and none has more steps than there are. A step may be cut
+        // once by each event.
         let most = (LIMIT_NS + 2 * SLICE_NS) * ops as u64 * 2;
         prop_assert!(steps <= most, "{steps} steps of {ops}: {step}");
     }

@@ -1,5 +1,5 @@
-//! Read faults on shared memory map what is in the page cache around them (`do_fault_around`), and faults that a random access
-//! takes ahead of the run have the same outcome as faults in order of time.
+//! Read faults on shared memory map what is in the page cache around them (`do_fault_around`), and faults that a random
+//! access takes ahead of the run have the same outcome as faults in order of time.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

@@ -1,5 +1,5 @@
-//! Clearing new huge pages is traffic like any other, and waits like it (machines.md sections 4 and 6). Base pages stay in a
-//! cache between the clear and the access.
+//! Clearing new huge pages is traffic like any other, and waits like it (machines.md sections 4 and 6). Base pages stay
+//! in a cache between the clear and the access.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

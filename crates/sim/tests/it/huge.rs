@@ -62,8 +62,8 @@ fn huge_pages_migrate_whole() {
     assert_eq!((counter(&o, "thp_split_page"), counter(&o, "pages_collapsed")), (0, 0));
 }
 
-/// kernel-numa-balancing.md, R8: every 2 MiB block of the other node holds base pages of another process, or all of a huge
-/// page. Half of the node is free, no block is, and nobody makes one.
+/// kernel-numa-balancing.md, R8: every 2 MiB block of the other node holds base pages of another process, or all of a
+/// huge page. Half of the node is free, no block is, and nobody makes one.
 #[test]
 fn r8_a_huge_page_finds_no_block_where_there_are_pages() {
     let text = format!(
@@ -126,8 +126,8 @@ fn without_native_migration_they_split_migrate_and_collapse_again() {
         mm.thp.set("native_migration", "false").unwrap();
         mm.khugepaged.set("scan_sleep_millisecs", "100").unwrap();
     });
-    // One by one; a range that is collapsed half-way is collapsed where most of it lies. If that is still the wrong node, it
-    // moves again; if it is the right one, up to 255 pages come with it and need no move of their own.
+    // One by one; a range that is collapsed half-way is collapsed where most of it lies. If that is still the wrong
+    // node, it moves again; if it is the right one, up to 255 pages come with it and need no move of their own.
     let moved = counter(&o, "numa_pages_migrated");
     assert!((32 * 257..34 * 512).contains(&moved), "{moved}");
     // Collapsed ones are marked again, split again, collapsed again.

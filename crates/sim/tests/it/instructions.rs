@@ -1,9 +1,9 @@
 //! Instructions of the simulator per page event and per tick do not grow unnoticed.
 //!
-//! Callgrind counts the instructions of small fixed plans, which does not depend on what else the machine does. The counts stand in
-//! `bench/instructions.toml`, which `make instructions` writes. A count that is 5 % larger than there fails; the file says
-//! what a change costs, so a change that is worth it changes the file. Another compiler makes other code: then, and without
-//! valgrind or optimisation, nothing is compared, and the test says so.
+//! Callgrind counts the instructions of small fixed plans, which does not depend on what else the machine does. The
+//! counts stand in `bench/instructions.toml`, which `make instructions` writes. A count that is 5 % larger than there
+//! fails; the file says what a change costs, so a change that is worth it changes the file. Another compiler makes
+//! other code: then, and without valgrind or optimisation, nothing is compared, and the test says so.
 
 #![allow(clippy::unwrap_used)]
 

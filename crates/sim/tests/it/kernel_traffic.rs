@@ -46,7 +46,8 @@ fn threads_that_fault_clear_no_more_than_the_node_takes() {
     }
 }
 
-/// Two threads that fault on one core are slower than on two: the way into the kernel as computing is, the clear as a stream.
+/// Two threads that fault on one core are slower than on two: the way into the kernel as computing is, the clear as a
+/// stream.
 #[test]
 fn a_fault_shares_its_core() {
     let m = machine("milan-2s-nps1");

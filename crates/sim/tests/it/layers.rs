@@ -1,7 +1,7 @@
 //! The sources import in one direction: no circle between files, and none between folders.
 //!
-//! A `mod.rs` or `lib.rs` that defines nothing is a table of contents: it names its children, and is left out. One that defines
-//! something is a file like any other.
+//! A `mod.rs` or `lib.rs` that defines nothing is a table of contents: it names its children, and is left out. One that
+//! defines something is a file like any other.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};

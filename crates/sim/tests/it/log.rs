@@ -79,8 +79,8 @@ fn on_one_cpu_at_a_time(trace: &[Event]) {
     assert!(on.values().all(|t| *t == NONE), "nobody is left on a CPU");
 }
 
-/// Section 17.1: a sleeper is blocked, so its CPU is free until the page has moved. Of 16 threads of two processes that zero one
-/// buffer each, none sleeps for anything else.
+/// kernel-numa-balancing.md section 17.1: a sleeper is blocked, so its CPU is free until the page has moved. Of 16
+/// threads of two processes that zero one buffer each, none sleeps for anything else.
 #[test]
 fn whoever_sleeps_behind_a_page_leaves_its_cpu() {
     let dir = tempfile::tempdir().unwrap();

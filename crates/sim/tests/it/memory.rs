@@ -1,7 +1,8 @@
 //! The memory that a run takes is what was predicted before it.
 //!
-//! Every run has a process of its own: this program starts itself again with a plan in its environment. The figure is the peak
-//! of resident memory (`VmHWM`) above what the process held before. Where /proc does not tell it, the tests say so.
+//! Every run has a process of its own: this program starts itself again with a plan in its environment. The figure is
+//! the peak of resident memory (`VmHWM`) above what the process held before. Where /proc does not tell it, the tests
+//! say so.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,8 +12,8 @@ use numalab_base::rng::Rng;
 use numalab_sim::predict_memory;
 use std::process::Command;
 
-/// The plan of a child: machine, kernel, workload, then parameters (`name=value`), settings (`@name=value`) and memory of each
-/// node (`%GiB`), and `+` for the machine's own threads.
+/// The plan of a child: machine, kernel, workload, then parameters (`name=value`), settings (`@name=value`) and memory
+/// of each node (`%GiB`), and `+` for the machine's own threads.
 const PLAN: &str = "NUMALAB_MEMORY_PLAN";
 
 /// What a run takes besides its state: code that is read for the first time, buffers of the allocator.

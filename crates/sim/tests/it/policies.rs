@@ -118,7 +118,8 @@ fn enabled_and_advice_decide_who_gets_huge_pages() {
     assert_eq!(row("never"), [0, 0, 0]);
 }
 
-/// The settings of `defrag` on a node that has free memory and no free huge block: who compacts, and who wakes kcompactd.
+/// The settings of `defrag` on a node that has free memory and no free huge block: who compacts, and who wakes
+/// kcompactd.
 #[test]
 fn defrag_says_who_compacts() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/workloads/fragmented-node.toml");

@@ -1,6 +1,6 @@
-//! A woken task that preempts gets the CPU at the moment of the wake-up, and what the running one had planned is counted
-//! once. That every task was charged for the CPU time it had, and for no more, is one of the engine's own checks, which
-//! every run here makes.
+//! A woken task that preempts gets the CPU at the moment of the wake-up, and what the running one had planned is
+//! counted once. That every task was charged for the CPU time it had, and for no more, is one of the engine's own
+//! checks, which every run here makes.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

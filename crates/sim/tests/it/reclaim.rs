@@ -14,7 +14,8 @@ const MIB: u64 = 256;
 /// Size of the set in use, pages.
 const HOT: u64 = 96 * MIB;
 
-/// One process has 96 MiB and does `meanwhile` with it while another writes 1200 MiB once; then the first reads its memory.
+/// One process has 96 MiB and does `meanwhile` with it while another writes 1200 MiB once; then the first reads its
+/// memory.
 fn beside_a_stream(meanwhile: &str) -> String {
     format!(
         r#"
@@ -88,8 +89,8 @@ fn came_back(o: &Outcome) -> u64 {
 
 #[test]
 fn a_set_in_use_stays_while_a_stream_passes() {
-    // A list of huge pages is gone round in no time: only what is used all the time counts as used, and a pass of kswapd,
-    // which happens at one instant, may look at some twice.
+    // A list of huge pages is gone round in no time: only what is used all the time counts as used, and a pass of
+    // kswapd, which happens at one instant, may look at some twice.
     for (huge, in_use, lost) in [("never", &[SWEEP, RANDOM][..], HOT / 100), ("always", &[RANDOM], HOT / 4)] {
         let idle = came_back(&go(SLEEP, huge, &[]));
         assert!(idle > HOT * 9 / 10, "nobody looks at it, so it goes like the stream: {idle} of {HOT}");
@@ -103,8 +104,8 @@ fn a_set_in_use_stays_while_a_stream_passes() {
     }
 }
 
-/// Before 5.9 pages start active and go only after they were deactivated, whatever their use; what has gone and come back
-/// is at the young end of the active list, so it goes once at most.
+/// Before 5.9 pages start active and go only after they were deactivated, whatever their use; what has gone and come
+/// back is at the young end of the active list, so it goes once at most.
 #[test]
 fn by_the_older_rules_pages_start_active() {
     let o = go(SWEEP, "never", &[("anon_workingset", "false")]);

@@ -26,7 +26,7 @@ fn threads_in_step_find_into_a_group_although_stores_unset_the_last_cpupid() {
     assert!(k.numa.switches.second_hint_faults && k.numa.switches.migration_drops_write);
     let with = run(&m, &w, &k, 1);
     assert!(groups(&with) > 0);
-    // Vector E4: without second faults every fault is private, and no group ever appears.
+    // Vector E4 of kernel-numa-balancing.md: without second faults every fault is private, and no group ever appears.
     k.numa.switches.second_hint_faults = false;
     let without = run(&m, &w, &k, 1);
     assert!(counter(&without, "numa_pages_migrated") > 0);
@@ -62,8 +62,8 @@ fn the_more_threads_go_together_the_more_moves_are_met() {
     assert!(many > few + 10.0 && many < 100.0, "{few} {many}");
 }
 
-/// Section 17.1: whoever comes to a page under migration sleeps until it has moved, in mappings of one process as well. Without
-/// balancing, alone, and in a guest whose CPUs take turns nobody sleeps.
+/// Section 17.1: whoever comes to a page under migration sleeps until it has moved, in mappings of one process as well.
+/// Without balancing, alone, and in a guest whose CPUs take turns nobody sleeps.
 #[test]
 fn whoever_comes_to_a_page_under_migration_sleeps() {
     let blocked = |shape: &str, k: &SimConfig| {
@@ -79,8 +79,9 @@ fn whoever_comes_to_a_page_under_migration_sleeps() {
     assert_eq!(blocked("2x1x4x1", &kernel("off")).0, 0.0);
 }
 
-/// Two threads that write one untouched buffer together fill most of its pages twice. Where CPUs take turns, one does so only if
-/// the other's turn ends while it fills the page: with odds of the time of a fault to half of a round of a millisecond.
+/// Two threads that write one untouched buffer together fill most of its pages twice. Where CPUs take turns, one does
+/// so only if the other's turn ends while it fills the page: with odds of the time of a fault to half of a round of a
+/// millisecond.
 #[test]
 fn cpus_that_take_turns_rarely_fill_a_page_together() {
     let in_vain = |harness| {

@@ -1,4 +1,5 @@
-//! Memory of a virtual machine: each fault on it begins with an exit to KVM, because marks and moves empty KVM's tables too.
+//! Memory of a virtual machine: each fault on it begins with an exit to KVM, because marks and moves empty KVM's tables
+//! too.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -8,7 +9,8 @@ use numalab_model::record::Outcome;
 const PAGES: u64 = 4096;
 const EXIT_NS: u64 = 3000;
 
-/// A guest of one virtual CPU on node 1, whose memory starts on node 0. `kind` is that of its memory, `more` are further keys.
+/// A guest of one virtual CPU on node 1, whose memory starts on node 0. `kind` is that of its memory, `more` are
+/// further keys.
 fn guest(kernel_name: &str, kind: &str, more: &str) -> Outcome {
     let text = format!(
         "[[policy]]\nname = \"start\"\nmode = \"bind\"\nnodes = 0\nnuma_balancing = true\n\

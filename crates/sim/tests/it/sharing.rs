@@ -83,8 +83,8 @@ fn shared_memory_and_files_are_found_by_faults_of_ones_own() {
     assert_eq!(counter(&copied, "numa_hit"), (256 + 1) * 4 + OWN);
 }
 
-/// Pages of a process that its parent left on its own node by writing to the shared stack first: not shared, so no filter
-/// for shared pages keeps them.
+/// Pages of a process that its parent left on its own node by writing to the shared stack first: not shared, so no
+/// filter for shared pages keeps them.
 const STACKS: u64 = 1;
 
 #[test]
@@ -122,8 +122,8 @@ fn shared_pages_move_and_whoever_meets_them_waits() {
 
 #[test]
 fn who_moved_a_page_wakes_its_waiters_one_after_the_other() {
-    // The waiters of a page go on one wake-up after each other, the first one included. They pin no page here: a move that
-    // fails has nobody to wake.
+    // The waiters of a page go on one wake-up after each other, the first one included. They pin no page here: a move
+    // that fails has nobody to wake.
     let text = family("data", 4, "2MiB", 0.0, "6s");
     let blocked_s = |waking_ns: f64| {
         let mut m = machine(TWO_NODES);
@@ -165,8 +165,8 @@ fn vector_27_pages_of_the_2018_program() {
     // up to 977 for each process and scan pass.
     let text = family("data", 6, "4000000B", 0.0, "6s");
     assert!(counter(&go("4.15+cow-skip", &text), "numa_pte_updates") <= STACKS * 6, "none of the 977");
-    // One pass, a second after the start, with a CPU for each child. A run on one page of the array tells what they mark
-    // beside it.
+    // One pass, a second after the start, with a CPU for each child. A run on one page of the array tells what they
+    // mark beside it.
     let updates = |children: u32, memory: u64| {
         let mut m = machine("2x1x8x1");
         m.nodes[1].memory_bytes = memory;

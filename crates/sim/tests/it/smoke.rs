@@ -15,12 +15,12 @@ fn runs(m: &Machine, w: &Workload, k: &str) {
     assert!(matches!(o.status, Status::Timeout | Status::Completed), "{} {k} {}: {:?}", m.name, w.name, o.status);
 }
 
-/// Model time of a moment, ns: each CPU has two ticks in it, and the bandwidth model is solved twice. Workloads whose threads all
-/// place memory have placed gigabytes by then, which is what takes the time.
+/// Model time of a moment, ns: each CPU has two ticks in it, and the bandwidth model is solved twice. Workloads whose
+/// threads all place memory have placed gigabytes by then, which is what takes the time.
 const MOMENT_NS: u64 = 10_000_000;
 
-/// The long form runs all five kernels on every pair of machine and workload. The short form runs one of them, which goes on by one
-/// with each machine and each workload: every kernel still meets every machine, and every workload.
+/// The long form runs all five kernels on every pair of machine and workload. The short form runs one of them, which
+/// goes on by one with each machine and each workload: every kernel still meets every machine, and every workload.
 #[test]
 fn every_machine_kernel_and_workload_runs_for_a_moment() {
     let machines: Vec<Machine> = names("machines").iter().map(|m| machine(m)).collect();

@@ -1,5 +1,5 @@
-//! A thread that busy-waits in user space is an ordinary running task: its CPU keeps its tick, and with it all that ticks
-//! do.
+//! A thread that busy-waits in user space is an ordinary running task: its CPU keeps its tick, and with it all that
+//! ticks do.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

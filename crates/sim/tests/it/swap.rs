@@ -96,8 +96,8 @@ fn a_fork_copies_page_tables() {
         let text = family(64, 2, children);
         counter(&go(&text, "never"), "numa_hit")
     };
-    // 64 MiB in 4 KiB pages: 32 or 33 tables each; 512 pages of their own and a table or two; ten pages of stack and data
-    // with two tables.
+    // 64 MiB in 4 KiB pages: 32 or 33 tables each; 512 pages of their own and a table or two; ten pages of stack and
+    // data with two tables.
     let each = tables(3) - tables(2) - 12;
     assert!((512 + 32 + 1..=512 + 33 + 2).contains(&each), "{each}");
 }

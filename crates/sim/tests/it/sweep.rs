@@ -1,5 +1,6 @@
-//! Machines × kernels × workloads × seeds drawn by lot, for longer than a moment: whatever runs ends or reaches its limit,
-//! with the engine's checks on, and its totals fit each other. `NUMALAB_SWEEP=N` makes N longer runs (`make sweep`).
+//! Machines × kernels × workloads × seeds drawn by lot, for longer than a moment: whatever runs ends or reaches its
+//! limit, with the engine's checks on, and its totals fit each other. `NUMALAB_SWEEP=N` makes N longer runs
+//! (`make sweep`).
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +14,8 @@ use numalab_model::record::{Outcome, Status};
 const RUNS: usize = 40;
 /// CPU-seconds of model time that a run may take at most, short and long form, and seconds.
 const LIMITS: [(f64, f64); 2] = [(100.0, 2.0), (4000.0, 60.0)];
-/// Slices are planned a tick ahead and kernel work may end after them: time that totals may be ahead of the end, s per CPU.
+/// Slices are planned a tick ahead and kernel work may end after them: time that totals may be ahead of the end, s per
+/// CPU.
 const AHEAD_S: f64 = 0.1;
 
 /// What must hold of the totals of any run.

@@ -8,8 +8,8 @@ use numalab_model::record::Outcome;
 
 const PAGES: u64 = 64 << 8;
 
-/// One of two threads, each on a node, goes over the memory; the other computes for a while, so that scans begin, and then
-/// sleeps, so that it does none later. Thread 0 is beside the memory.
+/// One of two threads, each on a node, goes over the memory; the other computes for a while, so that scans begin, and
+/// then sleeps, so that it does none later. Thread 0 is beside the memory.
 fn sweep(nodes: u32, sweeper: u32) -> String {
     format!(
         "[[policy]]\nname = \"start\"\nmode = \"interleave\"\nnodes = \"0..{nodes} - 1\"\n\
@@ -66,8 +66,8 @@ fn pages_that_stay_do_not_slow_scans_if_handled_together() {
     assert!(together > 2 * alone, "{together} and {alone} pages marked");
 }
 
-/// Section 3.3, stage `moron`: a huge page is split and its pages move once; afterwards their table carries the mark, and
-/// they never move again. `twostage` moves them back, page by page, and 3.8 whole.
+/// Section 3.3, stage `moron`: a huge page is split and its pages move once; afterwards their table carries the mark,
+/// and they never move again. `twostage` moves them back, page by page, and 3.8 whole.
 #[test]
 fn the_first_stage_spreads_memory_once_and_freezes_it() {
     let text = r#"

@@ -72,7 +72,8 @@ fn blocks_stream_and_hide_behind_work() {
     let pass = |cost: &str| (t(&blocks, cost, "24") - t(&blocks, cost, "8")) / 16.0;
     let gbps = (1u64 << 30) as f64 / 1e9 / pass("0ns");
     assert!((gbps / 31.0 - 1.0).abs() < 0.02, "{gbps} GB/s");
-    // 64 bytes take 2.06 ns at 31 GB/s; work is given for the sustained clock and alone on its LLC runs at the single one.
+    // 64 bytes take 2.06 ns at 31 GB/s; work is given for the sustained clock and alone on its LLC runs at the single
+    // one.
     let boost = m.clock.single_ghz / m.clock.sustained_ghz;
     let worked = pass("8ns") * boost / ((1u64 << 24) as f64 * 8e-9);
     assert!((worked - 1.0).abs() < 0.02, "{worked}");

@@ -82,7 +82,8 @@ fn predicted_seeks_in_a_guest_are_within_3_points_of_the_mail() {
     assert!(((100.0 + got) / 322.0 - 1.0).abs() <= 0.025 && (got - 222.0).abs() <= 3.0, "{got:.1} % against 222 %");
 }
 
-/// No success: these cells set the walk shares, the overhead of an access and two latencies. They come out as they were set.
+/// No success: these cells set the walk shares, the overhead of an access and two latencies. They come out as they were
+/// set.
 #[test]
 fn calibrated_cells_come_out_as_they_were_set() {
     let naples = percent("naples-2s", &[("0", "0"), ("1", "1"), ("4", "1")]);

@@ -17,8 +17,8 @@ pub struct TaskSched {
     pub block_ns: u64,
     /// `block_max`, ns: the longest uninterruptible sleep; 0 if the kernel keeps no statistics.
     pub block_max_ns: u64,
-    /// `iowait_count`: sleeps behind pages that move or are locked (`io_schedule`), and behind disks, which a guest does not
-    /// have; 0 if the kernel keeps no statistics.
+    /// `iowait_count`: sleeps behind pages that move or are locked (`io_schedule`), and behind disks, which a guest
+    /// does not have; 0 if the kernel keeps no statistics.
     pub page_waits: u64,
     /// Node ids, each with the task's private plus shared memory faults.
     pub node_faults: Vec<(u32, u64)>,

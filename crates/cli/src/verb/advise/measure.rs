@@ -110,8 +110,8 @@ fn command(context: &Context, args: &Args, nodes: Vec<Node>, rules: Rules) -> Re
     .done(args.json)
 }
 
-/// Carries out a session. Each sample is a line on standard error, and a record if they are to be kept, however the session
-/// ends.
+/// Carries out a session. Each sample is a line on standard error, and a record if they are to be kept, however the
+/// session ends.
 fn measured(
     context: &Context,
     args: &Args,

@@ -1,7 +1,7 @@
 //! `numalab kernel diff`: what two kernels do differently, in words.
 //!
-//! A difference that releases between the two made is told with the release, the sentence and the commit of the table of
-//! releases. Any other one is told by what the role or tunable decides, and what its two values mean.
+//! A difference that releases between the two made is told with the release, the sentence and the commit of the table
+//! of releases. Any other one is told by what the role or tunable decides, and what its two values mean.
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};

@@ -289,9 +289,9 @@ fn off(runs: &[Measured]) -> Result<&Measured, Failure> {
     runs.iter().find(|m| !balancing(m)).ok_or_else(|| Failure::environment("the probe has no run with balancing off"))
 }
 
-/// The machine as the plugin of timing `modelled` implements it (docs/explanation/guest-timing.md). A CPU has one cache line in
-/// flight, page walks cost nothing, links have no limit, and a write costs as much as a read. A node saturates with as
-/// many streaming threads as in the file.
+/// The machine as the plugin of timing `modelled` implements it (docs/explanation/guest-timing.md). A CPU has one cache
+/// line in flight, page walks cost nothing, links have no limit, and a write costs as much as a read. A node saturates
+/// with as many streaming threads as in the file.
 fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     let mut m = file.clone();
     let factor = LINE_BYTES / near_ns / m.stream.cap_gbps;

@@ -151,7 +151,8 @@ fn simulated_runs_have_the_requested_logs() {
     }
 }
 
-/// With timing `counters` the model runs twice, with threads that meet at pages and without. Shares are compared, not times.
+/// With timing `counters` the model runs twice, with threads that meet at pages and without. Shares are compared, not
+/// times.
 #[test]
 fn guests_whose_cpus_run_at_once_are_simulated_with_and_without_threads_that_meet() {
     let out = tempfile::tempdir().unwrap();

@@ -6,8 +6,8 @@
 //! placement of pages are compared. Invariant: only times of single operations are calibrated, never a count. Nothing
 //! in the simulator depends on the comparison.
 //!
-//! In such a guest the CPUs take turns. So a second set of guests, with timing `counters`, judges what threads do to each
-//! other, by figures that do not depend on the clock ([`shares`]).
+//! In such a guest the CPUs take turns. So a second set of guests, with timing `counters`, judges what threads do to
+//! each other, by figures that do not depend on the clock ([`shares`]).
 
 mod calibrate;
 #[cfg(test)]
@@ -77,8 +77,8 @@ pub struct Args {
     /// Directory of the records [default: out/validate]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the four counters of NUMA balancing, their score and the final placement to this Markdown file; with `--timing
-    /// counters` the shares that do not depend on the clock, and their score
+    /// Write the four counters of NUMA balancing, their score and the final placement to this Markdown file; with
+    /// `--timing counters` the shares that do not depend on the clock, and their score
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// TOML file of notes on misses, for --markdown (such as docs/log/fidelity-notes.toml)
@@ -332,8 +332,8 @@ impl<'a> Bench<'a> {
         self.simulate_as(harness, guests, machine, name, logs)
     }
 
-    /// With timing `counters`: the runs of [`simulate`](Self::simulate) as they would be if the CPUs took turns, without the
-    /// mechanisms in which threads meet. `None` with timing `modelled`, whose CPUs do take turns.
+    /// With timing `counters`: the runs of [`simulate`](Self::simulate) as they would be if the CPUs took turns,
+    /// without the mechanisms in which threads meet. `None` with timing `modelled`, whose CPUs do take turns.
     fn simulate_by_turns(
         &self,
         guests: &[Measured],

@@ -1,11 +1,11 @@
 //! Shares: figures of a run that do not depend on how often the guest was scanned.
 //!
-//! Problem: with timing `counters` the guest's CPUs run at the same time, so threads meet at pages. But its clock is the
-//! host's, so the number of scans, and every counter with it, depends on the load of the host. Approach: counters are
-//! divided by each other. What remains tells how often threads met: pages that several threads allocated for one place,
-//! faults that found nothing left to do, sleeps until another thread had moved a page. The same plans are simulated a
-//! second time as if the CPUs took turns, without the mechanisms in which threads meet. A share that both simulations hit
-//! says nothing about these.
+//! Problem: with timing `counters` the guest's CPUs run at the same time, so threads meet at pages. But its clock is
+//! the host's, so the number of scans, and every counter with it, depends on the load of the host. Approach: counters
+//! are divided by each other. What remains tells how often threads met: pages that several threads allocated for one
+//! place, faults that found nothing left to do, sleeps until another thread had moved a page. The same plans are
+//! simulated a second time as if the CPUs took turns, without the mechanisms in which threads meet. A share that both
+//! simulations hit says nothing about these.
 
 use super::placement::pages_on_nodes;
 use super::row::{rows, Row, CLOSE};
@@ -15,8 +15,8 @@ use serde::Serialize;
 
 /// Shares are per 1000 of their divisor.
 const PER: f64 = 1000.0;
-/// Distance within which shares are not told apart, per 1000. A guest allocates some 1300 pages of its own beside the 65536 of a
-/// program of `validate-concurrent`: page tables, stacks, buffers of the samples.
+/// Distance within which shares are not told apart, per 1000. A guest allocates some 1300 pages of its own beside the
+/// 65536 of a program of `validate-concurrent`: page tables, stacks, buffers of the samples.
 pub const NOISE: f64 = 25.0;
 
 /// A share of the kernel, and of the simulator with and without the mechanisms in which threads meet.

@@ -1,4 +1,5 @@
-//! The comparison with guests whose CPUs run at the same time, as a Markdown page: shares, their score, and the calibration.
+//! The comparison with guests whose CPUs run at the same time, as a Markdown page: shares, their score, and the
+//! calibration.
 
 use super::markdown::calibration;
 use super::shares::{self, Share};

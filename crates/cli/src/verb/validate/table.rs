@@ -42,8 +42,8 @@ pub struct Workload {
     pub shares: Vec<Share>,
 }
 
-/// Compares the completed runs of both sides by workload. With runs `by_turns`, in which the CPUs of the model take turns, the
-/// guest's clock is the host's: only what is counted is compared, and shares are added.
+/// Compares the completed runs of both sides by workload. With runs `by_turns`, in which the CPUs of the model take
+/// turns, the guest's clock is the host's: only what is counted is compared, and shares are added.
 pub fn compare(kernel: &[Measured], model: &[Measured], by_turns: Option<&[Measured]>) -> Vec<Workload> {
     let times = by_turns.is_none();
     let names = unique(kernel.iter().map(|m| m.input.plan.workload.name.as_str()));

@@ -1,11 +1,12 @@
 //! DAMON: which regions are accessed, as a kernel thread samples them (Documentation/admin-guide/mm/damon/usage.rst).
 //!
-//! One kernel thread (kdamond) watches one process. It checks one page of each region now and then, splits regions whose
-//! parts differ and merges those that are alike, so its cost does not grow with memory. A scheme that does nothing but count
-//! (`stat`) lists the regions with accesses. Only the largest processes are watched; others count by where their memory is.
-//! Kdamonds are set up in sysfs, which root may do, and only while nobody else uses DAMON there. They are noted in the
-//! daemon's state before they are made, so that a restart removes what a crash has left. It removes only what is in that
-//! record and is set up as it says: whatever else is there belongs to others, such as a reclaimer of the system.
+//! One kernel thread (kdamond) watches one process. It checks one page of each region now and then, splits regions
+//! whose parts differ and merges those that are alike, so its cost does not grow with memory. A scheme that does
+//! nothing but count (`stat`) lists the regions with accesses. Only the largest processes are watched; others count by
+//! where their memory is. Kdamonds are set up in sysfs, which root may do, and only while nobody else uses DAMON there.
+//! They are noted in the daemon's state before they are made, so that a restart removes what a crash has left. It
+//! removes only what is in that record and is set up as it says: whatever else is there belongs to others, such as a
+//! reclaimer of the system.
 
 use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
@@ -107,8 +108,8 @@ pub enum Left {
     Others(usize),
 }
 
-/// Whether the kdamonds that are there are those of a record: as many, each with one of these processes, in their order,
-/// as its only target, and set up for sampling.
+/// Whether the kdamonds that are there are those of a record: as many, each with one of these processes, in their
+/// order, as its only target, and set up for sampling.
 pub fn left(roots: &Roots, pids: &[u32]) -> Left {
     compare(&admin(roots), pids, is_sampler)
 }

@@ -1,10 +1,10 @@
 //! Idle page tracking: which pages were accessed (Documentation/admin-guide/mm/idle_page_tracking.rst).
 //!
-//! A bit per page frame in `/sys/kernel/mm/page_idle/bitmap` marks the page idle, and the kernel takes the mark off when
-//! it finds an access. `pagemap` has the frames, for programs with `CAP_SYS_ADMIN`; the bitmap is root's.
+//! A bit per page frame in `/sys/kernel/mm/page_idle/bitmap` marks the page idle, and the kernel takes the mark off
+//! when it finds an access. `pagemap` has the frames, for programs with `CAP_SYS_ADMIN`; the bitmap is root's.
 //! Each range is read and marked again in one go, so what is seen is its use since the last time. A page is accessed
-//! through an entry of the page table, whose bit was cleared without a flush of the TLB: pages in the TLB may look idle.
-//! Only the first frame of a huge page has a mark; `kpageflags` tells which frames are the others.
+//! through an entry of the page table, whose bit was cleared without a flush of the TLB: pages in the TLB may look
+//! idle. Only the first frame of a huge page has a mark; `kpageflags` tells which frames are the others.
 
 use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
@@ -63,8 +63,8 @@ impl IdlePage {
         ranges.iter().any(|r| has(r.start) || has(r.end - PAGE_BYTES))
     }
 
-    /// The frame that has the mark of each page: its own, or the first of a larger page. `None` for a page that is absent,
-    /// or whose larger page begins outside the range.
+    /// The frame that has the mark of each page: its own, or the first of a larger page. `None` for a page that is
+    /// absent, or whose larger page begins outside the range.
     fn marked_frames(&self, target: &Target, (start, end): (u64, u64)) -> io::Result<Vec<Option<u64>>> {
         let map = Pagemap::open(&self.roots.process(target.pid).join("pagemap"))?;
         let entries = map.read(start, ((end - start) / PAGE_BYTES) as usize)?;

@@ -1,12 +1,12 @@
 //! Which pages are in use: samplers of accesses.
 //!
-//! Problem: where memory is says little about where it is used. A large region that nobody touches must not decide where
-//! threads run, and moving it gains nothing.
-//! Approach: a sampler answers one question, which pages of a range of at most 2 MiB are in use. One file has one way to
-//! find out, and [`LIST`] has them all, best first. [`choose`] takes the first that works here, and says of every other
-//! why not. [`Walk`](super::walk::Walk) asks about one range after the other, within a share of the CPU.
-//! Invariants: opening a sampler leaves nothing behind that [`Sampler::end`] does not remove. A sampler that cannot tell
-//! says `None`, never "unused".
+//! Problem: where memory is says little about where it is used. A large region that nobody touches must not decide
+//! where threads run, and moving it gains nothing.
+//! Approach: a sampler answers one question, which pages of a range of at most 2 MiB are in use. One file has one way
+//! to find out, and [`LIST`] has them all, best first. [`choose`] takes the first that works here, and says of every
+//! other why not. [`Walk`](super::walk::Walk) asks about one range after the other, within a share of the CPU.
+//! Invariants: opening a sampler leaves nothing behind that [`Sampler::end`] does not remove. A sampler that cannot
+//! tell says `None`, never "unused".
 
 pub mod damon;
 pub mod idle_page;

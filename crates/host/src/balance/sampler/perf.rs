@@ -1,8 +1,8 @@
 //! Memory samples of the processor: which pages are accessed, and by which CPU.
 //!
-//! Intel's PEBS (`mem-loads`) and AMD's IBS (`ibs_op`) note the address of an access now and then. One event on each CPU
-//! collects them for all processes (`perf_event_open`), which needs `CAP_PERFMON` or `kernel.perf_event_paranoid` of 0 or
-//! less. It is the only sampler that tells who uses a page, and it changes nothing for programs.
+//! Intel's PEBS (`mem-loads`) and AMD's IBS (`ibs_op`) note the address of an access now and then. One event on each
+//! CPU collects them for all processes (`perf_event_open`), which needs `CAP_PERFMON` or `kernel.perf_event_paranoid`
+//! of 0 or less. It is the only sampler that tells who uses a page, and it changes nothing for programs.
 //! Accesses of 30 cycles and more count on Intel, so that most hits of the first two caches do not. A chunk of 2 MiB
 //! that had a sample counts as in use. Samples lose half of their weight from look to look.
 

@@ -1,10 +1,10 @@
 //! Soft-dirty bits: which pages were written (Documentation/admin-guide/mm/soft-dirty.rst).
 //!
-//! `4` in `clear_refs` of a process clears the bit of each of its pages and makes them read-only; the first write sets it
-//! again, after a fault. `pagemap` shows the bit to everyone who may read it.
-//! It needs no privilege for own processes and no special kernel option beyond `CONFIG_MEM_SOFT_DIRTY`. But it sees writes
-//! only, each costs the program a fault, and a program such as CRIU that uses the bits itself is disturbed. Hence it must
-//! be asked for.
+//! `4` in `clear_refs` of a process clears the bit of each of its pages and makes them read-only; the first write sets
+//! it again, after a fault. `pagemap` shows the bit to everyone who may read it.
+//! It needs no privilege for own processes and no special kernel option beyond `CONFIG_MEM_SOFT_DIRTY`. But it sees
+//! writes only, each costs the program a fault, and a program such as CRIU that uses the bits itself is disturbed.
+//! Hence it must be asked for.
 
 use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
@@ -38,8 +38,8 @@ fn open(roots: &Roots, _: &Shape, _: Budget) -> Result<Option<Box<dyn Sampler>>,
     Err("this kernel has no soft-dirty bits (CONFIG_MEM_SOFT_DIRTY)".into())
 }
 
-/// Whether pages have the bit: those of a new process do, among them the first page of this one's stack, which holds its
-/// environment.
+/// Whether pages have the bit: those of a new process do, among them the first page of this one's stack, which holds
+/// its environment.
 fn is_supported(roots: &Roots) -> Result<bool, String> {
     let path = roots.proc.join("self/pagemap");
     let wrong = |e: io::Error| format!("{}: {e}; expected CONFIG_PROC_PAGE_MONITOR", path.display());

@@ -5,7 +5,8 @@ use numalab_base::node_weights::NodeWeights;
 use numalab_base::words;
 
 words! {
-    /// Where DAMON can migrate hot or cold pages to. No release does it unless an administrator sets up a scheme (`damon.schemes`).
+    /// Where DAMON can migrate hot or cold pages to. No release does it unless an administrator sets up a scheme
+    /// (`damon.schemes`).
     pub enum Destinations {
         /// Nowhere: no scheme has such an action.
         None = "none" ("up to 6.10"),

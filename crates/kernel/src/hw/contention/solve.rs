@@ -136,8 +136,8 @@ impl Solver {
         self.finish_idle(paths, flows);
     }
 
-    /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. Finds the rates of flows with
-    /// threads only.
+    /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. Finds the rates of
+    /// flows with threads only.
     pub fn solve_busy(&mut self, paths: &Paths, flows: &[Flow], busy: &[u32], copies: &[PageCopy]) {
         self.set_background(paths, copies);
         if !self.routes.are_of(flows) {

@@ -13,9 +13,9 @@ numalab_base::tunables! {
         /// shoot-down: from 6.3 (7e12beb8ca2a) to 6.5 (4d4b6d66db63).
         migrate_flush_inaccessible: bool = false, "", "model",
             read when "system.numa_balancing" is Needs::OneOf(&["1", "2", "3", "4"]);
-        /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page. Flushes of migrated pages
-        /// are counted one page at a time, where batching changes nothing; those of compaction and demotion are not
-        /// charged.
+        /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page. Flushes of migrated
+        /// pages are counted one page at a time, where batching changes nothing; those of compaction and demotion are
+        /// not charged.
         migrate_batch_flush: bool = true, "", "model", unread = true;
     }
 }

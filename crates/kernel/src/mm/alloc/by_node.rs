@@ -19,8 +19,8 @@ impl PhysicalMemory {
         let req = self.request_on(here, node, class);
         self.alloc_page(&req, &mut NoAnonReclaim, &mut Work::default()).ok().map(|got| got.frame)
     }
-    /// Allocates a page of a class for a migration that DAMON makes: on `node`, with `fallback` on any other node if that has no room.
-    /// It wakes kswapd and does not reclaim (`__damon_migrate_folio_list`).
+    /// Allocates a page of a class for a migration that DAMON makes: on `node`, with `fallback` on any other node if
+    /// that has no room. It wakes kswapd and does not reclaim (`__damon_migrate_folio_list`).
     pub fn alloc_for_damon(
         &mut self,
         here: usize,

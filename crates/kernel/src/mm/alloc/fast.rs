@@ -86,8 +86,8 @@ impl PhysicalMemory {
         self.alloc_page(&request(gfp, &policy_nodes), anon, work)
     }
 
-    /// Allocates a base page of movable data as [`Self::alloc_class`] does, and frees it at once. Returns its node. Where the fast path
-    /// finds a page, only the counts of the allocation are left of it.
+    /// Allocates a base page of movable data as [`Self::alloc_class`] does, and frees it at once. Returns its node.
+    /// Where the fast path finds a page, only the counts of the allocation are left of it.
     ///
     /// # Errors
     /// As [`Self::alloc_page`].

@@ -36,9 +36,9 @@ impl Odds {
     }
 }
 
-/// Expected success of compaction that may look at `candidates` blocks (vector 28 of thp-and-allocation.md section 16).
-/// A share `polluted` of the blocks holds unmovable pages; the others are filled to `occupancy` (0..=1). A page cannot be
-/// moved with probability `q`.
+/// Expected success of compaction that may look at `candidates` blocks (vector 28 of thp-and-allocation.md section 17).
+/// A share `polluted` of the blocks holds unmovable pages; the others are filled to `occupancy` (0..=1). A page cannot
+/// be moved with probability `q`.
 #[cfg(test)]
 pub(super) fn expected_success(polluted: f64, occupancy: f64, q: f64, candidates: u32) -> f64 {
     use numalab_base::math::powf;

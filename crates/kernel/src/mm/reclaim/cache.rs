@@ -73,7 +73,7 @@ impl PhysicalMemory {
         }
     }
     /// Fills a node with page cache: `pages` pages on this node, as far as it is above its low watermark, without
-    /// counting. Returns their number. Tests set up the vectors of thp-and-allocation.md section 16 and the cases of
+    /// counting. Returns their number. Tests set up the vectors of thp-and-allocation.md section 17 and the cases of
     /// node reclaim with it.
     pub fn cache_fill(&mut self, node: usize, pages: u64, class: PageClass) -> u64 {
         debug_assert!(class.is_file());

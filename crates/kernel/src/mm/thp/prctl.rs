@@ -37,7 +37,8 @@ impl ThpDisable {
             Self::ExceptAdvised => 1 | EXCEPT_ADVISED,
         }
     }
-    /// Whether a range of the process may have huge pages. `advised`: it has MADV_HUGEPAGE, or a collapse was asked for.
+    /// Whether a range of the process may have huge pages. `advised`: it has MADV_HUGEPAGE, or a collapse was asked
+    /// for.
     pub fn allows(self, advised: bool) -> bool {
         match self {
             Self::No => true,

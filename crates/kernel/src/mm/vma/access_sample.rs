@@ -1,7 +1,7 @@
 //! Whether a page is accessed within a short time, as DAMON samples it (`damon_va_mkold`, `damon_va_young`).
 //!
-//! The kernel clears the accessed bit and notes in the folio that it was set, so reclaim does not notice. Here the noted accesses of
-//! the chunk are put aside for the time of the sample, and put back after it.
+//! The kernel clears the accessed bit and notes in the folio that it was set, so reclaim does not notice. Here the
+//! noted accesses of the chunk are put aside for the time of the sample, and put back after it.
 
 use super::access_runs::runs;
 use super::chunk::ChunkKind;

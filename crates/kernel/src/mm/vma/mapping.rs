@@ -15,7 +15,8 @@ use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 /// Nodes that [`Chunk::node`] can tell apart.
 const MAX_NODES: usize = 256;
 
-/// Counts by node of a chunk with one huge page, from `MAX_NODES - 1 - node` on; and of an empty one, from `MAX_NODES` on.
+/// Counts by node of a chunk with one huge page, from `MAX_NODES - 1 - node` on; and of an empty one, from `MAX_NODES`
+/// on.
 static ONE_HUGE_PAGE: [u16; 2 * MAX_NODES] = {
     let mut counts = [0; 2 * MAX_NODES];
     counts[MAX_NODES - 1] = CHUNK_PAGES as u16;

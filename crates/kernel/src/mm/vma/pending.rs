@@ -101,8 +101,8 @@ impl Vma {
             }
         }
     }
-    /// The pending page number `rank`, counted from 0, of those in `from..to` that lie in `chunk`, as a page of the chunk;
-    /// `None` if there are fewer. O(1) for a chunk whose pages are all alike, or all inside.
+    /// The pending page number `rank`, counted from 0, of those in `from..to` that lie in `chunk`, as a page of the
+    /// chunk; `None` if there are fewer. O(1) for a chunk whose pages are all alike, or all inside.
     #[inline]
     pub fn nth_pending(&self, chunk: usize, (from, to): (u64, u64), rank: u64, write: bool) -> Option<usize> {
         let (lo, hi) = self.pages_inside(chunk, from, to);

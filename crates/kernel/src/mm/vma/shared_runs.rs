@@ -10,7 +10,8 @@ use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 
 impl Vma {
     /// Maps pages `from..to` of a chunk that are in memory and not locked, where nothing is mapped yet
-    /// (`filemap_map_pages`). `block` is the block of the mapping's first object there. Returns how many entries are set.
+    /// (`filemap_map_pages`). `block` is the block of the mapping's first object there. Returns how many entries are
+    /// set.
     pub fn map_around(&mut self, chunk: usize, (from, to): (usize, usize), block: &mut SharedBlock) -> u32 {
         let base = self.chunk_base(chunk);
         let first = (self.start.saturating_sub(base).div_ceil(PAGE_BYTES) as usize).max(from);

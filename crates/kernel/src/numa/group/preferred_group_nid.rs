@@ -15,8 +15,8 @@ impl NumaBalancing {
     }
 }
 
-/// The preferred node of a group on a machine. `candidate` is the node with most faults; `weight` is the weight of a node
-/// at the largest distance, `faults` its faults.
+/// The preferred node of a group on a machine. `candidate` is the node with most faults; `weight` is the weight of a
+/// node at the largest distance, `faults` its faults.
 pub fn preferred_group_nid(
     topo: &NumaTopology,
     candidate: Option<usize>,

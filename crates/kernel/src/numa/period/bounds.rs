@@ -14,8 +14,8 @@ pub fn window_pages(scan: &Scan) -> u64 {
     u64::from(scan.scan_size_mb) * 256
 }
 
-/// Windows needed for a resident set (`task_nr_scan_windows`). The kernel rounds by OR, which is a true ceiling only for
-/// powers of two.
+/// Windows needed for a resident set (`task_nr_scan_windows`). The kernel rounds by OR, which is a true ceiling only
+/// for powers of two.
 pub fn windows(scan: &Scan, rss_pages: u64) -> u64 {
     let n = window_pages(scan);
     let rss = if rss_pages == 0 { n } else { rss_pages };

@@ -1,7 +1,7 @@
 //! Scan period: bounds from the resident set (kernel-numa-balancing.md §3) and adaptation (§12).
 //!
-//! Periods are milliseconds of *runtime*. Everything is integer arithmetic of the kernel's widths: u64 inside, truncated
-//! to u32 at the end. The adaptation adds in u32, so that it can wrap as the kernel's does.
+//! Periods are milliseconds of *runtime*. Everything is integer arithmetic of the kernel's widths: u64 inside,
+//! truncated to u32 at the end. The adaptation adds in u32, so that it can wrap as the kernel's does.
 
 mod adapt;
 mod bounds;

@@ -10,9 +10,9 @@ pub fn adapt(interval: &Interval) -> Adapted {
     adapt_by_locality(interval, PERIOD_THRESHOLD, 0)
 }
 
-/// The adaptation that 3.13, 3.17 and 4.0 share. With local faults the period grows by whole slots. Otherwise it shrinks
-/// by slots scaled with the private share, rounded up to tenths, so shared pages do not speed it up. `more` is added to
-/// the faults of which that is a share.
+/// The adaptation that 3.13, 3.17 and 4.0 share. With local faults the period grows by whole slots. Otherwise it
+/// shrinks by slots scaled with the private share, rounded up to tenths, so shared pages do not speed it up. `more` is
+/// added to the faults of which that is a share.
 pub(super) fn adapt_by_locality(interval: &Interval, threshold: i64, more: u64) -> Adapted {
     let [remote, local, _] = interval.locality;
     if local.wrapping_add(interval.shared) == 0 {

@@ -1,7 +1,7 @@
 //! Period of 3.8 ("balancenuma"): fixed bounds that do not depend on the resident set.
 //!
-//! That release has `scan_period_min_ms = 100` and `scan_period_max_ms = 5000` (`catalog/releases.toml`). The period grows
-//! by ten jiffies with every hint fault whose page did not migrate. It returns to the minimum once per
+//! That release has `scan_period_min_ms = 100` and `scan_period_max_ms = 5000` (`catalog/releases.toml`). The period
+//! grows by ten jiffies with every hint fault whose page did not migrate. It returns to the minimum once per
 //! `scan_period_reset_ms` of wall time.
 
 use crate::numa::config::Scan;

@@ -1,9 +1,9 @@
 //! What a release decides about NUMA balancing: one enum per question.
 //!
-//! [`ScanRole`], [`FaultStatsRole`], [`PageMigrateRole`] and [`TaskMigrateRole`] are roles: the releases from 3.8 on fill
-//! them, and so do the designs of 2012. [`PeriodModel`], [`FaultStats`] and [`MigrateRule`] are what the releases need to
-//! know of them. The code that asks a rule stands above. VMA filters and page filters have folders of their own, and so
-//! have the imbalance rules, in [`sched::imbalance`](crate::sched::imbalance).
+//! [`ScanRole`], [`FaultStatsRole`], [`PageMigrateRole`] and [`TaskMigrateRole`] are roles: the releases from 3.8 on
+//! fill them, and so do the designs of 2012. [`PeriodModel`], [`FaultStats`] and [`MigrateRule`] are what the releases
+//! need to know of them. The code that asks a rule stands above. VMA filters and page filters have folders of their
+//! own, and so have the imbalance rules, in [`sched::imbalance`](crate::sched::imbalance).
 
 mod balancing;
 mod fault_stats;

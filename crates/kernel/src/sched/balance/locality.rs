@@ -58,8 +58,8 @@ impl Scheduler {
     }
     /// A queue to pull from although everything is balanced (NUMA_PULL_BIAS): a random one with a task off its home, in
     /// another group of a domain that crosses nodes. The local group must have a task to trade, off its home or without
-    /// one. It must also be less loaded than the domain and its busiest group, though not by enough to balance. In patch
-    /// 23 of the posting, a group at or above either does not reach the bias.
+    /// one. It must also be less loaded than the domain and its busiest group, though not by enough to balance. In
+    /// patch 23 of the posting, a group at or above either does not reach the bias.
     pub(super) fn pull_bias(&mut self, env: &LbEnv) -> Option<u32> {
         if self.params.locality != Locality::Home {
             return None;

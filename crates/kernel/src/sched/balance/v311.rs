@@ -200,8 +200,8 @@ pub fn decide(rules: Balancer, s: &SdLbStats, idle: CpuIdleType, pct: u32) -> Op
     Some(calculate_imbalance(rules, s)).filter(|amount| *amount > 0 || rules < Balancer::V417)
 }
 
-/// Whether averages do not matter (`force_balance`): affinity kept a group unbalanced, or the local group can take tasks
-/// and the busiest one cannot.
+/// Whether averages do not matter (`force_balance`): affinity kept a group unbalanced, or the local group can take
+/// tasks and the busiest one cannot.
 fn force_balance(rules: Balancer, s: &SdLbStats, idle: CpuIdleType) -> bool {
     if group_imbalanced(rules, s) {
         return true;

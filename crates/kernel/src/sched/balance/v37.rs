@@ -16,8 +16,8 @@
 //!
 //! * nothing else changed until 3.8;
 //! * weights were instantaneous until 3.11;
-//! * only the package level prefers siblings. It is kept above a cache of the same CPUs, so that the lowest domain across
-//!   nodes finds it as its child.
+//! * only the package level prefers siblings. It is kept above a cache of the same CPUs, so that the lowest domain
+//!   across nodes finds it as its child.
 //!
 //! Simplified: the past load of an idle CPU decays when it is read, not when another CPU balances for it. Left out: RT
 //! and frequency scaling of power; `h_load` of cgroups (a 1024th less at the root).

@@ -1,4 +1,5 @@
-//! Cache-aware scheduling (CONFIG_SCHED_CACHE, 7.2): the threads of a process are drawn together on one last-level cache.
+//! Cache-aware scheduling (CONFIG_SCHED_CACHE, 7.2): the threads of a process are drawn together on one last-level
+//! cache.
 //!
 //! Problem: threads that share data run faster on one cache, but a cache that gets all threads of a process is
 //! overloaded, and NUMA balancing has an opinion of its own on where they belong.

@@ -33,7 +33,8 @@ pub fn too_many_threads(threads: u32, nr_avg: u64, smt: u32, llc_cpus: u32, tole
     scale(tolerance, 1).is_some_and(|s| load >= s * u64::from(llc_cpus) * 1024)
 }
 
-/// The footprint after a placement changed a task's MEM counter by `change` pages (`numa_faults` of §2.4); not below 0.
+/// The footprint after a placement changed a task's MEM counter by `change` pages; not below 0 (kernel-after-6.12.md
+/// §2.4).
 pub fn footprint_after(pages: u64, change: i64) -> u64 {
     pages.saturating_add_signed(change)
 }

@@ -16,7 +16,8 @@ pub(super) struct GroupMaker<'a> {
     pub groups: Vec<Group>,
     /// Shared groups, by level and first CPU.
     shared: Vec<Option<GroupId>>,
-    /// The last group made from a child, by level and first CPU. The domains of other CPUs have groups of the same CPUs.
+    /// The last group made from a child, by level and first CPU. The domains of other CPUs have groups of the same
+    /// CPUs.
     alike: Vec<Option<GroupId>>,
     /// The same, of groups that are nobody's own. Their flags never change, so that domains share them.
     common: Vec<Option<GroupId>>,

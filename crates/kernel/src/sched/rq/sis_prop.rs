@@ -2,9 +2,9 @@
 //!
 //! A search should cost no more than the idle time it can hope to use. Every CPU remembers half its average idle time
 //! as of the last wake-up that ended an idle period. The remembered time halves every jiffy, and each search that the
-//! CPU makes as waker takes its cost from it. The CPU also keeps the average cost of its searches. A search visits as many CPUs as
-//! the remembered time, multiplied by the size of the cache, pays for, and at least three. A search for a whole idle
-//! core is not limited.
+//! CPU makes as waker takes its cost from it. The CPU also keeps the average cost of its searches. A search visits as
+//! many CPUs as the remembered time, multiplied by the size of the cache, pays for, and at least three. A search for a
+//! whole idle core is not limited.
 //!
 //! This is the form of 5.14 and later. 4.13 to 5.13 use a 512th of the average idle time, which neither time nor
 //! searches reduce.

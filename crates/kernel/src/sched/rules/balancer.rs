@@ -23,14 +23,15 @@ words! {
         V50 = "v50",
         /// By type, then by counts or averages (5.5). A fork knows no load of loaded groups and stays.
         V55 = "v55",
-        /// Of two groups with as many idle CPUs, the one with more tasks is pulled from (5f68eb19b571, 5.6). A fork knows
-        /// how many CPUs a group has (289de3598481).
+        /// Of two groups with as many idle CPUs, the one with more tasks is pulled from (5f68eb19b571, 5.6). A fork
+        /// knows how many CPUs a group has (289de3598481).
         V56 = "v56",
         /// Waiting time counts for a group's type (070f5e860ee2, 5.7). A fork compares the loads of loaded groups
-        /// (6c8116c914b6). A less loaded group is not pulled from (111688ca1c4a). No utilisation is pulled from a CPU with
-        /// one task (c32b4308295a).
+        /// (6c8116c914b6). A less loaded group is not pulled from (111688ca1c4a). No utilisation is pulled from a CPU
+        /// with one task (c32b4308295a).
         V57 = "v57",
-        /// Of groups with as many idle CPUs, a fork takes the one with less utilisation (3edecfef0280, 5.9; from memory).
+        /// Of groups with as many idle CPUs, a fork takes the one with less utilisation (3edecfef0280, 5.9; from
+        /// memory).
         V59 = "v59",
         /// Inside a cache idle CPUs pull tasks, not utilisation (16b0a7a1a0af, 5.10). Every failed pass halves what a
         /// task's load counts for (5a7f55590467). Threads of a core share its cache (ec73240b1627; from memory).

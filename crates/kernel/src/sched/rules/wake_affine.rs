@@ -5,8 +5,8 @@ use numalab_base::words;
 words! {
     /// How a wake-up chooses between the waker's CPU and the previous CPU.
     pub enum WakeAffine {
-        /// The waker's CPU, if its load with the task is at most that of the previous CPU, or if both CPUs together have no
-        /// more load than an average task. 3.7 does the same with weights.
+        /// The waker's CPU, if its load with the task is at most that of the previous CPU, or if both CPUs together
+        /// have no more load than an average task. 3.7 does the same with weights.
         V311 = "v311",
         /// As `V311`, without the second condition (05bfb65f52cb, 3.18).
         V318 = "v318",

@@ -440,8 +440,8 @@ fn snoops_load_the_links() {
     assert!(c.latency_ns(0, 0) > idle + 2.0, "a local line waits for its snoops on loaded links");
 }
 
-/// With a directory in memory a line that another socket writes costs the memory one more write. Nobody waits for that write, and
-/// lines that are read, or written by the memory's own socket, cost none.
+/// With a directory in memory a line that another socket writes costs the memory one more write. Nobody waits for that
+/// write, and lines that are read, or written by the memory's own socket, cost none.
 #[test]
 fn a_directory_in_memory_adds_writes_of_other_sockets() {
     let mut m = machines::westmere();

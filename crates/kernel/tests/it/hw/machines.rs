@@ -28,8 +28,8 @@ fn preset(name: &str) -> Machine {
     Machine { costs: load("at-3-ghz", name).costs, ..load(name, "") }
 }
 
-/// M1 `milan-2s-nps1`, with the 171.5 GB/s of a node that vectors 1, 2 and 8.1 count with. The catalog's 198 follows from
-/// a measurement of both nodes.
+/// M1 `milan-2s-nps1`, with the 171.5 GB/s of a node that vectors 1, 2 and 8.1 count with. The catalog's 198 follows
+/// from a measurement of both nodes.
 pub fn milan() -> Machine {
     let mut m = preset("milan-2s-nps1");
     m.nodes.iter_mut().for_each(|n| n.dram_sustained_gbps = 171.5);

@@ -169,7 +169,8 @@ pub fn base_on_0(m: &mut PhysicalMemory) -> Result<usize, AllocError> {
     base_fault(m, 0, &PolicyNodes::local(0), &mut NoAnonReclaim, &mut Work::default()).map(|g| g.node)
 }
 
-/// An anonymous page of `pages` (1 or 512) for a CPU of node `here`, from that node or the others in `allowed` (a bit mask).
+/// An anonymous page of `pages` (1 or 512) for a CPU of node `here`, from that node or the others in `allowed` (a bit
+/// mask).
 pub fn alloc_near(m: &mut PhysicalMemory, here: usize, allowed: u64, pages: u64) -> Option<usize> {
     let huge = pages > 1;
     let req = Request {

@@ -62,7 +62,7 @@ fn v3_to_v8_rules_of_6_12() {
 }
 
 #[test]
-fn v67_and_v68_lack_later_rules() {
+fn filters_v67_and_v68_lack_later_rules() {
     // V5's VMA is free in 6.12 only; V3's (young VMA, old mm) from 6.8 on; the first passes of the mm in 6.7 only.
     assert_eq!(VmaFilter::V68.access(&state(4, 4), &context(6, 0, 1)), Access::Deny);
     assert_eq!(VmaFilter::V67.access(&state(4, 4), &context(5, 0, 1)), Access::Deny);

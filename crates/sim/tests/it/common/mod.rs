@@ -89,7 +89,8 @@ pub fn counter(o: &Outcome, name: &str) -> u64 {
     o.counters.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}")).1
 }
 
-/// Whether the long form of the suite was asked for (`make fidelity` sets `NUMALAB_LONG`). `make test` runs the short form.
+/// Whether the long form of the suite was asked for (`make fidelity` sets `NUMALAB_LONG`). `make test` runs the short
+/// form.
 pub fn is_long() -> bool {
     std::env::var_os("NUMALAB_LONG").is_some()
 }

@@ -1,6 +1,6 @@
-//! 3.15 to 4.5: after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At a fault
-//! of a grouped task the page stays off nodes where the group is not active, leaves such nodes, and moves between active
-//! nodes from the one where the group has clearly more memory.
+//! 3.15 to 4.5: after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At a
+//! fault of a grouped task the page stays off nodes where the group is not active, leaves such nodes, and moves between
+//! active nodes from the one where the group has clearly more memory.
 
 use super::facts::MigrationFacts;
 use super::v313;

@@ -1,5 +1,5 @@
-//! 4.6 (4142c3ebb685): after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At a fault of a
-//! grouped task the page migrates if the group uses this node's CPUs sufficiently more than the source's.
+//! 4.6 (4142c3ebb685): after the two-stage filter, pages migrate at private faults and at faults of ungrouped tasks. At
+//! a fault of a grouped task the page migrates if the group uses this node's CPUs sufficiently more than the source's.
 
 use super::facts::MigrationFacts;
 use super::v313;
