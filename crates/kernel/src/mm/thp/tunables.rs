@@ -1,8 +1,8 @@
 //! Tunables of transparent huge pages.
 
 use super::ladders::Ladders;
-use crate::mm::thp::locality::attempt::HugeRules;
-use crate::mm::thp::locality::rule::Locality;
+use crate::mm::thp::locality::parts::HugeRules;
+use crate::mm::thp::locality::Locality;
 use numalab_base::rung_list::RungList;
 use numalab_base::tunable::Needs;
 use numalab_base::words;
