@@ -1,9 +1,11 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
-# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync and valgrind
-# where apt-get works without asking. Tests that lack one of these five say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
+# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync, patch and valgrind
+# where apt-get works without asking. Tests that lack one of these six say so and are skipped.
+.PHONY: demo test lint unit changes debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
+# Folders whose list declares the files of its variants (numalab_base::variants).
+VARIANTS = $(foreach room,numa/vma_filter numa/page_filter sched/imbalance mm/thp/locality,$(wildcard crates/kernel/src/$(room)/*.rs))
 
 build: target
 	$(CARGO) build --release --bin numalab
@@ -25,10 +27,12 @@ reproduce: build
 dist: target
 	scripts/dist.sh
 
-test: lint unit debug python browser vm
+test: lint unit changes debug python browser vm
 
 lint:
 	$(CARGO) fmt --all --check
+	# Files of variants are modules that a macro declares, which cargo fmt does not see.
+	rustfmt --edition 2021 --check $(VARIANTS)
 	NUMALAB_EMBED=none $(CARGO) clippy --workspace --all-targets -- -D warnings
 	# Every crate can be packed, with what it embeds from the catalog.
 	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
@@ -41,6 +45,10 @@ unit: build
 	crates/lab/setup.sh test || echo "not all of that can be installed here: some tests will be skipped"
 	scripts/alone.sh target/release/numalab
 	$(CARGO) test --workspace --release
+
+# What CONTRIBUTING.md says a filter, a rule, a pattern, a release and a column take, on a copy of the sources.
+changes: build
+	scripts/prove-changes.py
 
 # The golden runs again without optimisation: the same plan must give the same bytes.
 debug:
@@ -95,6 +103,7 @@ sweep:
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build
+	NUMALAB_DOCS=write $(CARGO) test --release -p numalab-kernel --test release_switches
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test docs
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py
