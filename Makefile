@@ -1,9 +1,11 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
-# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync and valgrind
-# where apt-get works without asking. Tests that lack one of these five say so and are skipped.
-.PHONY: demo test lint unit checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
+# (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync, patch and valgrind
+# where apt-get works without asking. Tests that lack one of these six say so and are skipped.
+.PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
+# Folders whose list declares the files of its variants (numalab_base::variants).
+VARIANTS = $(foreach room,numa/vma_filter numa/page_filter sched/imbalance mm/thp/locality,$(wildcard crates/kernel/src/$(room)/*.rs))
 
 build: target
 	$(CARGO) build --release --bin numalab
@@ -31,6 +33,8 @@ test:
 
 lint:
 	$(CARGO) fmt --all --check
+	# Files of variants are modules that a macro declares, which cargo fmt does not see.
+	rustfmt --edition 2021 --check $(VARIANTS)
 	NUMALAB_EMBED=none $(CARGO) clippy --profile $(or $(NUMALAB_PROFILE),release) --workspace --all-targets -- -D warnings
 	# Every crate can be packed, with what it embeds from the catalog.
 	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
@@ -44,7 +48,11 @@ unit:
 	scripts/unit-tests.sh build
 	scripts/unit-tests.sh run
 
-# The same with assertions and overflow checks: the same plan must give the same bytes.
+# What CONTRIBUTING.md says a filter, a rule, a pattern, a release and a column take, on a copy of the sources.
+changes:
+	scripts/prove-changes.py
+
+# The tests with assertions and overflow checks: the same plan must give the same bytes.
 checked: export NUMALAB_PROFILE = checked
 checked: unit
 
@@ -98,6 +106,7 @@ sweep:
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build
+	NUMALAB_DOCS=write $(CARGO) test --release -p numalab-kernel --test it release_switches::
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test it docs::
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py

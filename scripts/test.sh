@@ -52,6 +52,7 @@ stage guests scripts/vm-tests.sh >"$times/guests.log" 2>&1 &
 guests=$!
 set +m
 stage unit scripts/unit-tests.sh run
+stage changes scripts/prove-changes.py
 stage python scripts/python-tests.sh
 stage browser tests/browser/run.sh
 echo "== guests"

@@ -1,7 +1,7 @@
 //! What each release of Linux is: every switch in which its kernel differs from the row before, with the commit.
 //!
-//! After a change of `catalog/releases.toml` that is meant: `NUMALAB_GOLDEN=write cargo test -p numalab-kernel --test it
-//! release_switches`, and say in the commit why history changed.
+//! `make reference` writes `release_switches.txt` anew after a change of `catalog/releases.toml` that is meant. The commit
+//! says why history changed.
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::registry::catalog_kernel;
@@ -46,11 +46,11 @@ fn each_release_has_its_switches_and_their_commits() {
         before = Some(kernel);
     }
     let path = format!("{}/tests/release_switches.txt", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("NUMALAB_GOLDEN").is_some_and(|v| v == "write") {
+    if std::env::var_os("NUMALAB_DOCS").is_some_and(|v| v == "write") {
         return std::fs::write(&path, text).unwrap();
     }
     let want = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == want, "releases differ from {path} (meant to? NUMALAB_GOLDEN=write):\n{text}");
+    assert!(text == want, "releases differ from {path} (meant to? make reference):\n{text}");
 }
 
 #[test]

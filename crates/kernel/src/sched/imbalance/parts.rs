@@ -16,7 +16,7 @@ pub struct Parts {
     pub pull: Pull,
     /// What NUMA balancing leaves alone.
     pub placement: Placement,
-    /// What is allowed in a domain, in words (`numalab show domains`).
+    /// What is allowed in a domain, in words (`numalab machine show --domains`).
     pub in_words: fn(&DomainSizes) -> String,
 }
 

@@ -16,7 +16,7 @@
 
 pub(in crate::mm) mod parts;
 
-pub use parts::{Attempt, FaultContext, HugeRules, Parts};
+pub use parts::{Attempt, FaultContext, HugeRules, Ladder, Parts};
 
 numalab_base::variants! {
     /// Where a huge page comes from when the local node has none free.

@@ -11,8 +11,21 @@ use numalab_base::node_mask::NodeMask;
 pub struct Parts {
     /// Attempt with the given number of a fault, counted from 0; `None` after the last.
     pub attempt: fn(&FaultContext<'_>, usize) -> Option<Attempt>,
+    /// The ladder from which it takes attempts.
+    pub ladder: Ladder,
     /// Rules of the slow path in the kernels with this rule.
     pub slow_rules: SlowRules,
+}
+
+/// Which ladder of distances and sizes a rule goes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ladder {
+    /// None.
+    None,
+    /// Every distance and size by predicted latency.
+    ByLatency,
+    /// The one that is given (`thp.ladder`).
+    Given,
 }
 
 /// A huge-page fault as the rules see it.

@@ -1,6 +1,6 @@
 //! `thp_relaxed`: faults that may not reclaim use only the preferred node, except under bind (4.20-rc1 to rc6, 5.3).
 
-use super::parts::{Attempt, FaultContext, Parts};
+use super::parts::{Attempt, FaultContext, Ladder, Parts};
 use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use numalab_base::words::Variant;
 
@@ -9,7 +9,11 @@ pub const VARIANT: Variant<Parts> = Variant {
     word: "thp_relaxed",
     releases: "4.20-rc, 5.3",
     doc: "Any node if the fault may reclaim.",
-    parts: Parts { attempt, slow_rules: SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: true } },
+    parts: Parts {
+        attempt,
+        ladder: Ladder::None,
+        slow_rules: SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: true },
+    },
 };
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {

@@ -2,7 +2,7 @@
 //!
 //! From 4.8 on, advised faults have no NORETRY, so they reclaim and swap on their single node as long as they need.
 
-use super::parts::{Attempt, FaultContext, Parts};
+use super::parts::{Attempt, FaultContext, Ladder, Parts};
 use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use numalab_base::words::Variant;
 
@@ -11,7 +11,11 @@ pub const VARIANT: Variant<Parts> = Variant {
     word: "thp_thisnode",
     releases: "4.1 to 5.2",
     doc: "Only the local node.",
-    parts: Parts { attempt, slow_rules: SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: true } },
+    parts: Parts {
+        attempt,
+        ladder: Ladder::None,
+        slow_rules: SlowRules { bail: BailRule::Deferred, thisnode_fail_reclaims: true },
+    },
 };
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
