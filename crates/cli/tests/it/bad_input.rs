@@ -42,7 +42,7 @@ fn unknown_names() {
     for (line, parts) in [
         (
             "run --machine 2x1x2x1 --workload sweep.toml --kernel 6.4-rc3",
-            ["unknown kernel `6.4-rc3`", "did you mean `6.4-rc2`?"],
+            ["unknown kernel `6.4-rc3`", "did you mean `6.4-rc1`?"],
         ),
         ("run --machine 2x1x2x1 --workload numa1 --kernel 6.3", ["unknown workload `numa1`", "did you mean `numa01`?"]),
         (
