@@ -73,6 +73,30 @@ fn unknown_names() {
 }
 
 #[test]
+fn memory_policies_that_a_release_does_not_have() {
+    let lab = Lab::with_sweep();
+    let workload = |policy: &str| {
+        let policy = format!("[[policy]]\nname = \"p\"\nnodes = \"all\"\n{policy}\n");
+        let process = "[[process]]\nname = \"main\"\npolicy = \"p\"\n[[process.phase]]\ncompute = \"1ms\"\n";
+        format!("name = \"spread\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n{policy}{process}")
+    };
+    lab.write("spread.toml", &workload("mode = \"weighted_interleave\"\nweights = [1, 2]"));
+    let run = |kernel: &str| format!("run --machine 2x1x2x1 --workload spread.toml --kernel {kernel} --out {kernel}");
+    lab.refused(
+        &run("6.8"),
+        &["sets the memory policy weighted_interleave, which kernel 6.8 does not have", "expected Linux 6.9 or later"],
+    );
+    lab.ok(&run("6.9"));
+    lab.ok(&format!("{} --set mempolicy.weighted_interleave=true", run("6.8")));
+    lab.write("spread.toml", &workload("mode = \"bind\"\nnuma_balancing = true"));
+    lab.refused(
+        &run("5.11"),
+        &["bind with the NUMA-balancing flag, which kernel 5.11", "expected Linux 5.12 or later"],
+    );
+    lab.ok(&run("5.12"));
+}
+
+#[test]
 fn overrides() {
     let lab = Lab::with_sweep();
     for (set, parts) in [

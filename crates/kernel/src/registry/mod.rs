@@ -18,6 +18,7 @@ use crate::hw::cost::FlushRules;
 use crate::mm::compact::CompactTunables;
 use crate::mm::config::{MmConfig, VmTunables};
 use crate::mm::khugepaged::KhugepagedTunables;
+use crate::mm::policy::MempolicyTunables;
 use crate::mm::reclaim::SwapTunables;
 use crate::mm::thp::ThpTunables;
 use crate::numa::autonuma::AutoNumaTunables;
@@ -69,6 +70,7 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<ImbTunables>(),
     of::<CacheAwareTunables>(),
     of::<VmTunables>(),
+    of::<MempolicyTunables>(),
     of::<CompactTunables>(),
     of::<SwapTunables>(),
     of::<ThpTunables>(),
