@@ -100,7 +100,7 @@ impl Pending {
     fn create(&mut self, dir: &Path, input: &PlanInput, ending: &str) -> Result<Sink, Failure> {
         let partial = self.place(dir, &input.id, ending);
         let file = File::create(&partial).map_err(|e| io(&partial, &e))?;
-        Sink::new(&self.header, Box::new(file)).map_err(|e| io(&partial, &e))
+        Sink::new(&self.header.line()?, Box::new(file)).map_err(|e| io(&partial, &e))
     }
 
     /// Renames the logs to their final paths.

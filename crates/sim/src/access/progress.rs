@@ -3,8 +3,8 @@
 use crate::float::LINE_BYTES;
 use crate::state::simulation::Simulation;
 use crate::state::working_sets::NEVER_WARM;
-use numalab_model::access::{CacheFit, Order, Walk};
-use numalab_model::workload::Access;
+use numalab_nouns::access::{CacheFit, Order, Walk};
+use numalab_nouns::workload::Access;
 
 /// Records progress; at the end of the pass counts the score and goes to the next op.
 pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, done: u64, of: u64) {

@@ -14,8 +14,8 @@ use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
 use numalab_kernel::mm::PAGE_BYTES;
-use numalab_model::access::Order;
-use numalab_model::workload::Access;
+use numalab_nouns::access::Order;
+use numalab_nouns::workload::Access;
 
 /// One pass in address order, or the blocks of a pass.
 pub(crate) fn sweep(

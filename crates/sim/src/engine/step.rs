@@ -12,8 +12,8 @@ use crate::state::cpu::Pending;
 use crate::state::pipes::bin_end_ns;
 use crate::state::step::Step;
 use crate::state::task::Activity;
-use numalab_model::access::Walk;
-use numalab_model::workload::{Access, Op};
+use numalab_nouns::access::Walk;
+use numalab_nouns::workload::{Access, Op};
 
 impl Engine<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.

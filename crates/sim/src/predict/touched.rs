@@ -5,8 +5,8 @@
 
 use numalab_base::math::{exp, ln_1p};
 use numalab_kernel::mm::CHUNK_BYTES;
-use numalab_model::access::{Order, Walk, LINE_BYTES};
-use numalab_model::workload::{Access, Bound, ForkPoint, Op, Process, Region, Span, Workload};
+use numalab_nouns::access::{Order, Walk, LINE_BYTES};
+use numalab_nouns::workload::{Access, Bound, ForkPoint, Op, Process, Region, Span, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@
 use crate::state::logged::{Fault, Visit};
 use crate::state::why::Collector;
 use numalab_kernel::numa::MigrateResult;
-use numalab_model::record::events::{Event, Kind, Sink, NONE};
+use numalab_nouns::record::events::{Event, Kind, Sink, NONE};
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
