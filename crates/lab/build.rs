@@ -54,7 +54,10 @@ fn build() -> Result<Vec<u8>, String> {
     let architecture = variable("CARGO_CFG_TARGET_ARCH");
     let musl = format!("{architecture}-unknown-linux-musl");
     let library = library_of(&musl)?;
-    println!("cargo::rerun-if-changed={}", library.display());
+    // What is not there yet would count as changed each time: its folder changes when it comes.
+    if let Some(there) = library.ancestors().find(|p| p.is_dir()) {
+        println!("cargo::rerun-if-changed={}", there.display());
+    }
     if library.is_dir() {
         return build_for(&musl, "");
     }
