@@ -98,7 +98,7 @@ impl Plan {
     }
     /// The canonical form, whose SHA-256 is the id.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
-        self.input().plan.canonical().map_err(|e| error::lab(py, 3, &e.to_string()))
+        numalab_model::plan::canonical(&self.input().plan).map_err(|e| error::lab(py, 3, &e.to_string()))
     }
     /// Runs the plan for its events, which are written beside its record in `dir`, for `numalab trace`.
     #[pyo3(signature = (dir, policy=None))]

@@ -13,7 +13,7 @@ use numalab_kernel::registry::{
 use numalab_kernel::sched::imbalance::ImbalancePolicy;
 use numalab_kernel::sched::SchedConfig;
 use numalab_kernel::userspace_balance::UserspaceTunables;
-use numalab_model::kernel::Kernel;
+use numalab_nouns::kernel::Kernel;
 
 /// Settings of a run, resolved.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct SimConfig {
     pub harness: Harness,
     /// Processes, the last ones of the workload, that do not keep the run alive.
     pub background: usize,
-    /// Whether the machine does what it does beside a workload ([`Background`](numalab_model::machine::Background)).
+    /// Whether the machine does what it does beside a workload ([`Background`](numalab_nouns::machine::Background)).
     pub machine_background: bool,
     /// Processes, the last ones of those in the background, that stand for the machine's own threads. The run sets it.
     pub machine_threads: usize,

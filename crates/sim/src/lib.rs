@@ -35,18 +35,18 @@ mod state;
 mod userspace_balance;
 
 pub use config::{Harness, Policies, SimConfig};
-pub use numalab_model::record::events::Sink;
+pub use numalab_nouns::record::events::Sink;
 pub use predict::memory::{predict_memory, MemoryPrediction};
 pub use state::log::Observers;
 
 use engine::event_loop::Engine;
-use numalab_model::machine::Machine;
-use numalab_model::record::why::Why;
-use numalab_model::record::Outcome;
-use numalab_model::workload::Workload;
+use numalab_nouns::machine::Machine;
+use numalab_nouns::record::why::Why;
+use numalab_nouns::record::Outcome;
+use numalab_nouns::workload::Workload;
 
-/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its sources (those of this crate, of the
-/// model, of the kernel's mechanisms, and the built-in cost classes). Equal versions give equal figures.
+/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its code: that of this crate, of the kernel's
+/// mechanisms, of the nouns and of what all share, without comments and tests. Equal versions give equal figures.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("NUMALAB_SIM_SOURCE"));
 
 /// Why there is no outcome.

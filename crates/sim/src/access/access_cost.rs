@@ -9,8 +9,8 @@ use crate::state::working_sets::NEVER_WARM;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::access::{CacheFit, Order, Walk};
-use numalab_model::workload::Access;
+use numalab_nouns::access::{CacheFit, Order, Walk};
+use numalab_nouns::workload::Access;
 
 /// Enters an access if it is new, and finds out how it proceeds.
 pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access) -> AccessCost {

@@ -16,8 +16,8 @@ use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::tlb::Walk;
 use numalab_kernel::mm::{Vma, PAGE_BYTES};
-use numalab_model::access::Traffic;
-use numalab_model::workload::Access;
+use numalab_nouns::access::Traffic;
+use numalab_nouns::workload::Access;
 
 /// No access is shorter than this, ns.
 const SHORTEST_NS: f64 = 0.1;

@@ -10,7 +10,7 @@ use crate::state::contention::waiting_ns;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
-use numalab_model::workload::Access;
+use numalab_nouns::workload::Access;
 
 /// One line every stride: like a sweep that touches only some lines of each page.
 pub(crate) struct Stride {

@@ -14,8 +14,8 @@ use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::access::Order;
-use numalab_model::workload::Access;
+use numalab_nouns::access::Order;
+use numalab_nouns::workload::Access;
 
 /// Accesses in address order: one pass over the span, or blocks of it.
 pub(crate) struct Sweep {

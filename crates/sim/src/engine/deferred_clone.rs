@@ -6,7 +6,7 @@
 
 use crate::engine::event_loop::Engine;
 use crate::process::fork::clone_thread;
-use numalab_model::workload::Op;
+use numalab_nouns::workload::Op;
 
 impl Engine<'_> {
     /// Notes that a message creates the thread, if its program starts with waiting for one. Returns whether it does.

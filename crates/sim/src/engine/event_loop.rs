@@ -26,9 +26,9 @@ use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Task, NOBODY, SHORT_BINS};
 use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
 use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
-use numalab_model::machine::Machine;
-use numalab_model::record::Status;
-use numalab_model::workload::Workload;
+use numalab_nouns::machine::Machine;
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::Workload;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use crate::state::event_queue::Event;
 use crate::state::quiet_cpus::QuietCpu;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt;
-use numalab_model::workload::Op;
+use numalab_nouns::workload::Op;
 
 /// Fewer ticks than this are not worth it.
 const FEWEST_TICKS: u64 = 2;
@@ -133,7 +133,7 @@ mod tests {
     use crate::state::log::Observers;
     use numalab_kernel::registry;
     use numalab_kernel::sched::shapes::Shape;
-    use numalab_model::machine::Background;
+    use numalab_nouns::machine::Background;
 
     /// What a run leaves behind: end, ticks, time of every task.
     type Left = (u64, u64, Vec<(u64, u64, u64)>);
@@ -144,7 +144,8 @@ mod tests {
         let head = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n";
         let workload = numalab_model::workload::parse("w.toml", &format!("{head}{text}")).unwrap();
         let workload = workload.resolve(&machine, 1, &[]).unwrap();
-        let cfg = SimConfig::of(&registry::catalog_kernel(kernel).unwrap()).unwrap();
+        let cfg =
+            SimConfig::of(&numalab_model::catalog::built_in_kernel(kernel, &registry::vocabulary()).unwrap()).unwrap();
         if background {
             machine.background = Background::default();
         }

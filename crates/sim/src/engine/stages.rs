@@ -10,7 +10,7 @@ use crate::record::samples::sample_now;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::task::{Activity, Stage};
-use numalab_model::workload::ForkPoint;
+use numalab_nouns::workload::ForkPoint;
 
 impl Engine<'_> {
     /// Starts every process that has no parent, each on a CPU drawn from the run's generator.

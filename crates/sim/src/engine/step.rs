@@ -10,7 +10,7 @@ use crate::state::cpu::Pending;
 use crate::state::pipes::bin_end_ns;
 use crate::state::step::Step;
 use crate::state::task::Activity;
-use numalab_model::workload::{Access, Op};
+use numalab_nouns::workload::{Access, Op};
 
 impl Engine<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.

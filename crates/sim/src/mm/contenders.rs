@@ -6,8 +6,8 @@ use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::SweepPosition;
 use crate::state::task::{Activity, Task};
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::access::{Order, Walk};
-use numalab_model::workload::Op;
+use numalab_nouns::access::{Order, Walk};
+use numalab_nouns::workload::Op;
 
 /// Brings [`SweepPositions`](crate::state::sweep_positions::SweepPositions) up to date for the slice of `first`, which is being
 /// simulated. Returns false if `first` is alone in its process.

@@ -9,7 +9,7 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
 use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work};
-use numalab_model::record::Status;
+use numalab_nouns::record::Status;
 
 /// A page for a fault.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Task};
 use numalab_kernel::numa::autonuma::{BalanceHost, Choice};
 use numalab_kernel::sched::Scheduler;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The run queues as AutoNUMA's balancing sees them.
 struct Queues<'a> {

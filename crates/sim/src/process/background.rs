@@ -10,9 +10,9 @@ use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Stage, Task, NOBODY};
 use numalab_base::rng::Rng;
-use numalab_model::machine::{Background, Machine};
-use numalab_model::record::Status;
-use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
+use numalab_nouns::machine::{Background, Machine};
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
 use std::sync::Arc;
 
 /// Turns of a CPU's kernel thread that are drawn; then they repeat.

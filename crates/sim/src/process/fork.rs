@@ -13,8 +13,8 @@ use crate::state::task::{Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{CopiedEntries, Work, CHUNK_PAGES};
 use numalab_kernel::numa::fork::CloneKind;
-use numalab_model::record::Status;
-use numalab_model::workload::ForkPoint;
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::ForkPoint;
 
 /// Kernel time of `clone` without page tables, in exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
@@ -24,7 +24,7 @@ const CLONE_EXCEPTIONS: f64 = 10.0;
 const CLONE_CHANCE: f64 = 0.25;
 
 /// The program of a thread of a process.
-pub(crate) fn program<'a>(sim: &Simulation<'a>, process: usize, thread: usize) -> &'a [numalab_model::workload::Op] {
+pub(crate) fn program<'a>(sim: &Simulation<'a>, process: usize, thread: usize) -> &'a [numalab_nouns::workload::Op] {
     &sim.workload.processes[process].threads[thread].ops
 }
 

@@ -10,8 +10,8 @@ use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::scan::ScanReport;
 use numalab_kernel::numa::MigrateResult;
 use numalab_kernel::sched::Why as MoveWhy;
-use numalab_model::record::events::{Event, Fate, Kind, NONE};
-use numalab_model::record::why::Why;
+use numalab_nouns::record::events::{Event, Fate, Kind, NONE};
+use numalab_nouns::record::why::Why;
 use std::io;
 
 /// State of a task that leaves its CPU to sleep (`TASK_INTERRUPTIBLE`).

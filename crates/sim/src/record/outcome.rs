@@ -1,7 +1,7 @@
 //! What a run reports.
 
 use crate::state::simulation::Simulation;
-use numalab_model::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
+use numalab_nouns::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;

@@ -2,7 +2,7 @@
 
 use crate::record::maps::sample_maps;
 use crate::state::simulation::Simulation;
-use numalab_model::record::Series;
+use numalab_nouns::record::Series;
 
 /// Time between samples.
 const SAMPLE_NS: u64 = 200_000_000;

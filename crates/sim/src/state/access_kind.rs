@@ -2,7 +2,7 @@
 
 use numalab_kernel::hw::contention::{Flow, NO_LLC};
 use numalab_kernel::hw::smt::{Sibling, MAX_THREADS};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// A kind of access that differs in what it asks of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,9 +11,9 @@ use crate::state::crossed_bytes::CrossedBytes;
 use crate::state::pipes::{Pipes, Served};
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling, MAX_THREADS};
-use numalab_model::access::Traffic;
-use numalab_model::machine::Machine;
-use numalab_model::workload::{Access, Op, Workload};
+use numalab_nouns::access::Traffic;
+use numalab_nouns::machine::Machine;
+use numalab_nouns::workload::{Access, Op, Workload};
 use std::cell::Cell;
 
 /// Time between two solutions of the bandwidth model.

@@ -38,9 +38,9 @@ use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
-use numalab_model::machine::Machine;
-use numalab_model::record::Status;
-use numalab_model::workload::Workload;
+use numalab_nouns::machine::Machine;
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::Workload;
 
 /// A run at an instant. Times are ns of model time.
 pub struct Simulation<'a> {

@@ -2,7 +2,7 @@
 
 use crate::state::page_migration::{DecidedFault, PageMigration, PlannedSweep};
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_model::workload::{Bound, Op, Span};
+use numalab_nouns::workload::{Bound, Op, Span};
 
 /// Who wakes up a task that waits for a timer or a daemon.
 pub(crate) const NOBODY: u32 = u32::MAX;

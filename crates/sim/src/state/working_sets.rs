@@ -13,9 +13,9 @@ use crate::state::access_kind::KindSet;
 use crate::state::contention::AccessRates;
 use numalab_kernel::hw::cache::LlcLoads;
 use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};
-use numalab_model::access::{CacheFit, Traffic, Walk};
-use numalab_model::machine::Machine;
-use numalab_model::workload::{Access, Bound, ForkPoint, Op, Process, RegionKind, Span, Workload};
+use numalab_nouns::access::{CacheFit, Traffic, Walk};
+use numalab_nouns::machine::Machine;
+use numalab_nouns::workload::{Access, Bound, ForkPoint, Op, Process, RegionKind, Span, Workload};
 use std::collections::BTreeMap;
 
 /// No group: the task uses no set.

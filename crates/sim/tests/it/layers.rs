@@ -165,6 +165,36 @@ fn the_kernel_imports_in_one_direction() {
 }
 
 #[test]
+fn the_nouns_import_in_one_direction() {
+    check("nouns", 25);
+}
+
+/// The crates of numalab that a crate needs to be built, and those of which it knows formats of files.
+fn needs(name: &str) -> BTreeSet<String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{name}/Cargo.toml"));
+    let text = std::fs::read_to_string(manifest).unwrap();
+    let (_, from) = text.split_once("\n[dependencies]\n").unwrap();
+    let lines = from.split("\n[").next().unwrap().lines();
+    let names = lines.filter_map(|l| l.split(['.', ' ', '=']).next()).filter(|n| !n.is_empty());
+    names.map(|n| n.trim_start_matches("numalab-").to_string()).collect()
+}
+
+/// A change of a reader, an importer or the catalog rebuilds none of these.
+#[test]
+fn the_kernel_the_simulator_and_the_worker_see_nouns_alone() {
+    let cases: [(&str, &[&str]); 5] = [
+        ("nouns", &["base", "serde"]),
+        ("kernel", &["base", "nouns", "thiserror"]),
+        ("sim", &["base", "kernel", "nouns"]),
+        ("job", &["nouns", "serde", "serde_json", "thiserror"]),
+        ("worker", &["job", "libc", "nouns", "serde_json", "thiserror"]),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(needs(name), expected.iter().map(|n| n.to_string()).collect(), "crates/{name}/Cargo.toml");
+    }
+}
+
+#[test]
 fn crates_around_the_simulator_import_in_one_direction() {
     for (name, least) in [("report", 50), ("cli", 40), ("lab", 25), ("worker", 20)] {
         check(name, least);

@@ -9,6 +9,7 @@ mod copies;
 mod damon;
 mod designs_2012;
 mod determinism;
+mod digest;
 mod ends;
 mod fault_around;
 mod filling;

@@ -15,7 +15,7 @@ use crate::sched::quiet::{plain_domains, Unseen, UnseenPass};
 use crate::sched::rq::runqueue::Rq;
 use crate::sched::rq::task::{State, Task, TaskId, NONE};
 use numalab_base::cpu_set::CpuSet;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The modelled scheduler of one machine: a deterministic state machine without a clock of its own.
 ///

@@ -8,6 +8,24 @@ pub const TOO_SHORT: &str = "too short to tell";
 /// Times of every run, as reports call them. Scalars of a record have the same names with their unit: `elapsed_s`.
 pub const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 
+/// Counters of `/proc/vmstat` that guests and hosts record even when they did not grow, in the order of records.
+pub const ALWAYS_RECORDED: [&str; 14] = [
+    "numa_pte_updates",
+    "numa_huge_pte_updates",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pages_migrated",
+    "pgmigrate_success",
+    "pgmigrate_fail",
+    "thp_migration_success",
+    "thp_migration_fail",
+    "thp_migration_split",
+    "pgfault",
+    "pgmajfault",
+    "pgpromote_candidate",
+    "pgpromote_success",
+];
+
 /// Everything a backend measured in one run of one plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {

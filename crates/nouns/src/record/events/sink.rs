@@ -1,6 +1,6 @@
 //! Writing a log, and the digest that guards it against damage.
 
-use super::{Event, Header, Kind, NONE};
+use super::{Event, Kind, NONE};
 use std::io::{self, Write};
 
 /// A digest of the bytes of a log in their order. It shows damage; it is no protection against forgery.
@@ -8,16 +8,16 @@ use std::io::{self, Write};
 /// Gigabytes pass through it during a run, so it takes words of eight bytes. Each step has an inverse, so a change of
 /// one word always changes the digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Digest(u64);
+pub struct Digest(u64);
 
 impl Digest {
     /// Offset basis of FNV-1a: the digest of an empty log.
-    pub(super) const START: Self = Self(0xcbf2_9ce4_8422_2325);
+    pub const START: Self = Self(0xcbf2_9ce4_8422_2325);
     /// Prime of FNV-1a.
     const PRIME: u64 = 0x0100_0000_01b3;
 
     /// Adds bytes; a last word that is not full is filled with zeros.
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub fn add(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
@@ -26,7 +26,7 @@ impl Digest {
         }
     }
     /// The digest of a log that ends with `end`, taken without its own place in `end`. It is never 0, which means none.
-    pub(super) fn with_end(mut self, end: &Event) -> u64 {
+    pub fn with_end(mut self, end: &Event) -> u64 {
         self.add(&Event { ns: 0, ..*end }.encode());
         self.0.max(1)
     }
@@ -40,12 +40,11 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Writes the first line of a log to `to`.
+    /// Writes the first line of a log to `to`, with its line feed.
     ///
     /// # Errors
     /// The log cannot be written.
-    pub fn new(header: &Header, mut to: Box<dyn Write + Send>) -> io::Result<Self> {
-        let line = header.line()?;
+    pub fn new(line: &str, mut to: Box<dyn Write + Send>) -> io::Result<Self> {
         to.write_all(line.as_bytes())?;
         let mut digest = Digest::START;
         digest.add(line.as_bytes());

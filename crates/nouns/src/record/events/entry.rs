@@ -19,7 +19,7 @@ pub enum Kind {
     /// A scan ran for `ns` on CPU `x`: `y` mappings scanned, `z` pages updated, `code` 1 if the scan was a forced
     /// second round.
     Scan = 5,
-    /// The scanner skipped mapping `y` of process `x`: `code` the reason ([`Header::skips`]).
+    /// The scanner skipped mapping `y` of process `x`: `code` the reason (`skips` of the first line).
     Skip = 6,
     /// The scanner went through mapping `y` of process `x`, or a part of it: `z` pages updated.
     Scanned = 7,
@@ -31,7 +31,7 @@ pub enum Kind {
     Fault = 9,
     /// The preferred node of the task changed: `x` from, `y` to.
     Preferred = 10,
-    /// Task placement looked for a better CPU from CPU `x`: `code` the result ([`Header::placements`]).
+    /// Task placement looked for a better CPU from CPU `x`: `code` the result (`placements` of the first line).
     Placed = 11,
     /// The task joined a NUMA group of tasks that share memory: `code` 0 for a new group, 1 for an existing one.
     Grouped = 12,
@@ -82,9 +82,9 @@ pub enum Fate {
     Failed,
     /// The page was on another node, and its memory policy did not ask for a migration.
     Stayed,
-    /// The migration rule denied the migration: index into [`Header::denials`].
+    /// The migration rule denied the migration: index into `denials` of the first line.
     Denied(u8),
-    /// The migration was refused before an attempt: index into [`Header::refusals`].
+    /// The migration was refused before an attempt: index into `refusals` of the first line.
     Refused(u8),
 }
 

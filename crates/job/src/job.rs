@@ -3,7 +3,7 @@
 //! `cpu_ids` and `node_ids` translate the dense CPU and node indices of the workload. So the same workload runs on a
 //! guest, where QEMU numbers CPUs in its own way, and on a host with sparse ids.
 
-use numalab_model::workload::{ForkPoint, Workload};
+use numalab_nouns::workload::{ForkPoint, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Version of the formats of jobs and frames; a worker refuses other versions.
@@ -43,7 +43,7 @@ pub struct Job {
 pub struct Knob {
     /// `group.key` of the tunable, for reports.
     pub name: String,
-    /// `kernel.numa_balancing`, `debugfs sched/numa_balancing/scan_delay_ms`, `sys/…` ([`crate::knob::path`]).
+    /// `kernel.numa_balancing`, `debugfs sched/numa_balancing/scan_delay_ms`, `sys/…` (`numalab_worker::knob::path`).
     pub kernel_name: String,
     /// Value to write; empty = only report what the kernel has.
     pub value: String,
@@ -97,7 +97,7 @@ impl Job {
         serde_json::to_vec(self).map_err(|e| JobError(format!("job: {e}")))
     }
 
-    /// Reads a job from JSON, and checks the format and everything that [`crate::program`] does not check.
+    /// Reads a job from JSON, and checks the format and everything that the worker does not check when it compiles the ops.
     ///
     /// # Errors
     /// [`JobError`] with the part that is wrong.
@@ -196,60 +196,10 @@ impl Job {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use numalab_model::workload::{Access, HugeAdvice, Op, Pattern, Process, Region, RegionKind, Score, Span, Thread};
-
-    /// A private writable region.
-    pub(crate) fn region(name: &str, size_bytes: u64) -> Region {
-        Region {
-            name: name.into(),
-            kind: RegionKind::PrivateAnon,
-            size_bytes,
-            misalign_bytes: 0,
-            advice: HugeAdvice::NoHuge,
-            policy: None,
-            huge_policy: None,
-            second_level_fault_ns: 0,
-            write: true,
-        }
-    }
-
-    /// A process with one thread running `ops`.
-    pub(crate) fn process(name: &str, regions: Vec<Region>, ops: Vec<Op>) -> Process {
-        Process {
-            name: name.into(),
-            parent: None,
-            fork: ForkPoint::BeforePrologue,
-            regions,
-            prologue: Vec::new().into(),
-            threads: vec![Thread { affinity: None, ops: ops.into() }],
-            mems: None,
-        }
-    }
-
-    /// An access that is one sequential pass.
-    pub(crate) fn access(region: u32, offset_bytes: u64, len_bytes: u64, write: f64) -> Access {
-        let span = Span { region, offset_bytes, len_bytes };
-        Access { span, pattern: Pattern::sequential(), write, bypass: false, compute_ns: 0.0, accesses: 1, score: None }
-    }
-
-    /// A job of these processes without scores, on one node.
-    pub(crate) fn job(processes: Vec<Process>) -> Job {
-        let workload = Workload {
-            name: "test".into(),
-            title: String::new(),
-            processes,
-            barrier_widths: vec![],
-            channels: 0,
-            futexes: Vec::new(),
-            scores: vec![],
-            limit_ns: 20_000_000_000,
-            params: vec![],
-            warnings: vec![],
-        };
-        Job::new(workload, 1, vec![0], 1)
-    }
+    use crate::samples::{access, job, process, region};
+    use numalab_nouns::workload::{Op, Score};
 
     #[test]
     fn a_job_is_read_back_from_its_bytes() {

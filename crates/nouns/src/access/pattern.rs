@@ -1,10 +1,8 @@
-//! A pattern as a workload file asks for it, and with its values.
+//! A pattern with its values.
 
-use super::access_pattern::{AccessPattern, Args, MAX_KEYS};
+use super::access_pattern::{AccessPattern, Args};
 use super::ranks::Ranks;
 use super::vocabulary::{CacheFit, Traffic, Walk};
-use crate::expr::{Env, Formula};
-use crate::spec::SpecError;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -61,7 +59,7 @@ impl PartialEq for Pattern {
 }
 
 /// `Sequential`, `Strided { stride_bytes: 4096 }`: the word with a capital letter, and the values. This text is part of
-/// the identity of a plan ([`fingerprint`](crate::plan::fingerprint)), so it may not change.
+/// the identity of a plan, so it may not change.
 impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut letters = self.of.identity().chars();
@@ -78,61 +76,6 @@ impl fmt::Debug for Pattern {
 impl Serialize for Pattern {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (self.of.word(), self.args).serialize(to)
-    }
-}
-
-/// A pattern as a workload file asks for it: nothing is evaluated yet.
-#[derive(Clone)]
-pub(crate) struct PatternSpec {
-    of: &'static dyn AccessPattern,
-    accesses: Option<Formula>,
-    values: Vec<Formula>,
-}
-
-impl PatternSpec {
-    /// The pattern `of` with the keys of a step; `need` gives the formula under a key.
-    ///
-    /// # Errors
-    /// A missing key, or one that `need` refuses.
-    pub fn read(
-        of: &'static dyn AccessPattern,
-        need: impl Fn(&str) -> Result<Formula, SpecError>,
-    ) -> Result<Self, SpecError> {
-        let accesses = of.most_accesses().map(|_| need("accesses")).transpose()?;
-        let values = of.keys().iter().map(|key| need(key.name())).collect::<Result<_, _>>()?;
-        Ok(Self { of, accesses, values })
-    }
-    /// Whether it is one call of `memset`.
-    pub fn fills(&self) -> bool {
-        self.of.fills()
-    }
-    /// The pattern on a span of `span_bytes`, and the number of lines or accesses.
-    ///
-    /// # Errors
-    /// A value out of range.
-    pub fn resolve(&self, env: &Env, span_bytes: u64) -> Result<(Pattern, u64), SpecError> {
-        let mut args = [0.0; MAX_KEYS];
-        for ((arg, key), formula) in args.iter_mut().zip(self.of.keys()).zip(&self.values) {
-            *arg = key.value(formula, env)?;
-        }
-        let pattern = Pattern::new(self.of, self.of.fit(args, span_bytes));
-        let accesses = match &self.accesses {
-            Some(formula) => formula.whole(env, 0, self.of.most_accesses().unwrap_or(u64::MAX))?,
-            None => pattern.walk.lines_of_pass(span_bytes).unwrap_or(0),
-        };
-        Ok((pattern, accesses))
-    }
-}
-
-impl PartialEq for PatternSpec {
-    fn eq(&self, other: &Self) -> bool {
-        (self.of.word(), &self.accesses, &self.values) == (other.of.word(), &other.accesses, &other.values)
-    }
-}
-
-impl fmt::Debug for PatternSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple(self.of.word()).field(&self.accesses).field(&self.values).finish()
     }
 }
 

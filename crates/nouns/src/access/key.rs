@@ -1,8 +1,5 @@
 //! Keys that a pattern declares for workload files.
 
-use crate::expr::{Env, Formula, Value};
-use crate::spec::SpecError;
-
 /// A key of a pattern. A step that names the pattern must have it.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -10,10 +7,23 @@ pub struct Key {
     range: Range,
 }
 
+/// The values that a key can have.
 #[derive(Clone, Copy, Debug)]
-enum Range {
-    Bytes { least: u64 },
-    Number { least: f64, most: f64, expected: &'static str },
+pub enum Range {
+    /// A size; fractions of a byte are cut off.
+    Bytes {
+        /// The smallest, bytes.
+        least: u64,
+    },
+    /// A plain number.
+    Number {
+        /// The smallest.
+        least: f64,
+        /// The largest.
+        most: f64,
+        /// Says both, in messages.
+        expected: &'static str,
+    },
 }
 
 impl Key {
@@ -29,15 +39,9 @@ impl Key {
     pub fn name(&self) -> &'static str {
         self.name
     }
-    /// The value of `formula` in `env`.
-    ///
-    /// # Errors
-    /// A value of another unit or out of range.
-    pub(super) fn value(&self, formula: &Formula, env: &Env) -> Result<f64, SpecError> {
-        match self.range {
-            Range::Bytes { least } => Ok(formula.bytes(env, least)?.0 as f64),
-            Range::Number { least, most, expected } => within(formula, env, (least, most), expected),
-        }
+    /// The values that it can have.
+    pub fn range(&self) -> Range {
+        self.range
     }
     /// Adds the value to the text of a pattern. Sizes end in `_bytes` and are whole numbers.
     pub(super) fn write(&self, out: &mut std::fmt::DebugStruct<'_, '_>, value: f64) {
@@ -45,18 +49,5 @@ impl Key {
             Range::Bytes { .. } => out.field(&format!("{}_bytes", self.name), &(value as u64)),
             Range::Number { .. } => out.field(self.name, &value),
         };
-    }
-}
-
-/// A plain number from `low` to `high`.
-///
-/// # Errors
-/// A value with a unit, or out of range; `expected` says what was expected.
-pub(crate) fn within(formula: &Formula, env: &Env, (low, high): (f64, f64), expected: &str) -> Result<f64, SpecError> {
-    let x = formula.plain(env)?;
-    if (low..=high).contains(&x) {
-        Ok(x)
-    } else {
-        Err(formula.refuse(Value::plain(x), expected))
     }
 }

@@ -27,13 +27,10 @@ mod strided;
 mod zipf;
 
 pub use access_pattern::{AccessPattern, Args, PatternList, MAX_KEYS};
-pub use key::Key;
+pub use key::{Key, Range};
 pub use pattern::Pattern;
 pub use ranks::{scale, Ranks};
 pub use vocabulary::{CacheFit, Lines, Order, Traffic, Walk, LINE_BYTES, REUSE_REACH_BYTES};
-
-pub(crate) use key::within;
-pub(crate) use pattern::PatternSpec;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

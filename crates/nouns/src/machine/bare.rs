@@ -2,11 +2,13 @@
 
 use super::background::Background;
 use super::costs::KernelCosts;
-use super::load::NODE_RECLAIM_DISTANCE;
 use super::types::{Cache, Clock, Cpu, Llc, Machine, MemoryKind, Node, Stream, Tlb};
 
 /// Distance of a node to itself (`LOCAL_DISTANCE`) and, where nothing is known, to another one (`REMOTE_DISTANCE`).
 const DISTANCES: (u8, u8) = (10, 20);
+
+/// `node_reclaim_distance` where a machine does not state it (kernel-scheduler.md: 30 generic).
+pub const NODE_RECLAIM_DISTANCE: u8 = 30;
 
 impl Machine {
     /// The machine of these CPUs, without any figure of its hardware: a base for code that needs a topology only.
