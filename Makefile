@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync and valgrind
 # where apt-get works without asking. Tests that lack one of these five say so and are skipped.
-.PHONY: demo test lint unit debug python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
+.PHONY: demo test lint unit checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
 
@@ -25,7 +25,7 @@ reproduce: build
 dist: target
 	scripts/dist.sh
 
-test: lint unit debug python browser vm
+test: lint unit checked python browser vm
 
 lint:
 	$(CARGO) fmt --all --check
@@ -42,9 +42,11 @@ unit: build
 	scripts/alone.sh target/release/numalab
 	$(CARGO) test --workspace --release
 
-# The golden runs again without optimisation: the same plan must give the same bytes.
-debug:
-	$(CARGO) test -p numalab-sim --test golden
+# The simulator's tests in the profile `checked`: optimised, with assertions and overflow checks on, and every run checks its
+# invariants in each second of model time. The golden runs must give the same bytes.
+checked:
+	NUMALAB_EMBED=none $(CARGO) test --profile checked -p numalab-kernel -p numalab-sim --lib
+	NUMALAB_EMBED=none $(CARGO) test --profile checked -p numalab-sim --test golden --test checks --test smoke --test sharing
 
 python: build
 	scripts/python-tests.sh
@@ -90,8 +92,7 @@ fuzz:
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
 sweep:
-	NUMALAB_SWEEP=200 RUSTFLAGS="-C overflow-checks=on -C debug-assertions=on" \
-		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test sweep -- --nocapture
+	NUMALAB_SWEEP=200 NUMALAB_EMBED=none $(CARGO) test --profile checked -p numalab-sim --test sweep -- --nocapture
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build

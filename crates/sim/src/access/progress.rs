@@ -1,8 +1,8 @@
 //! How far an access has come: its end, its score, and how far a slice may run ahead.
 
 use crate::float::LINE_BYTES;
+use crate::hardware::working_sets::NEVER_WARM;
 use crate::state::simulation::Simulation;
-use crate::state::working_sets::NEVER_WARM;
 use numalab_model::access::{CacheFit, Order, Walk};
 use numalab_model::workload::Access;
 

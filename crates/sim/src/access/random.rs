@@ -8,8 +8,8 @@ use crate::charge::time::charge_part;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
+use crate::hardware::contention::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
-use crate::state::contention::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::state::cpu::Pending;
 use crate::state::page_site::PageSite;
 use crate::state::pending_counts::RandomSpan;
@@ -31,6 +31,7 @@ fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
 
 /// Carries out random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
 /// that accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
+#[allow(clippy::too_many_lines)] // One walk: its steps share all that they touch.
 pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
     let mut pace = access_cost(sim, cpu, task, a);
     let process = sim.tasks[task as usize].process as usize;

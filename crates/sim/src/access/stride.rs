@@ -6,8 +6,8 @@ use crate::charge::blocking::is_blocked;
 use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
+use crate::hardware::contention::waiting_ns;
 use crate::mm::fill::write_back_cleared;
-use crate::state::contention::waiting_ns;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -15,6 +15,7 @@ use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_model::workload::Access;
 
 /// One line every stride: like a sweep that touches only some lines of each page.
+#[allow(clippy::too_many_lines)] // One walk: its steps share all that they touch.
 pub(crate) fn stride(
     sim: &mut Simulation<'_>,
     cpu: usize,

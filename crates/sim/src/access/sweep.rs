@@ -6,8 +6,8 @@ use crate::charge::blocking::{block_task, is_blocked};
 use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
+use crate::hardware::contention::{waiting_ns, AccessRates};
 use crate::numa::concurrent_hint_fault::contender_is_first;
-use crate::state::contention::{waiting_ns, AccessRates};
 use crate::state::cpu::Pending;
 use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
@@ -18,6 +18,7 @@ use numalab_model::access::Order;
 use numalab_model::workload::Access;
 
 /// One pass in address order, or the blocks of a pass.
+#[allow(clippy::too_many_lines)] // One walk: its steps share all that they touch.
 pub(crate) fn sweep(
     sim: &mut Simulation<'_>,
     cpu: usize,

@@ -10,6 +10,7 @@
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
+use crate::state::task::Task;
 
 /// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::task::NOBODY): no thread of the
 /// workload does).
@@ -28,8 +29,8 @@ pub(crate) fn is_blocked(sim: &Simulation<'_>, task: u32) -> bool {
 }
 
 /// A blocked task falls asleep at `clock`, ns, which ends its slice. When it wakes up, it goes on where it is.
-pub(crate) fn fall_asleep_blocked(sim: &mut Simulation<'_>, task: u32, clock: u64) -> Pending {
-    let t = &mut sim.tasks[task as usize];
+pub(crate) fn fall_asleep_blocked(tasks: &mut [Task<'_>], task: u32, clock: u64) -> Pending {
+    let t = &mut tasks[task as usize];
     let ns = std::mem::take(&mut t.block_ns);
     (t.activity, t.waker) = (Activity::Asleep, t.blocked_by);
     (t.blocked_since_ns, t.wakes_ns) = (Some(clock), clock + ns);

@@ -5,7 +5,7 @@
 //! changes, the queue of the CPU is touched, it owes time). So results are those of ticks carried out one by one.
 
 use crate::float::{real, whole};
-use crate::state::contention::EPOCH_NS;
+use crate::hardware::contention::EPOCH_NS;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 

@@ -6,10 +6,11 @@
 //! early. A slice ends behind a message whose receiver may take the CPU (`engine::sync`).
 
 use crate::charge::rewind::{rewind_sweep, uncharge_user};
+use crate::charge::spin::charge_spin;
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::take_flush_debt;
-use crate::engine::event_loop::Engine;
-use crate::engine::sync::charge_spin;
+use crate::engine::carry_out::Engine;
+use crate::engine::next_tick::next_tick;
 use crate::float::LINE_BYTES;
 use crate::state::cpu::Pending;
 use crate::state::task::Activity;
@@ -78,7 +79,7 @@ impl Engine<'_> {
 
     /// A task with unrun time gets the CPU. Returns the end of its slice, ns, and why the slice ends.
     pub(crate) fn run_unrun(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
-        let end = self.next_tick(cpu);
+        let end = next_tick(&mut self.sim, cpu);
         let debt = std::mem::take(&mut self.sim.cpus[cpu].debt_ns) + take_flush_debt(&mut self.sim, task);
         charge_system(&mut self.sim, task, debt);
         let t = &mut self.sim.tasks[task as usize];

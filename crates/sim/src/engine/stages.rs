@@ -2,7 +2,7 @@
 
 use crate::charge::quiet::catch_up_all;
 use crate::charge::working_set::use_group;
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::process::fork::{clone_thread, fork_child, program, stage, start_process};
 use crate::process::program_pages::touch_program;
 use crate::record::log::log_task_ended;
@@ -82,7 +82,7 @@ impl Engine<'_> {
     /// Ends the task running on `cpu`.
     pub(crate) fn exit_task(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
-        use_group(&mut self.sim, cpu, task, crate::state::working_sets::NO_GROUP);
+        use_group(&mut self.sim, cpu, task, crate::hardware::working_sets::NO_GROUP);
         let now = self.sim.now_ns;
         self.sim.kernel.sched.account(cpu as u32, now);
         self.sim.kernel.sched.exit_current(cpu as u32, now);

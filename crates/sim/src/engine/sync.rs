@@ -1,24 +1,13 @@
 //! Barriers, messages and busy-waiting.
 
+use crate::charge::spin::charge_spin;
 use crate::charge::time::{charge_system, charge_user};
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::engine::wait_objects::Waiter;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
-use crate::state::simulation::Simulation;
 use crate::state::step::Step;
 use crate::state::task::{Activity, SHORT_BINS};
-
-/// Charges the busy-waiting of a task up to `now`.
-pub(crate) fn charge_spin(sim: &mut Simulation<'_>, task: u32, now: u64) {
-    match sim.tasks[task as usize].activity {
-        Activity::Spinning { since_ns } if since_ns < now => {
-            charge_user(sim, task, now - since_ns);
-            sim.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
-        }
-        _ => {}
-    }
-}
 
 impl Engine<'_> {
     pub(crate) fn barrier(&mut self, task: u32, id: usize, spin: bool, clock: &mut u64) -> Step {

@@ -94,7 +94,7 @@ fn handle_pte_fault(
             match sim.kernel.numa_2012.cfg.faults {
                 Faults::Kernel => {
                     let ns = hint_fault(sim, cpu, task, &found, write, clock);
-                    if pages == 1 || is_huge(sim, s) {
+                    if pages == 1 || is_huge(&sim.processes, s) {
                         return (ns, FaultEnd::Go);
                     }
                     // The huge page has been split, and its base pages are still marked.
@@ -107,7 +107,9 @@ fn handle_pte_fault(
         }
         PageState::Migrating(at) => migrating_fault(sim, s, at),
         PageState::ReadOnly { shared: Some(at), .. } => shared_write_fault(sim, s, at),
-        PageState::ReadOnly { .. } if sim.kernel.numa_2012.cfg.faults == Faults::SchedNuma && is_huge(sim, s) => {
+        PageState::ReadOnly { .. }
+            if sim.kernel.numa_2012.cfg.faults == Faults::SchedNuma && is_huge(&sim.processes, s) =>
+        {
             (huge_write_fault(sim, s, clock), FaultEnd::Go)
         }
         PageState::ReadOnly { .. } => (write_fault(sim, process, vma, chunk, page), FaultEnd::Go),
@@ -120,7 +122,7 @@ fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64,
     let Some(&(_, migrator)) = sim.mm.migrating.iter().find(|m| m.0 == at) else {
         return wait_on_page(sim, s, at);
     };
-    let number = mapper_number(sim, at, s.process, s.vma as u32);
+    let number = mapper_number(&sim.mm.shared, at, s.process, s.vma as u32);
     let now = sim.now_ns;
     let Some(m) = &mut sim.tasks[migrator as usize].migration else { return wait_on_page(sim, s, at) };
     match number.and_then(|n| m.entries.get_mut(n)) {

@@ -4,8 +4,10 @@ use crate::state::contender::Contender;
 use crate::state::cpu::CpuState;
 use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::SweepPosition;
+use crate::state::sweep_positions::SweepPositions;
 use crate::state::task::{Activity, Task};
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::sched::Scheduler;
 use numalab_model::access::{Order, Walk};
 use numalab_model::workload::Op;
 
@@ -93,9 +95,7 @@ pub(crate) fn comes_before(sim: &Simulation<'_>, task: u32, place: u64, before_n
 }
 
 /// Sorts what [`find_contenders`] has found by CPU and task.
-pub(crate) fn sort_contenders(sim: &mut Simulation<'_>) {
-    let sched = &sim.kernel.sched;
-    let positions = &mut sim.sweep_positions;
+pub(crate) fn sort_contenders(sched: &Scheduler, positions: &mut SweepPositions) {
     positions.order.sort(&mut positions.contenders, |task| sched.cpu_of(task));
 }
 

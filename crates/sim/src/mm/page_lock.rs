@@ -3,6 +3,7 @@
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::page_site::PageSite;
+use crate::state::simulation::Memory;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use crate::state::task::{Activity, NOBODY};
@@ -19,8 +20,8 @@ pub(crate) fn wait_on_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) 
 }
 
 /// Whether a task sleeps until the migration of a page ends.
-pub(crate) fn has_page_waiters(sim: &Simulation<'_>, at: PageRef) -> bool {
-    sim.mm.page_waiters.iter().any(|w| w.0 == at)
+pub(crate) fn has_page_waiters(mm: &Memory, at: PageRef) -> bool {
+    mm.page_waiters.iter().any(|w| w.0 == at)
 }
 
 /// Wakes all tasks that wait for a page, one after the other, in order of arrival. The task of `cpu` pays for that.

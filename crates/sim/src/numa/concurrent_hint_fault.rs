@@ -57,7 +57,7 @@ pub(crate) fn concurrent_hint_fault(
     let before = log_before(sim, task);
     let process = sim.tasks[task as usize].process as usize;
     let s = PageSite { cpu: cpu as usize, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write: false };
-    let at = fault_site(sim, &s, clock);
+    let at = fault_site(sim.cfg.jiffy_ns(), &s, clock);
     let decision = numa_migrate_check(sim, at, &s, facts);
     let result = if decision.target.is_some() {
         // The page is off the LRU, or about to be, so no other thread can isolate it.
@@ -139,7 +139,7 @@ fn first_contender(
     let by_turns = sim.cfg.harness.cpus_take_turns();
     if by_turns {
         // Each draws when it comes.
-        sort_contenders(sim);
+        sort_contenders(&sim.kernel.sched, &mut sim.sweep_positions);
     }
     let mut found: Option<(f64, u32, u32)> = None;
     for c in &sim.sweep_positions.contenders {

@@ -80,7 +80,7 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
         Trap::Table => (sim.machine.costs.hint_page_ns, false),
     };
     let s = PageSite { cpu, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write };
-    let at = fault_site(sim, &s, clock);
+    let at = fault_site(sim.cfg.jiffy_ns(), &s, clock);
     let mut facts = if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
     facts.last = LastCpupid::from_raw(f.last);
     let decision = numa_migrate_check(sim, at, &s, &mut facts);

@@ -96,7 +96,7 @@ fn autonuma_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage
 }
 
 fn autonuma_admits(sim: &mut Simulation<'_>, node: usize, pages: u32, clock: u64) -> bool {
-    if !sim.kernel.numa_2012.autonuma.admit(node, last_tick_ms(sim, clock), pages) {
+    if !sim.kernel.numa_2012.autonuma.admit(node, last_tick_ms(sim.cfg.jiffy_ns(), clock), pages) {
         sim.kernel.numa_2012.counters.rate_limited += 1;
         return false;
     }

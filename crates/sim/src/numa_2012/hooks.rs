@@ -21,12 +21,12 @@ pub(crate) fn start_daemons(sim: &mut Simulation<'_>) {
     if sim.kernel.numa_2012.cfg.scan == Scanner::Scand {
         let sleep = u64::from(sim.kernel.numa_2012.cfg.autonuma.scan_sleep_pass_millisecs);
         let at = sim.rng.below(sleep.max(1));
-        sleep_daemon(sim, Daemon::Scand, at * 1_000_000);
+        sleep_daemon(&mut sim.effects, sim.now_ns, Daemon::Scand, at * 1_000_000);
     }
     if sim.cfg.mm.thp.enabled != ThpEnabled::Never {
         let sleep = u64::from(sim.kernel.numa_2012.khugepaged.knobs.scan_sleep_millisecs);
         let at = sim.rng.below(sleep.max(1));
-        sleep_daemon(sim, Daemon::Khugepaged, at * 1_000_000);
+        sleep_daemon(&mut sim.effects, sim.now_ns, Daemon::Khugepaged, at * 1_000_000);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
+use crate::hardware::contention::When;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::numa_2012::autonuma_migrate::count_moved;
-use crate::state::contention::When;
 use crate::state::inflight_thp_copy::InflightThpCopy;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
@@ -40,7 +40,7 @@ pub(crate) fn schednuma_migrate_base(
         return None;
     }
     sim.kernel.numa_2012.schednuma.stale.leave(f.node, last.unwrap_or(0));
-    count_moved(sim, 1, 1);
+    count_moved(&mut sim.kernel, 1, 1);
     let slowdown = copy_slowdown(sim, cpu, f.node, here);
     let flushes = shootdowns(FlushOp::HintMigrateBase, &sim.cfg.flush, false);
     let flush: u64 = (0..flushes).map(|_| shoot_down(sim, cpu, task, 1)).sum();

@@ -51,7 +51,7 @@ pub(crate) fn schednuma_fault(
             block_task(sim, task, (copy.until_ns - clock).saturating_sub(ns), copy.task);
             return (ns, FaultEnd::Go);
         }
-        if sim.kernel.numa_2012.schednuma.admit(here, last_tick_ms(sim, clock), f.pages) {
+        if sim.kernel.numa_2012.schednuma.admit(here, last_tick_ms(sim.cfg.jiffy_ns(), clock), f.pages) {
             if f.pages > 1 {
                 if let Some(time) = begin_copy(sim, cpu, task, f, clock) {
                     return (ns + time, FaultEnd::Copying);
@@ -95,7 +95,7 @@ pub(crate) fn huge_write_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u6
     let ns = sim.machine.costs.exception_ns as u64 + shoot_down(sim, s.cpu, s.task, CHUNK_PAGES);
     let (place, until_ns) = (offset_in_vma(sim, s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
     find_contenders(sim, s.task, s.vma, place, until_ns);
-    sort_contenders(sim);
+    sort_contenders(&sim.kernel.sched, &mut sim.sweep_positions);
     for i in 0..sim.sweep_positions.contenders.len() {
         let c = sim.sweep_positions.contenders[i];
         let cpu = sim.kernel.sched.cpu_of(c.task) as usize;

@@ -167,7 +167,7 @@ pub(crate) fn fork_child(
 fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
     let chunk = sim.processes[child].space.vma(vma).chunk_count() - 1;
-    let page = CHUNK_PAGES as usize - stack_frame_page(sim);
+    let page = CHUNK_PAGES as usize - stack_frame_page(sim.cfg.harness);
     let s = PageSite { cpu, task, process: child, vma, chunk, page, write: true };
     let mut ns = 0;
     if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, sim.now_ns, &mut ns) {

@@ -2,6 +2,7 @@
 //!
 //! Reasons are read off the counters of NUMA balancing before and after a call, so that the mechanisms know nothing of logs.
 
+use crate::state::log::Log;
 use crate::state::logged::Before;
 use crate::state::logged::Fault;
 use crate::state::simulation::Simulation;
@@ -85,8 +86,8 @@ pub(crate) fn log_moved(sim: &mut Simulation<'_>, task: u32, from: u32, to: u32,
 }
 
 /// Pages were allocated for an access that found none.
-pub(crate) fn log_first_touch(sim: &mut Simulation<'_>, node: usize, pages: u64) {
-    if let Some(w) = &mut sim.record.log.why {
+pub(crate) fn log_first_touch(log: &mut Log, node: usize, pages: u64) {
+    if let Some(w) = &mut log.why {
         w.why.nodes[node].first_touched += pages;
     }
 }

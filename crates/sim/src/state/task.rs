@@ -65,7 +65,7 @@ pub struct Task<'a> {
     pub activity: Activity,
     /// Whether the current op has been entered.
     pub entered: bool,
-    /// Working set of the loop it is in ([`NO_GROUP`](crate::state::working_sets::NO_GROUP) = none).
+    /// Working set of the loop it is in ([`NO_GROUP`](crate::hardware::working_sets::NO_GROUP) = none).
     pub group: u32,
     /// Bytes (sequential, strided) or accesses (random) of the current access already done.
     pub done: u64,
@@ -191,7 +191,7 @@ impl<'a> Task<'a> {
             short_bins: 0,
             unrun_ns: 0,
             ns_per_byte: 0.0,
-            group: crate::state::working_sets::NO_GROUP,
+            group: crate::hardware::working_sets::NO_GROUP,
             unrun_end: None,
             stage,
         }
