@@ -27,7 +27,7 @@ pub(crate) fn enter_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     let t = &mut sim.tasks[task as usize];
     let p = &mut sim.processes[t.process as usize];
     p.running_on_node[node] += 1;
-    (t.flush_paid_ns, t.flushes_seen) = (p.flush_debt_ns, p.flushes);
+    (t.flushes.paid_ns, t.flushes.seen) = (p.flush_debt_ns, p.flushes);
     if t.llc != llc as u32 {
         t.llc = llc as u32;
         t.warm = 0;

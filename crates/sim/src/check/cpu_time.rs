@@ -20,7 +20,7 @@ fn check_ended(sim: &Simulation<'_>) -> Result<(), String> {
 /// A task has used no more time than has passed up to the end of the slice that is planned for it, and that it has still to run.
 fn check_running(sim: &Simulation<'_>) -> Result<(), String> {
     for (number, t) in sim.tasks.iter().enumerate() {
-        let (charged, most) = (t.user_ns + t.system_ns, sim.now_ns.max(t.planned_until_ns) + t.unrun_ns);
+        let (charged, most) = (t.user_ns + t.system_ns, sim.now_ns.max(t.planned_until_ns) + t.unrun.ns);
         if charged > most {
             return Err(format!("task {number} was charged {charged} ns in {most} ns"));
         }

@@ -39,7 +39,7 @@ impl Engine<'_> {
             return;
         };
         let t = &self.sim.tasks[task as usize];
-        let owes = t.unrun_ns > 0 || t.unrun_end.is_some();
+        let owes = t.unrun.ns > 0 || t.unrun.end.is_some();
         let (at, pending) = if owes { self.run_unrun(cpu, task) } else { self.slice(cpu, task) };
         self.sim.tasks[task as usize].planned_until_ns = at;
         // Busy-waiting is charged once it has passed.

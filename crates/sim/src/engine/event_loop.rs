@@ -19,7 +19,8 @@ use crate::numa_2012::hooks::{daemon, start_daemons};
 use crate::record::samples::{is_due, sample, sample_now};
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
-use crate::state::task::{Activity, Task, NOBODY, SHORT_BINS};
+use crate::state::task::{Activity, Task, SHORT_BINS};
+use crate::state::wait::NOBODY;
 use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
 use numalab_model::record::Status;
 use std::sync::atomic::Ordering;
@@ -141,18 +142,18 @@ impl Engine<'_> {
     /// `task` wakes up from its sleep number `sleep`, by `waker` or a timer ([`NOBODY`]).
     fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
         let t = &mut self.sim.tasks[task as usize];
-        if t.sleep != sleep || t.activity != Activity::Asleep {
+        if t.wait.sleep != sleep || t.activity != Activity::Asleep {
             return;
         }
         t.activity = Activity::Running;
         t.short_bins = SHORT_BINS;
-        t.sleep += 1;
-        if let Some(since) = t.blocked_since_ns.take() {
+        t.wait.sleep += 1;
+        if let Some(since) = t.wait.since_ns.take() {
             self.sim.processes[t.process as usize].blocked_ns += self.sim.now_ns - since;
             self.sim.record.stalls.of(task).waits.add(self.sim.now_ns - since);
         }
-        (t.wakes_ns, t.waker) = (0, NOBODY);
-        let message = std::mem::take(&mut t.message);
+        (t.wait.wakes_ns, t.wait.waker) = (0, NOBODY);
+        let message = std::mem::take(&mut t.wait.message);
         self.sim.sweep_positions.planned(task);
         let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that the writer is about to wait for the answer.
@@ -217,7 +218,7 @@ impl Engine<'_> {
             return;
         }
         if let Some(ns) = ns {
-            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.waker, sleep: t.sleep });
+            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.wait.waker, sleep: t.wait.sleep });
         }
         self.sim.kernel.sched.account(cpu as u32, self.sim.now_ns);
         self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);

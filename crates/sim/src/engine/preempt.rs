@@ -56,10 +56,10 @@ impl Engine<'_> {
         let pending = self.sim.cpus[cpu].pending;
         self.rewind_unrun(task);
         let t = &mut self.sim.tasks[task as usize];
-        t.unrun_ns += t.planned_until_ns.saturating_sub(self.sim.now_ns);
+        t.unrun.ns += t.planned_until_ns.saturating_sub(self.sim.now_ns);
         t.planned_until_ns = self.sim.now_ns;
         if pending.leaves() || pending == Pending::Moves {
-            t.unrun_end = Some(pending);
+            t.unrun.end = Some(pending);
         }
     }
 
@@ -83,14 +83,14 @@ impl Engine<'_> {
         let debt = std::mem::take(&mut self.sim.cpus[cpu].debt_ns) + take_flush_debt(&mut self.sim, task);
         charge_system(&mut self.sim, task, debt);
         let t = &mut self.sim.tasks[task as usize];
-        let paid = self.sim.now_ns + debt + std::mem::take(&mut t.unrun_ns);
+        let paid = self.sim.now_ns + debt + std::mem::take(&mut t.unrun.ns);
         if let Activity::Spinning { since_ns } = &mut t.activity {
             *since_ns = paid;
         }
         if paid >= end {
-            t.unrun_ns = paid - end;
+            t.unrun.ns = paid - end;
             return (end, Pending::Tick);
         }
-        (paid, t.unrun_end.take().unwrap_or(Pending::Resume))
+        (paid, t.unrun.end.take().unwrap_or(Pending::Resume))
     }
 }

@@ -32,7 +32,7 @@ impl Engine<'_> {
         }
         let c = &sim.cpus[cpu];
         let owes =
-            c.debt_ns > 0 || t.block_ns > 0 || t.unrun_ns > 0 || sim.kernel.numa.tasks[task as usize].work_queued;
+            c.debt_ns > 0 || t.wait.block_ns > 0 || t.unrun.ns > 0 || sim.kernel.numa.tasks[task as usize].work_queued;
         let moves = sim.task_migrations.due.iter().any(|m| m.task == task);
         if owes || moves || !self.may_be_quiet[cpu] || c.next_tick_ns != tick_ns {
             return tick_ns;

@@ -28,11 +28,11 @@ impl Engine<'_> {
     pub(crate) fn next_stage(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let process = self.sim.tasks[task as usize].process as usize;
-        if stage(&self.sim, task) == Stage::ForkEarly(0) {
+        if stage(&self.sim.tasks, task) == Stage::ForkEarly(0) {
             // exec and the C library touch stack and data before the program's own first step, under the default policy.
             touch_program(&mut self.sim, cpu, task);
         }
-        let next = match stage(&self.sim, task) {
+        let next = match stage(&self.sim.tasks, task) {
             Stage::ForkEarly(from) => match fork_child(&mut self.sim, cpu, task, ForkPoint::BeforePrologue, from) {
                 Some(child) => Stage::ForkEarly(child + 1),
                 None => {
@@ -53,7 +53,7 @@ impl Engine<'_> {
                 Stage::Clone(n + 1)
             }
             Stage::Clone(_) => {
-                let ops = program(&self.sim, process, 0);
+                let ops = program(self.sim.workload, process, 0);
                 self.sim.tasks[task as usize].load(ops);
                 Stage::Body
             }
@@ -111,7 +111,7 @@ impl Engine<'_> {
             p.space.exit_mmap(process as u32, &mut self.sim.mm.physical, &mut self.sim.mm.shared);
         } else if p.live_threads == 1 {
             if let Some(joiner) = p.joiner.take() {
-                let sleep = self.sim.tasks[joiner as usize].sleep;
+                let sleep = self.sim.tasks[joiner as usize].wait.sleep;
                 self.queue.push(now, Event::Wake { task: joiner, waker: task, sleep });
             }
         }

@@ -18,8 +18,10 @@ use crate::numa_2012::autonuma_fault::{autonuma_fault, table_trap};
 use crate::numa_2012::schednuma_fault::{huge_write_fault, schednuma_fault};
 use crate::state::cpu::Pending;
 use crate::state::page_site::{MarkedPage, PageSite};
+use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
+use crate::state::vm_counters::VmCounters;
 use numalab_kernel::mm::{PageRef, PageState};
 use numalab_kernel::numa::design::Faults;
 
@@ -53,7 +55,7 @@ pub(crate) fn handle_mm_fault(
         return (0, FaultEnd::Stop(Pending::Resume));
     }
     let waited = wait_for_mmap_lock(sim, task, process, clock);
-    let exited = second_level_fault(sim, &s);
+    let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, &s);
     let (ns, end) = handle_pte_fault(sim, &s, state, of_object, clock + waited + exited);
     (ns + exited, end)
 }
@@ -62,9 +64,9 @@ pub(crate) fn handle_mm_fault(
 /// move or an unmapping empties the second-level entry too (`kvm_mmu_notifier_invalidate_range_start`). All virtual CPUs
 /// share these tables, so the first to come takes it. Returns its time, ns; 0 on ordinary memory.
 #[inline]
-pub(crate) fn second_level_fault(sim: &mut Simulation<'_>, s: &PageSite) -> u64 {
-    let ns = sim.processes[s.process].vma_second_level_fault_ns[s.vma];
-    sim.kernel.vm.kvm_pf_taken += u64::from(ns > 0);
+pub(crate) fn second_level_fault(vm: &mut VmCounters, processes: &[ProcessState], s: &PageSite) -> u64 {
+    let ns = processes[s.process].vma_second_level_fault_ns[s.vma];
+    vm.kvm_pf_taken += u64::from(ns > 0);
     ns
 }
 

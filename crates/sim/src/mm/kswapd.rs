@@ -7,8 +7,7 @@ use crate::hardware::contention::EPOCH_NS;
 use crate::mm::daemon_time::{background_ns, copied_by_daemon, occupy_node_cpu};
 use crate::mm::reclaim::reclaim_context;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::PhysicalMemory;
-use numalab_kernel::mm::Work;
+use numalab_kernel::mm::{PhysicalMemory, Work};
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::NumaBalancing;
 

@@ -1,8 +1,7 @@
 //! Pages on their way to the LRU lists: the batches of each CPU (kernel: `folio_add_lru`, `lru_add_drain`).
 
 use crate::state::page_site::{MarkedPage, PageSite};
-use crate::state::simulation::Memory;
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Memory, Simulation};
 use numalab_kernel::mm::OwnPage;
 
 /// Puts a new exclusive page into the LRU batch of its CPU.

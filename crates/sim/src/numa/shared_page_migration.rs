@@ -20,11 +20,9 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::SharedMemory;
-use numalab_kernel::mm::{Mapper, PageRef, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{Mapper, PageRef, SharedMemory, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::migrate::ZoneInfo as _;
-use numalab_kernel::numa::FaultDecision;
-use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+use numalab_kernel::numa::{FaultDecision, FaultSite, LastCpupid, MigrateResult, PageFacts};
 
 /// Most attempts of one `migrate_pages`.
 const ATTEMPTS: u32 = 10;
@@ -74,7 +72,7 @@ pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
 /// Decides what becomes of a page (`numa_migrate_check`), and removes the mark.
 fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> DecidedFault {
     sim.kernel.vm.pgfault += 1;
-    let before = log_before(sim, s.task);
+    let before = log_before(&sim.record.log, &sim.kernel.numa, s.task);
     let fault = fault_site(sim.cfg.jiffy_ns(), s, clock);
     let mut facts = sim.processes[s.process].space.vma(s.vma).shared_facts(at, &sim.mm.shared);
     let decision = numa_migrate_check(sim, fault, s, &mut facts);
@@ -219,7 +217,7 @@ fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
         }
         let process = t.process as usize;
         let shows = sim.processes[process].space.vma(s.vma as usize).maps(m.at);
-        if shows && meets_ns >= migration_entry(sim, m, process, s.vma).map_or(0, |e| e.replaced_ns) {
+        if shows && meets_ns >= migration_entry(&sim.mm.shared, m, process, s.vma).map_or(0, |e| e.replaced_ns) {
             cut_sweep(sim, cpu, task, &s, page_at - s.at, meets_ns);
         }
     }
@@ -232,8 +230,8 @@ fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, 
 }
 
 /// The entry of a process and mapping in a migration.
-fn migration_entry<'m>(sim: &Simulation<'_>, m: &'m PageMigration, process: usize, vma: u32) -> Option<&'m Entry> {
-    m.entries.get(mapper_number(&sim.mm.shared, m.at, process, vma)?)
+fn migration_entry<'m>(shared: &SharedMemory, m: &'m PageMigration, process: usize, vma: u32) -> Option<&'m Entry> {
+    m.entries.get(mapper_number(shared, m.at, process, vma)?)
 }
 
 pub(crate) fn mapper_number(shared: &SharedMemory, at: PageRef, process: usize, vma: u32) -> Option<usize> {
@@ -342,7 +340,7 @@ fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMig
     }
     let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
     m.facts.last = LastCpupid::from_raw(sim.mm.shared.block_of(m.at).last[usize::from(m.at.page)]);
-    let log = (m.fault, log_before(sim, task), sim.now_ns);
+    let log = (m.fault, log_before(&sim.record.log, &sim.kernel.numa, task), sim.now_ns);
     let ns = account_hint_fault(sim, &m.site, m.at, log, &mut m.facts, &m.decision, result);
     sim.cpus[cpu].debt_ns += ns;
     debug_assert_eq!(task, m.site.task);

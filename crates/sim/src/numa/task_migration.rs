@@ -3,8 +3,7 @@
 use crate::record::log::log_placed;
 use crate::state::cpu::CpuState;
 use crate::state::simulation::Simulation;
-use crate::state::task::Activity;
-use crate::state::task::Task;
+use crate::state::task::{Activity, Task};
 use crate::state::task_migration::TaskMigration;
 use numalab_kernel::numa::counters::Placement;
 
@@ -55,5 +54,5 @@ fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
 fn movable(tasks: &[Task<'_>], cpus: &[CpuState], task: u32) -> bool {
     let t = &tasks[task as usize];
     let leaving = cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
-    t.activity != Activity::Dead && t.unrun_end.is_none() && !leaving
+    t.activity != Activity::Dead && t.unrun.end.is_none() && !leaving
 }

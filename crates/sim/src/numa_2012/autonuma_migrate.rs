@@ -7,12 +7,10 @@ use crate::charge::tlb_flush::shoot_down;
 use crate::hardware::contention::When;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::state::page_site::MarkedPage;
-use crate::state::simulation::Kernel;
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Kernel, Simulation};
 use crate::state::split_thp_migration::SplitThpMigration;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::AllocatedPage;
-use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// Moves a page to the node of the faulting CPU; a huge page is split first. Returns the time, ns; `None` if nothing moved.
 pub(crate) fn autonuma_migrate(

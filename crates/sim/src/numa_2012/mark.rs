@@ -1,7 +1,6 @@
 //! Marking memory for the scanners of 2012.
 
-use crate::state::simulation::Kernel;
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Kernel, Simulation};
 use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::mark::MarkRules;

@@ -58,7 +58,7 @@ pub(crate) fn schednuma_fault(
                 }
             } else if let Some(time) = schednuma_migrate_base(sim, cpu, task, f, last) {
                 ns += time;
-                schednuma_record(sim, task, process, here, 1);
+                schednuma_record(&mut sim.kernel, task, process, here, 1);
                 sim.kernel.numa.counters.numa_hint_faults += 1;
                 return (ns, FaultEnd::Go);
             }
@@ -81,7 +81,7 @@ pub(crate) fn schednuma_fault(
     }
     sim.kernel.numa.counters.numa_hint_faults += 1;
     sim.kernel.numa.counters.numa_hint_faults_local += 1;
-    schednuma_record(sim, task, process, f.node, u64::from(f.pages));
+    schednuma_record(&mut sim.kernel, task, process, f.node, u64::from(f.pages));
     (ns, FaultEnd::Go)
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn huge_write_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u6
     sim.kernel.numa.counters.pgreuse += 1;
     sim.processes[s.process].space.vma_mut(s.vma).reuse_for_write(s.chunk, 0);
     let ns = sim.machine.costs.exception_ns as u64 + shoot_down(sim, s.cpu, s.task, CHUNK_PAGES);
-    let (place, until_ns) = (offset_in_vma(sim, s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
+    let (place, until_ns) = (offset_in_vma(&sim.processes, &sim.tasks, s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
     find_contenders(sim, s.task, s.vma, place, until_ns);
     sort_contenders(&sim.kernel.sched, &mut sim.sweep_positions);
     for i in 0..sim.sweep_positions.contenders.len() {

@@ -5,7 +5,7 @@ use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::shoot_down;
 use crate::numa_2012::mark::{count_marks, mark_range};
 use crate::state::simulation::Simulation;
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::CHUNK_PAGES;
 use numalab_kernel::numa::schednuma::scan::walk;

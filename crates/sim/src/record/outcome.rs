@@ -1,7 +1,9 @@
 //! What a run reports.
 
 use crate::state::simulation::Simulation;
+use crate::state::task::Task;
 use numalab_model::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
+use numalab_model::workload::Workload;
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;
@@ -39,7 +41,7 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
             "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
         ));
     }
-    let names = task_names(&sim);
+    let names = task_names(sim.workload, &sim.tasks);
     let counters = counters(&sim);
     let mut reasons: Vec<(String, u64)> =
         sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
@@ -64,9 +66,9 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
 }
 
 /// Names of all threads: `PROCESS/tTHREAD`.
-fn task_names(sim: &Simulation<'_>) -> Vec<String> {
-    let name = |process: u32| sim.workload.processes.get(process as usize).map_or("", |p| p.name.as_str());
-    sim.tasks.iter().map(|t| format!("{}/t{}", name(t.process), t.thread)).collect()
+fn task_names(workload: &Workload, tasks: &[Task<'_>]) -> Vec<String> {
+    let name = |process: u32| workload.processes.get(process as usize).map_or("", |p| p.name.as_str());
+    tasks.iter().map(|t| format!("{}/t{}", name(t.process), t.thread)).collect()
 }
 
 pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {

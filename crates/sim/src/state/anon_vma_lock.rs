@@ -9,7 +9,7 @@
 //! mutex. They follow each other, first come, first served. (In the kernel the pages of two migrations take turns, which takes as
 //! long in all.) Migrations of single base pages neither wait nor delay others. Times are ns of model time.
 
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 
 /// Mappings whose pages are being moved: process, mapping, when the last migration ends, and the task that makes it. They are
 /// few, so this is a plain list.

@@ -28,7 +28,7 @@ pub enum Event {
     Wake {
         /// Task.
         task: u32,
-        /// Task that wakes it; [`NOBODY`](crate::state::task::NOBODY) for a timer.
+        /// Task that wakes it; [`NOBODY`](crate::state::wait::NOBODY) for a timer.
         waker: u32,
         /// Number of the sleep it ends; an older number is stale.
         sleep: u32,

@@ -38,6 +38,8 @@ pub(crate) mod swap_queue;
 pub(crate) mod sweep_positions;
 pub(crate) mod task;
 pub(crate) mod task_migration;
+pub(crate) mod unrun;
 pub(crate) mod userspace_balance;
 pub(crate) mod vm_counters;
+pub(crate) mod wait;
 pub(crate) mod why;

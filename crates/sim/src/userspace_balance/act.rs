@@ -28,7 +28,7 @@ pub(crate) fn act(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, actio
 fn move_task(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, task: u32, to: usize) {
     let t = &sim.tasks[task as usize];
     let leaving = sim.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
-    if t.activity == Activity::Dead || t.unrun_end.is_some() || leaving {
+    if t.activity == Activity::Dead || t.unrun.end.is_some() || leaving {
         return;
     }
     let cpus: Vec<u32> = sim.machine.nodes[to].cpus.iter().map(|c| *c as u32).collect();
