@@ -5,7 +5,7 @@ use crate::record::outcome::counters;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::CHUNK_PAGES;
 
-/// All counters that a run reports, as of now.
+/// All counts of a run, as of now.
 pub(crate) fn counts(sim: &Simulation<'_>) -> Counts {
     let reasons = sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n));
     counters(sim).into_iter().chain(reasons).collect()

@@ -42,7 +42,8 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
         ));
     }
     let names = task_names(sim.workload, &sim.tasks);
-    let counters = counters(&sim);
+    let mut counters = counters(&sim);
+    counters.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     let mut reasons: Vec<(String, u64)> =
         sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
     if sim.kernel.numa_2012.active() {
@@ -71,6 +72,7 @@ fn task_names(workload: &Workload, tasks: &[Task<'_>]) -> Vec<String> {
     tasks.iter().map(|t| format!("{}/t{}", name(t.process), t.thread)).collect()
 }
 
+/// All that the kernel counts; it only grows.
 pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
     let a = &sim.mm.physical.counters;
     let v = &sim.kernel.vm;
@@ -111,6 +113,5 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
     if let Some(damon) = &sim.kernel.damon {
         out.extend(damon.counters());
     }
-    out.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     out
 }
