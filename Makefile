@@ -101,8 +101,7 @@ fuzz:
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
 sweep:
-	NUMALAB_SWEEP=200 RUSTFLAGS="-C overflow-checks=on -C debug-assertions=on" \
-		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test it sweep:: -- --nocapture
+	NUMALAB_SWEEP=200 NUMALAB_EMBED=none $(CARGO) test --profile checked -p numalab-sim --test it sweep:: -- --nocapture
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build

@@ -3,9 +3,9 @@
 use crate::charge::core::{boost, sibling};
 use crate::charge::working_set::use_group;
 use crate::float::LINE_BYTES;
+use crate::hardware::working_sets::NEVER_WARM;
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;
-use crate::state::working_sets::NEVER_WARM;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};

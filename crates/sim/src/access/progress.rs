@@ -1,7 +1,7 @@
 //! How far an access has come: its end, its score, and how far a slice may run ahead.
 
+use crate::hardware::working_sets::NEVER_WARM;
 use crate::state::simulation::Simulation;
-use crate::state::working_sets::NEVER_WARM;
 use numalab_nouns::access::CacheFit;
 use numalab_nouns::workload::Access;
 

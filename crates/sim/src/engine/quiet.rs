@@ -5,7 +5,7 @@
 
 use crate::charge::core::{boost, sibling};
 use crate::charge::quiet::{catch_up, end_quiet, end_quiet_of};
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::state::event_queue::Event;
 use crate::state::quiet_cpus::QuietCpu;
 use crate::state::simulation::Simulation;
@@ -32,7 +32,7 @@ impl Engine<'_> {
         }
         let c = &sim.cpus[cpu];
         let owes =
-            c.debt_ns > 0 || t.block_ns > 0 || t.unrun_ns > 0 || sim.kernel.numa.tasks[task as usize].work_queued;
+            c.debt_ns > 0 || t.wait.block_ns > 0 || t.unrun.ns > 0 || sim.kernel.numa.tasks[task as usize].work_queued;
         let moves = sim.task_migrations.due.iter().any(|m| m.task == task);
         if owes || moves || !self.may_be_quiet[cpu] || c.next_tick_ns != tick_ns {
             return tick_ns;
@@ -152,7 +152,7 @@ mod tests {
         let (workload, cfg) = join(&machine, &workload, &cfg, 1);
         let mut engine = Engine::new(&machine, &workload, &cfg, 1, Observers::default()).unwrap();
         engine.may_be_quiet.iter_mut().for_each(|may| *may &= quiet);
-        engine.run();
+        engine.run().unwrap();
         let sched = &engine.sim.kernel.sched;
         let tasks = engine.sim.tasks.iter().enumerate();
         let tasks = tasks.map(|(id, t)| (t.user_ns, t.system_ns, sched.runtime_ns(id as u32))).collect();

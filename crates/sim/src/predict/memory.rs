@@ -8,12 +8,12 @@
 //! Units: bytes. `crates/sim/tests/it/memory.rs` holds it against what runs took.
 
 use crate::config::SimConfig;
+use crate::hardware::contention::EPOCH_NS;
+use crate::hardware::pipes::bytes_of_pipe;
 use crate::predict::model_time::model_time_ns;
 use crate::predict::touched::{touched, ByProcess, Chunks, Home, Touched};
 use crate::process::background;
-use crate::state::contention::EPOCH_NS;
 use crate::state::maps;
-use crate::state::pipes::bytes_of_pipe;
 use crate::state::process::STACK_BYTES;
 use numalab_kernel::mm::thp::may_have_huge;
 use numalab_kernel::mm::{StateSizes, CHUNK_BYTES};

@@ -1,6 +1,6 @@
 //! A CPU as the engine sees it: what it runs, and what it does at the end of its slice.
 
-use crate::state::working_sets::NO_GROUP;
+use crate::hardware::working_sets::NO_GROUP;
 use numalab_nouns::machine::Machine;
 
 /// What a CPU does at the end of its slice.

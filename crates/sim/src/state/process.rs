@@ -4,7 +4,7 @@ use crate::config::Harness;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};

@@ -5,8 +5,9 @@
 //! [`Effects`], and the engine carries that out.
 
 use crate::config::SimConfig;
+use crate::hardware::contention::AccessRates;
+use crate::hardware::working_sets::WorkingSets;
 use crate::state::clock_hand::ClockHands;
-use crate::state::contention::AccessRates;
 use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
 use crate::state::damon::Damon;
@@ -27,7 +28,6 @@ use crate::state::task::Task;
 use crate::state::task_migration::TaskMigrations;
 use crate::state::userspace_balance::UserspaceBalance;
 use crate::state::vm_counters::VmCounters;
-use crate::state::working_sets::WorkingSets;
 use numalab_base::rng::Rng;
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;

@@ -4,6 +4,7 @@
 mod background;
 mod bound_process;
 mod caches;
+mod checks;
 mod common;
 mod copies;
 mod damon;

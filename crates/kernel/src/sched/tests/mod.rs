@@ -5,6 +5,7 @@ mod balance;
 mod balance_v311;
 mod balance_v37;
 mod balance_v55;
+mod check;
 mod four_nodes;
 mod fuzz;
 mod locality;

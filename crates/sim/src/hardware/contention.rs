@@ -6,9 +6,9 @@
 //! contention model sees nodes. A port that is asked for more than it lets through slows the threads behind it in proportion, and
 //! those ask that much less of the node.
 
-use crate::state::access_kind::{threads_per_core, AccessKind, KindSet};
-use crate::state::crossed_bytes::CrossedBytes;
-use crate::state::pipes::{Pipes, Served};
+use crate::hardware::access_kind::{threads_per_core, AccessKind, KindSet};
+use crate::hardware::crossed_bytes::CrossedBytes;
+use crate::hardware::pipes::{Pipes, Served};
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{stream_share, Sibling, MAX_THREADS};
 use numalab_nouns::access::Traffic;
@@ -389,12 +389,12 @@ impl AccessRates {
         }
         self.pipes.watch(CrossedBytes::new(pipes, EPOCH_NS));
     }
-    /// Whether no more has crossed a pipe than it lets through; true if nobody has looked.
+    /// Checks that no pipe has promised more than it has, and that none let more through, if that is watched.
     ///
     /// # Errors
-    /// A sentence naming the first pipe that let more through.
+    /// A sentence naming the first pipe that has.
     pub fn check_pipes(&self) -> Result<(), String> {
-        self.pipes.crossed().map_or(Ok(()), CrossedBytes::verdict)
+        self.pipes.check()
     }
     /// Ends an epoch of `epoch_ns`: averages the occupancy and solves for the next one.
     pub fn end_epoch(&mut self, epoch_ns: f64) {

@@ -9,8 +9,8 @@
 //! All of it is worked out before the run; afterwards an access needs two array look-ups. Units are bytes. Access weights are
 //! lines per millisecond, estimated from the idle machine.
 
-use crate::state::access_kind::KindSet;
-use crate::state::contention::AccessRates;
+use crate::hardware::access_kind::KindSet;
+use crate::hardware::contention::AccessRates;
 use numalab_kernel::hw::cache::LlcLoads;
 use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};
 use numalab_nouns::access::{CacheFit, Traffic, Walk};

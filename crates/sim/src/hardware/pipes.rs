@@ -20,7 +20,7 @@
 //!
 //! Units: ns of model time; fills are parts of a bin, 0..=1.
 
-use crate::state::crossed_bytes::{CrossedBytes, Need};
+use crate::hardware::crossed_bytes::{CrossedBytes, Need};
 use numalab_kernel::hw::contention::UTILISATION_CAP;
 use std::ops::Range;
 
@@ -39,6 +39,9 @@ const AHEAD_NS: f64 = BIN_NS as f64;
 
 /// Part of a bin that counts as nothing, so that rounding never makes a stretch of zero length.
 const NOTHING: f64 = 1e-9;
+
+/// Rounding that the fill of a bin may have.
+const ROUNDING: f64 = 1e-6;
 
 /// How much of a stretch was served, and in what time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,9 +149,18 @@ impl Pipes {
     pub fn watch(&mut self, crossed: CrossedBytes) {
         self.crossed = Some(Box::new(crossed));
     }
-    /// What has crossed, if it is watched.
-    pub fn crossed(&self) -> Option<&CrossedBytes> {
-        self.crossed.as_deref()
+    /// Checks that no bin is promised more than it has, and what has crossed if it is watched.
+    ///
+    /// # Errors
+    /// A sentence that names the first pipe with too much.
+    pub fn check(&self) -> Result<(), String> {
+        let rows = self.bin_of_row.len();
+        let wrong = |fill: &f64| !(-ROUNDING..=1.0 + ROUNDING).contains(fill);
+        if let Some(at) = self.fill.iter().position(wrong) {
+            let (pipe, bin, fill) = (at / rows, self.bin_of_row[at % rows], self.fill[at]);
+            return Err(format!("pipe {pipe} has promised {fill} of its bin {bin}"));
+        }
+        self.crossed.as_deref().map_or(Ok(()), CrossedBytes::verdict)
     }
     /// The present stretch wants `bytes` of a pipe, each of which counts `weight` times.
     #[inline]
@@ -184,6 +196,8 @@ impl Pipes {
         } else {
             self.serve_by_bins(kernel, slower, (now_ns, from_ns), ns, room_ns.max(ns))
         };
+        debug_assert!((0.0..=1.0 + ROUNDING).contains(&served.share) && served.ns >= 0.0, "{served:?} in {room_ns} ns");
+        debug_assert!(self.keeps_its_promise(from_ns), "a pipe promises more of bin {bin} than it has");
         if let Some(crossed) = &mut self.crossed {
             crossed.note(&self.needs, served.share, from_ns, served.ns);
         }
@@ -192,6 +206,11 @@ impl Pipes {
         }
         self.needs.clear();
         served
+    }
+    /// Whether no pipe of the present stretch has promised more of its first bin than it has.
+    fn keeps_its_promise(&self, from_ns: u64) -> bool {
+        let row = (from_ns / BIN_NS) as usize & (self.bin_of_row.len() - 1);
+        self.needs.iter().all(|n| self.fill[self.at(n.pipe, row)] <= 1.0 + ROUNDING)
     }
     /// The first bin without a row, as seen from now: the rows of the last bins before now must stay.
     #[inline]
@@ -528,6 +547,16 @@ mod tests {
         p.want(0, bytes, 1.0);
         p.want(1, bytes, 1.0);
         p.serve(from_ns, from_ns, ns, room_ns)
+    }
+
+    #[test]
+    fn a_bin_that_is_promised_more_than_it_has_is_found() {
+        let mut p = pipes();
+        stretch(&mut p, 0, (BIN, BIN), BIN);
+        assert_eq!(p.check(), Ok(()));
+        let rows = p.bin_of_row.len();
+        p.fill[rows + 1] = 1.5;
+        assert_eq!(p.check().unwrap_err(), "pipe 1 has promised 1.5 of its bin 0");
     }
 
     #[test]
