@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../digest.rs"]
-mod digest;
+mod build_digest;
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn digest_of(source: &str, tests: &str) -> String {
     write("lib.rs", "mod scan;\n");
     write("scan.rs", source);
     write("scan/tests.rs", tests);
-    digest::of_folders(&[("x", folder.path().to_path_buf())]).unwrap()
+    build_digest::of_folders(&[("x", folder.path().to_path_buf())]).unwrap()
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn functions(text: &str) -> Vec<String> {
 #[test]
 fn the_code_of_the_simulator_is_in_it() {
     let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mm/reclaim.rs")).unwrap();
-    let (code, _) = digest::code_of(&source).unwrap();
+    let (code, _) = build_digest::code_of(&source).unwrap();
     let (own, tests) = source.split_once("#[cfg(test)]").unwrap();
     let own: Vec<&str> = own.lines().filter(|l| !l.trim_start().starts_with("//")).collect();
     assert_eq!(functions(&code), functions(&own.join("\n")));
