@@ -38,8 +38,8 @@ lint:
 	NUMALAB_EMBED=none $(CARGO) clippy --profile $(or $(NUMALAB_PROFILE),release) --workspace --all-targets -- -D warnings
 	# Every crate can be packed, with what it embeds from the catalog.
 	$(CARGO) package --workspace --no-verify --allow-dirty --quiet
-	# The simulator without the store of records, as it is for wasm32-unknown-unknown: no files, and nothing that needs them.
-	$(CARGO) clippy --profile $(or $(NUMALAB_PROFILE),release) -p numalab-sim --no-default-features -- -D warnings
+	# The catalog without the store of records, as it is for wasm32-unknown-unknown: no files, and nothing that needs them.
+	$(CARGO) clippy --profile $(or $(NUMALAB_PROFILE),release) -p numalab-sim -p numalab-model --no-default-features -- -D warnings
 	! $(CARGO) tree -p numalab-sim -e normal --target wasm32-unknown-unknown --prefix none | grep -E "^(rustix|libc|tempfile|getrandom) "
 
 # The tests of the crates, as users have the command; `make test` runs them in the profile `checked`.
@@ -101,8 +101,7 @@ fuzz:
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
 sweep:
-	NUMALAB_SWEEP=200 RUSTFLAGS="-C overflow-checks=on -C debug-assertions=on" \
-		$(CARGO) test --release --target-dir target/sweep -p numalab-sim --test it sweep:: -- --nocapture
+	NUMALAB_SWEEP=200 NUMALAB_EMBED=none $(CARGO) test --profile checked -p numalab-sim --test it sweep:: -- --nocapture
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build

@@ -54,7 +54,10 @@ fn build() -> Result<Vec<u8>, String> {
     let architecture = variable("CARGO_CFG_TARGET_ARCH");
     let musl = format!("{architecture}-unknown-linux-musl");
     let library = library_of(&musl)?;
-    println!("cargo::rerun-if-changed={}", library.display());
+    // What is not there yet would count as changed each time: its folder changes when it comes.
+    if let Some(there) = library.ancestors().find(|p| p.is_dir()) {
+        println!("cargo::rerun-if-changed={}", there.display());
+    }
     if library.is_dir() {
         return build_for(&musl, "");
     }
@@ -118,8 +121,8 @@ fn target_folder() -> PathBuf {
     folder.parent().filter(|_| of_target).unwrap_or(folder).to_path_buf()
 }
 
-/// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program. The
-/// catalog is in the list too, but nothing of it is in the program; what the build itself wrote is no source.
+/// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program. What the
+/// build itself wrote is no source.
 fn watch(list: &Path, built: &Path) {
     let text = fs::read_to_string(list).unwrap_or_default();
     let sources = text.split_once(": ").map_or("", |(_, sources)| sources).replace("\\ ", "\0");

@@ -9,8 +9,6 @@ const FOLDERS: [&str; 5] = ["machines", "kernels", "workloads", "experiments", "
 
 fn main() -> io::Result<()> {
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    // The build of the simulator reads sources of this crate.
-    println!("cargo::metadata=root={}", own.display());
     // A link to the folder at the top of the repository; in a package of cargo the folder itself.
     let root = own.join("catalog").canonicalize()?;
     println!("cargo::rerun-if-changed=build.rs");

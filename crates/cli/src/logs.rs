@@ -97,7 +97,7 @@ impl Pending {
         let open = || {
             let new = Replacement::new(&place)?;
             let file = new.file().try_clone()?;
-            Ok((new, Sink::new(&self.header, Box::new(file))?))
+            Ok((new, Sink::new(&self.header.line()?, Box::new(file))?))
         };
         let (new, sink) = open().map_err(|e| io(&place, &e))?;
         self.files.push(new);

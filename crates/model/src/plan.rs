@@ -1,16 +1,16 @@
-//! A plan: one machine × kernel × workload × seed on one backend, and its identity.
+//! The identity of a plan, and a plan with all that it names.
 //!
-//! Problem: a record must say exactly what was run, and an interrupted experiment must know which records it already
-//! has. Two plans that could differ in any figure must have different ids.
-//! Approach: [`Plan`] is the serialisable description. Its compact JSON is the canonical form, and the SHA-256 of that
-//! is the [`PlanId`]. Machine and workload enter it by the fingerprint of their *resolved* values, so a changed number
-//! changes the id and a changed comment does not.
-//! Invariant: everything in a record's manifest besides measurements is part of the plan.
+//! Problem: an interrupted experiment must know which records it already has. Two plans that could differ in any figure
+//! must have different ids.
+//! Approach: the compact JSON of a [`Plan`] is its canonical form, and the SHA-256 of that is the [`PlanId`]. Machine and
+//! workload enter it by the fingerprint of their *resolved* values, so a changed number changes the id and a changed
+//! comment does not.
 
 use crate::experiment::{MACHINE, QUIET};
-use crate::kernel::{Kernel, RoleChoice, TunableChoice};
+use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::workload::Workload;
+pub use numalab_nouns::plan::{Backend, KernelPlan, MachinePlan, Plan, SourceFile, WorkloadPlan};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
@@ -21,7 +21,23 @@ use std::sync::Arc;
 #[serde(transparent)]
 pub struct PlanId(String);
 
+/// The canonical form of a plan: compact JSON with the fields in the order of their declaration. It has no maps and no
+/// floats, so equal plans have equal text.
+///
+/// # Errors
+/// None in practice: every field is text, a number or a list of those.
+pub fn canonical(plan: &Plan) -> Result<String, serde_json::Error> {
+    serde_json::to_string(plan)
+}
+
 impl PlanId {
+    /// Identity of a plan.
+    ///
+    /// # Errors
+    /// Those of [`canonical`].
+    pub fn of(plan: &Plan) -> Result<Self, serde_json::Error> {
+        Ok(Self(hex(&Sha256::digest(canonical(plan)?.as_bytes()))))
+    }
     /// All 64 hexadecimal digits.
     pub fn full(&self) -> &str {
         &self.0
@@ -35,95 +51,6 @@ impl PlanId {
 impl fmt::Display for PlanId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.short())
-    }
-}
-
-/// The description of a run, which tells it from every other run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// Name of the backend: `sim`, `vm` or `host`.
-    pub backend: String,
-    /// Version of the backend.
-    pub version: String,
-    /// Machine.
-    pub machine: MachinePlan,
-    /// Kernel.
-    pub kernel: KernelPlan,
-    /// Workload.
-    pub workload: WorkloadPlan,
-    /// Seed of every random stream of the run.
-    pub seed: u64,
-    /// Other conditions that decide the figures, each a name and a value; empty in plans of experiments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<(String, String)>,
-}
-
-/// The machine of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MachinePlan {
-    /// Name.
-    pub name: String,
-    /// Fingerprint of the resolved machine.
-    pub sha256: String,
-    /// Warnings from loading the machine.
-    pub warnings: Vec<String>,
-}
-
-/// The kernel of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KernelPlan {
-    /// Name, overrides included.
-    pub name: String,
-    /// The kernel of which this one is only another name.
-    pub alias_of: Option<String>,
-    /// Image for the `vm` backend.
-    pub image: Option<String>,
-    /// Names of the catalog files of which it is composed.
-    pub chain: Vec<String>,
-    /// Implementation of each role.
-    pub roles: Vec<RoleChoice>,
-    /// Effective value of every tunable.
-    pub tunables: Vec<TunableChoice>,
-    /// Warnings for the reader.
-    pub warnings: Vec<String>,
-}
-
-/// The workload of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorkloadPlan {
-    /// Name.
-    pub name: String,
-    /// Fingerprint of the resolved workload.
-    pub sha256: String,
-    /// Parameter values used: name and value as text.
-    pub params: Vec<(String, String)>,
-    /// Warnings for the reader.
-    pub warnings: Vec<String>,
-}
-
-impl Plan {
-    /// The canonical form: compact JSON with the fields in the order of their declaration. It has no maps and no
-    /// floats, so equal plans have equal text.
-    ///
-    /// # Errors
-    /// None in practice: every field is text, a number or a list of those.
-    pub fn canonical(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(self)
-    }
-    /// Identity of the plan.
-    ///
-    /// # Errors
-    /// Those of [`Plan::canonical`].
-    pub fn id(&self) -> Result<PlanId, serde_json::Error> {
-        Ok(PlanId(hex(&Sha256::digest(self.canonical()?.as_bytes()))))
-    }
-    /// The warnings of machine, kernel and workload, which are known before the run.
-    pub fn warnings(&self) -> impl Iterator<Item = &String> {
-        self.machine.warnings.iter().chain(&self.kernel.warnings).chain(&self.workload.warnings)
     }
 }
 
@@ -147,21 +74,12 @@ pub struct PlanInput {
     pub sources: Arc<[SourceFile]>,
 }
 
-/// A file from which a part of a plan was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceFile {
-    /// Its place in a catalog, such as `machines/milan-2s-nps1.toml`: letters, digits and `._+-` between slashes.
-    pub place: String,
-    /// Its text.
-    pub text: Arc<str>,
-}
-
 impl PlanInput {
     /// The plan of a run of resolved parts on `backend`. The kernel is taken as it boots on the machine
     /// ([`Kernel::booted_on`]).
     ///
     /// # Errors
-    /// Those of [`Plan::canonical`].
+    /// Those of [`canonical`].
     pub fn new(
         backend: Backend<'_>,
         machine: Arc<Machine>,
@@ -175,7 +93,7 @@ impl PlanInput {
             version: backend.version.into(),
             machine: MachinePlan {
                 name: machine.name.clone(),
-                sha256: fingerprint(&*machine),
+                sha256: of_machine(&machine),
                 warnings: machine.warnings.clone(),
             },
             kernel: KernelPlan {
@@ -189,24 +107,24 @@ impl PlanInput {
             },
             workload: WorkloadPlan {
                 name: workload.name.clone(),
-                sha256: fingerprint(&*workload),
+                sha256: of_workload(&workload),
                 params: workload.params.clone(),
                 warnings: workload.warnings.clone(),
             },
             seed,
             conditions: Vec::new(),
         };
-        let id = plan.id()?;
+        let id = PlanId::of(&plan)?;
         Ok(Self { plan, id, machine, kernel, workload, seed, sources: Arc::new([]) })
     }
 
     /// The same run under other `conditions`, which is another plan.
     ///
     /// # Errors
-    /// Those of [`Plan::canonical`].
+    /// Those of [`canonical`].
     pub fn under(mut self, conditions: Vec<(String, String)>) -> Result<Self, serde_json::Error> {
         self.plan.conditions = conditions;
-        self.id = self.plan.id()?;
+        self.id = PlanId::of(&self.plan)?;
         Ok(self)
     }
 
@@ -222,13 +140,14 @@ impl PlanInput {
     }
 }
 
-/// Name and version of a backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backend<'a> {
-    /// `sim`, `vm` or `host`.
-    pub name: &'a str,
-    /// Version of everything that decides its figures.
-    pub version: &'a str,
+/// The fingerprint of a machine: all of it but its title, which decides no figure.
+pub fn of_machine(machine: &Machine) -> String {
+    fingerprint(&Machine { title: String::new(), ..machine.clone() })
+}
+
+/// The fingerprint of a workload: all of it but its title, which decides no figure.
+pub fn of_workload(workload: &Workload) -> String {
+    fingerprint(&Workload { title: String::new(), ..workload.clone() })
 }
 
 /// SHA-256 of a value's `Debug` text, hexadecimal.
@@ -290,17 +209,17 @@ mod tests {
 
     #[test]
     fn the_id_is_the_sha256_of_the_canonical_form() {
-        let text = plan().canonical().unwrap();
+        let text = canonical(&plan()).unwrap();
         assert!(text.starts_with(r#"{"backend":"sim","version":"1","machine":{"name":"m","#), "{text}");
         assert!(text.ends_with(r#""params":[["loops","5"]],"warnings":[]},"seed":7}"#), "{text}");
-        assert_eq!(plan().id().unwrap().full(), hex(&Sha256::digest(&text)));
-        assert_eq!(plan().id().unwrap().short().len(), 16);
+        assert_eq!(PlanId::of(&plan()).unwrap().full(), hex(&Sha256::digest(&text)));
+        assert_eq!(PlanId::of(&plan()).unwrap().short().len(), 16);
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
     }
 
     #[test]
     fn everything_that_determines_a_result_changes_the_id() {
-        let base = plan().id().unwrap();
+        let base = PlanId::of(&plan()).unwrap();
         let changes: [fn(&mut Plan); 8] = [
             |p| p.backend = "vm".into(),
             |p| p.version = "2".into(),
@@ -314,8 +233,27 @@ mod tests {
         for change in changes {
             let mut p = plan();
             change(&mut p);
-            assert_ne!(p.id().unwrap(), base);
+            assert_ne!(PlanId::of(&p).unwrap(), base);
         }
+    }
+
+    #[test]
+    fn a_title_is_no_part_of_the_identity_and_a_figure_is() {
+        let machine = crate::machine::from_shorthand("2x1x2x1").unwrap();
+        let titled = Machine { title: "another".into(), ..machine.clone() };
+        assert_eq!(of_machine(&titled), of_machine(&machine));
+        let mut slower = machine.clone();
+        slower.costs.tick_ns += 1.0;
+        assert_ne!(of_machine(&slower), of_machine(&machine));
+
+        let catalog = crate::catalog::Catalog::embedded();
+        let text = catalog.get(crate::catalog::Kind::Workload, "coremark").unwrap().text.clone();
+        let read = |text: &str| crate::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let (workload, titled) = (read(&text), read(&text.replacen("title = \"", "title = \"Another ", 1)));
+        assert_ne!(workload.title, titled.title);
+        assert_eq!(of_workload(&workload), of_workload(&titled));
+        let longer = Workload { limit_ns: workload.limit_ns + 1, ..workload.clone() };
+        assert_ne!(of_workload(&longer), of_workload(&workload));
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Plan {
     }
     /// The canonical form, whose SHA-256 is the id.
     fn json(&self, py: Python<'_>) -> PyResult<String> {
-        self.input().plan.canonical().map_err(|e| error::lab(py, 3, &e.to_string()))
+        numalab_model::plan::canonical(&self.input().plan).map_err(|e| error::lab(py, 3, &e.to_string()))
     }
     /// Runs the plan for its events, which are written beside its record in `dir`, for `numalab trace`.
     #[pyo3(signature = (dir, policy=None))]
@@ -138,7 +138,7 @@ fn simulate(
     check: bool,
 ) -> Result<numalab_model::record::Outcome, (u8, String)> {
     let config = SimConfig::of(&input.kernel).map_err(|e| (2, format!("kernel {}: {e}", input.kernel.name)))?;
-    let config = config.with_policies(policies).with_machine_background(!input.on_quiet_machine());
+    let config = config.with_policies(policies).with_machine_background(!input.on_quiet_machine()).with_checks(check);
     numalab_cli::memory::check(input, &config).map_err(|e| (e.exit.code(), e.message))?;
     let ran = numalab_sim::observe(&input.machine, &input.workload, &config, input.seed, check, observers);
     let mut outcome = ran.map(|o| o.outcome).map_err(|e| match e {

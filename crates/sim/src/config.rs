@@ -13,7 +13,7 @@ use numalab_kernel::registry::{
 use numalab_kernel::sched::imbalance::ImbalancePolicy;
 use numalab_kernel::sched::SchedConfig;
 use numalab_kernel::userspace_balance::UserspaceTunables;
-use numalab_model::kernel::Kernel;
+use numalab_nouns::kernel::Kernel;
 
 /// Settings of a run, resolved.
 #[derive(Clone, Debug)]
@@ -36,13 +36,19 @@ pub struct SimConfig {
     pub harness: Harness,
     /// Processes, the last ones of the workload, that do not keep the run alive.
     pub background: usize,
-    /// Whether the machine does what it does beside a workload ([`Background`](numalab_model::machine::Background)).
+    /// Whether the machine does what it does beside a workload ([`Background`](numalab_nouns::machine::Background)).
     pub machine_background: bool,
     /// Processes, the last ones of those in the background, that stand for the machine's own threads. The run sets it.
     pub machine_threads: usize,
     /// A timer of the workload fires up to so much late, ns. The run sets it.
     pub timer_slack_ns: u64,
+    /// Time between two checks of the run's invariants, ns of model time; 0 for none on the way. Builds with debug assertions check
+    /// every second.
+    pub check_every_ns: u64,
 }
+
+/// Time between two checks of a run that is to check itself, ns of model time.
+pub const CHECK_NS: u64 = 1_000_000_000;
 
 /// Decisions of the caller, each in place of a role of the kernel.
 #[derive(Clone, Copy, Default)]
@@ -107,6 +113,7 @@ impl SimConfig {
             machine_background: false,
             machine_threads: 0,
             timer_slack_ns: 0,
+            check_every_ns: if cfg!(debug_assertions) { CHECK_NS } else { 0 },
         })
     }
     /// The settings with decisions of the caller.
@@ -138,6 +145,11 @@ impl SimConfig {
     /// no daemons.
     pub fn with_machine_background(self, on: bool) -> Self {
         Self { machine_background: on && !self.harness.is_worker(), ..self }
+    }
+    /// The settings with checks of the run's invariants in every second of model time (`on`), or as they are. A run that checks itself
+    /// has the same outcome.
+    pub fn with_checks(self, on: bool) -> Self {
+        Self { check_every_ns: if on { CHECK_NS } else { self.check_every_ns }, ..self }
     }
     /// Length of a jiffy, ns.
     #[inline]

@@ -4,8 +4,10 @@
 //! seconds, with the same bytes every time.
 //! Folders, from the ground up; each imports only from folders before it:
 //!
+//! * [`hardware`]: how fast memory, links and caches are under their present load.
 //! * [`state`]: the simulated machine at an instant, in parts: hardware, kernel, memory management, processes, CPUs.
-//! * [`record`]: logs, time series, the outcome, and the checks at the end of a run.
+//! * [`record`]: logs, time series and the outcome.
+//! * [`check`]: what must hold at any instant, as checks that a run makes of itself.
 //! * [`charge`]: CPU time, waits and TLB flushes.
 //! * [`mm`], [`numa`], [`numa_2012`], [`fault`]: the kernel's mechanisms. They call the decisions of `numalab_kernel` where the
 //!   kernel does, and return what that costs.
@@ -16,15 +18,17 @@
 //! * [`predict`]: what a run will need, before it starts.
 //!
 //! Units: ns of model time, bytes, pages of 4 KiB.
-//! Invariants: a run is a pure function of its inputs; `record::check` holds what must be true at its end.
+//! Invariants: a run is a pure function of its inputs; [`check`] holds what must be true at any instant.
 
 mod access;
 mod charge;
+mod check;
 pub mod config;
 mod damon;
 mod engine;
 mod fault;
 mod float;
+mod hardware;
 mod mm;
 mod numa;
 mod numa_2012;
@@ -35,18 +39,18 @@ mod state;
 mod userspace_balance;
 
 pub use config::{Harness, Policies, SimConfig};
-pub use numalab_model::record::events::Sink;
+pub use numalab_nouns::record::events::Sink;
 pub use predict::memory::{predict_memory, MemoryPrediction};
 pub use state::log::Observers;
 
-use engine::event_loop::Engine;
-use numalab_model::machine::Machine;
-use numalab_model::record::why::Why;
-use numalab_model::record::Outcome;
-use numalab_model::workload::Workload;
+use engine::carry_out::Engine;
+use numalab_nouns::machine::Machine;
+use numalab_nouns::record::why::Why;
+use numalab_nouns::record::Outcome;
+use numalab_nouns::workload::Workload;
 
-/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its sources (those of this crate, of the
-/// model, of the kernel's mechanisms, and the built-in cost classes). Equal versions give equal figures.
+/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its code: that of this crate, of the kernel's
+/// mechanisms, of the nouns and of what all share, without comments and tests. Equal versions give equal figures.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("NUMALAB_SIM_SOURCE"));
 
 /// Why there is no outcome.
@@ -89,7 +93,8 @@ pub struct Footprint {
 
 /// Runs one plan.
 ///
-/// `check` verifies the engine's invariants: frames conserved, counters consistent, no more bytes over a pipe than it lets through.
+/// `check` verifies the simulator's invariants at the end of the run: frames conserved, counters consistent, no more bytes over a
+/// pipe than it lets through. [`SimConfig::check_every_ns`] does so on the way too.
 ///
 /// # Errors
 /// A machine whose scheduling domains cannot be built, or a violated invariant.
@@ -143,14 +148,15 @@ pub fn observe(
     let joined = cfg.machine_background.then(|| process::background::join(machine, workload, cfg, seed));
     let (workload, cfg) = joined.as_ref().map_or((workload, cfg), |(workload, cfg)| (workload, cfg));
     let mut engine = Engine::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
+    let check = check || cfg.check_every_ns > 0;
     if check {
         engine.watch_pipes();
     }
-    engine.run();
-    let mut sim = engine.into_simulation();
+    engine.run().map_err(SimError::Fault)?;
     if check {
-        record::check::check(&sim).map_err(SimError::Fault)?;
+        engine.check().map_err(SimError::Fault)?;
     }
+    let mut sim = engine.into_simulation();
     let why = record::log::finish_logs(&mut sim).map_err(|e| SimError::Log(e.to_string()))?;
     let footprint = record::footprint::footprint(&sim);
     Ok(Observed { outcome: record::outcome::outcome(sim), footprint, why })

@@ -3,7 +3,7 @@
 use crate::control::{Control, ProcessCell, State, ThreadCell};
 use crate::job::Job;
 use crate::sampler::thread_columns;
-use numalab_model::record::{Scalar, Series};
+use numalab_nouns::record::{Scalar, Series};
 use std::sync::atomic::Ordering;
 
 const NS_PER_S: f64 = 1e9;

@@ -7,7 +7,7 @@
 use crate::access::LOOPS;
 use crate::job::Job;
 use crate::sys;
-use numalab_model::workload::Score;
+use numalab_nouns::workload::Score;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

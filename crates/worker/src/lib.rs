@@ -3,7 +3,7 @@
 //! Problem: the backends `vm` and `host` must run exactly the workload that `sim` models, on any kernel, and a guest has no
 //! interpreter, shell or library.
 //! Approach: one static program. A [`job::Job`] is a resolved workload plus settings, as JSON. The *coordinator* ([`run`])
-//! starts the processes, samples the kernel's files and builds the [`Outcome`](numalab_model::record::Outcome). The
+//! starts the processes, samples the kernel's files and builds the [`Outcome`](numalab_nouns::record::Outcome). The
 //! processes ([`process`]) and threads ([`thread`]) carry out lists of ops, and share one block of atomics with the
 //! coordinator ([`control`]). As process 1 of a guest ([`init`]) the program also mounts file systems and reports over a
 //! serial line in frames with checksums ([`frame`]).
@@ -15,9 +15,7 @@ pub mod access;
 pub mod backing;
 pub mod collect;
 pub mod control;
-pub mod frame;
 pub mod init;
-pub mod job;
 pub mod knob;
 pub mod mark;
 pub mod memory;
@@ -31,6 +29,8 @@ pub mod spin;
 pub mod stalls;
 pub mod sys;
 pub mod thread;
+
+pub use numalab_job::{frame, job};
 
 /// Prints a line on standard error. Errors are ignored: the reader may have closed it, and the run must still undo its
 /// settings.

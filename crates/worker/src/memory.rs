@@ -6,7 +6,7 @@
 use crate::backing;
 use crate::job::{Job, JobError};
 use crate::sys::{self, Backing, RawPolicy};
-use numalab_model::workload::{HugeAdvice, Policy, PolicyMode, Region, RegionKind};
+use numalab_nouns::workload::{HugeAdvice, Policy, PolicyMode, Region, RegionKind};
 use std::io;
 
 /// Address of the first region in a process that inherits none.
@@ -139,8 +139,8 @@ pub fn discard_advice(kind: RegionKind) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::tests::{job, process, region};
-    use numalab_model::workload::ForkPoint;
+    use numalab_job::samples::{job, process, region};
+    use numalab_nouns::workload::ForkPoint;
 
     #[test]
     fn children_inherit_regions_by_fork_point_and_map_theirs_behind() {

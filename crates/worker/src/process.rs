@@ -11,7 +11,7 @@ use crate::program::{Compiler, Costs, Program};
 use crate::sample::{placement, sched};
 use crate::sys;
 use crate::thread::Thread;
-use numalab_model::workload::ForkPoint;
+use numalab_nouns::workload::ForkPoint;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{FromRawFd, RawFd};

@@ -8,8 +8,8 @@ use crate::job::{Job, JobError};
 use crate::memory::{self, Placed};
 use crate::spin;
 use crate::sys::RawPolicy;
-use numalab_model::access::{Pattern, Ranks, MAX_KEYS};
-use numalab_model::workload::{Access, Bound, Op, Region, Span};
+use numalab_nouns::access::{Pattern, Ranks, MAX_KEYS};
+use numalab_nouns::workload::{Access, Bound, Op, Region, Span};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub enum Step {
     ScoreClock {
         /// Index of the score.
         id: u32,
-        /// Whether more is better ([`numalab_model::workload::Score::higher_is_better`]).
+        /// Whether more is better ([`numalab_nouns::workload::Score::higher_is_better`]).
         higher_is_better: bool,
         /// Whether the clock starts.
         run: bool,
@@ -279,7 +279,7 @@ pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::tests::{access, job, process, region};
+    use numalab_job::samples::{access, job, process, region};
 
     fn compile(ops: Vec<Op>) -> Result<Program, JobError> {
         let mut ro = region("ro", 8192);

@@ -13,7 +13,7 @@ use crate::sample::vmstat::Vmstat;
 use crate::sampler::Sampler;
 use crate::settings::{Settings, WEIGHTS};
 use crate::{memory, spin, stalls, sys};
-use numalab_model::record::{Outcome, Status};
+use numalab_nouns::record::{Outcome, Status};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};

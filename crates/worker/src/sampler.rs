@@ -6,8 +6,8 @@ use crate::mark::{Mark, Marks};
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
 use crate::sample::{numa_maps, sched, smaps};
-use numalab_model::counters::ALWAYS_RECORDED;
-use numalab_model::record::Series;
+use numalab_nouns::record::Series;
+use numalab_nouns::record::ALWAYS_RECORDED;
 use std::sync::atomic::Ordering;
 
 /// All series of a run.

@@ -6,8 +6,8 @@
 
 use crate::job::{Job, Knob};
 use crate::knob;
-use numalab_model::record::EffectiveTunable;
-use numalab_model::workload::{Op, Policy};
+use numalab_nouns::record::EffectiveTunable;
+use numalab_nouns::workload::{Op, Policy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -131,8 +131,8 @@ fn weights_of(job: &Job) -> Result<Vec<(u32, u32)>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::tests::{job, process, region};
-    use numalab_model::workload::PolicyMode;
+    use numalab_job::samples::{job, process, region};
+    use numalab_nouns::workload::PolicyMode;
 
     /// A directory of one test; dropping it removes it.
     struct Files(PathBuf);

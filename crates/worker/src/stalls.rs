@@ -5,8 +5,8 @@ use crate::control::{Control, ThreadCell};
 use crate::job::Job;
 use crate::sample::probes::Calls;
 use crate::sampler::thread_columns;
-use numalab_model::record::stalls::{self, TaskStalls};
-use numalab_model::record::Series;
+use numalab_nouns::record::stalls::{self, TaskStalls};
+use numalab_nouns::record::Series;
 use std::sync::atomic::Ordering;
 
 /// Counters and series of stalls at the end of a run of `elapsed_ns`. `calls` are those of all threads of the machine;

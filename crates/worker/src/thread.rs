@@ -4,7 +4,7 @@ use crate::access::{self, Draw, Tally};
 use crate::control::Control;
 use crate::program::{Program, Step};
 use crate::{spin, sys};
-use numalab_model::workload::Bound;
+use numalab_nouns::workload::Bound;
 
 /// A thread of the workload.
 pub struct Thread<'a> {
@@ -103,8 +103,8 @@ fn another_turn(state: &mut u64, timed: bool, now_ns: impl FnOnce() -> u64) -> b
 mod tests {
     use super::*;
     use crate::control::Layout;
-    use crate::job::tests::{job, process};
-    use numalab_model::workload::Score;
+    use numalab_job::samples::{job, process};
+    use numalab_nouns::workload::Score;
 
     #[test]
     fn nested_loops_run_their_turns() {

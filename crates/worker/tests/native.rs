@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use numalab_model::record::{Outcome, Status};
-use numalab_model::workload::*;
+use numalab_nouns::record::{Outcome, Status};
+use numalab_nouns::workload::*;
 use numalab_worker::job::{Job, Knob};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -12,7 +12,7 @@ use numalab_sim::{Harness, MemoryPrediction, SimConfig, SimError};
 /// The deterministic simulator.
 #[derive(Clone, Debug, Default)]
 pub struct Sim {
-    /// Verify the simulator's invariants at the end of every run.
+    /// Verify the simulator's invariants in every second of model time, and at the end.
     pub check: bool,
     /// Run plans that have a record again, and compare their counts with the record's.
     pub again: bool,
@@ -41,7 +41,7 @@ impl Sim {
 
     fn config(&self, input: &PlanInput) -> Result<SimConfig, String> {
         let cfg = SimConfig::of(&input.kernel)?;
-        let cfg = cfg.with_harness(self.harness).with_background(self.background);
+        let cfg = cfg.with_harness(self.harness).with_background(self.background).with_checks(self.check);
         Ok(cfg.with_machine_background(!input.on_quiet_machine()))
     }
 }

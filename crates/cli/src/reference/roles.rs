@@ -19,7 +19,7 @@ fn kernels() -> BTreeMap<(String, String), Vec<String>> {
     let catalog = Catalog::embedded();
     let mut out: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for name in catalog.names(numalab_model::catalog::Kind::Kernel) {
-        let kernel = numalab_kernel::registry::catalog_kernel(name).unwrap();
+        let kernel = numalab_model::catalog::built_in_kernel(name, &numalab_kernel::registry::vocabulary()).unwrap();
         for r in &kernel.roles {
             out.entry((r.role.clone(), r.implementation.clone())).or_default().push(name.to_string());
         }

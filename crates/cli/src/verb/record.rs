@@ -238,7 +238,7 @@ impl Planned {
     /// Machine, kernel and program as they are now. The setting is the column of a comparison.
     fn new(context: &Context, roots: &Roots, args: &Args, what: &str, dir: &Path) -> Result<Self, Failure> {
         let text = import::sysfs(Path::new("/"), "host")?;
-        let machine = Arc::new(Machine::from_toml("host.toml", &text)?);
+        let machine = Arc::new(numalab_model::machine::from_toml("host.toml", &text)?);
         let kernel = Arc::new(running_kernel(context, roots, args.column.as_deref())?);
         let workload = Arc::new(unknown_workload(what));
         let earlier = earlier(dir, &machine, &kernel, &workload)?;
@@ -354,7 +354,7 @@ fn earlier(
     for member in store.file().runs.iter().filter(same) {
         let Some(record) = store.record(member)? else { continue };
         let plan = record.manifest.plan;
-        let id: PlanId = plan.id()?;
+        let id = PlanId::of(&plan)?;
         let (machine, kernel, workload) = (Arc::clone(machine), Arc::clone(kernel), Arc::clone(workload));
         let seed = plan.seed;
         let input = PlanInput { plan, id, machine, kernel, workload, seed, sources: Arc::new([]) };

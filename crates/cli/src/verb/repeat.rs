@@ -25,7 +25,7 @@ use serde_json::json;
 pub struct Args {
     #[command(flatten)]
     run: Pick,
-    /// Verify the simulator's invariants at the end of the run
+    /// Verify the simulator's invariants in every second of model time and at the end
     #[arg(long)]
     check: bool,
     /// Print the differences as JSON (docs/reference/json.md)

@@ -79,7 +79,7 @@ pub struct Args {
     /// (docs/reference/machine-files.md)
     #[arg(long)]
     quiet_machine: bool,
-    /// Verify the simulator's invariants at the end of every run, also of runs that have a record
+    /// Verify the simulator's invariants in every second of model time and at the end, also of runs that have a record
     #[arg(long)]
     check: bool,
     /// Write the event log of every run beside its record, for `numalab trace`

@@ -8,6 +8,7 @@
 //! time ([`Limits`]), and shows how old their figures are.
 
 mod frame;
+mod line;
 pub mod live;
 mod sampler;
 pub mod screen;

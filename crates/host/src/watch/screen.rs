@@ -1,12 +1,10 @@
 //! A frame on a terminal.
 
 use super::frame::{Frame, ProcessFrame};
+use super::line::{cut, piece, row, whole, Line};
 use super::text::{bytes, kernel_line, longest, memory, percent, rate};
+use crossterm::style::{ContentStyle, StyledContent, Stylize};
 use numalab_base::visible_text::visible;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
-use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
 /// What the user has chosen to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,115 +49,137 @@ impl View {
 
 const HELP: &str = "q quit  up/down choose  t threads  m order by memory  space pause";
 
-/// Draws a frame.
-pub fn draw(screen: &mut ratatui::Frame<'_>, f: &Frame, view: &View) {
-    let missing = f.missing.len().min(3) as u16;
-    let [nodes, kernel, list, lacks, help] = Layout::vertical([
-        Constraint::Length(f.nodes.len().min(16) as u16 + 1),
-        Constraint::Length(1),
-        Constraint::Min(3),
-        Constraint::Length(missing),
-        Constraint::Length(1),
-    ])
-    .areas(screen.area());
-    screen.render_widget(node_table(f), nodes);
-    screen.render_widget(Paragraph::new(kernel_line(f)).style(Style::new().add_modifier(Modifier::DIM)), kernel);
-    process_table(screen, list, f, view);
-    let lines: Vec<Line<'_>> = f.missing.iter().take(3).map(|m| Line::from(format!("missing: {m}"))).collect();
-    screen.render_widget(Paragraph::new(lines).style(Style::new().fg(Color::Yellow)), lacks);
+/// Most nodes that are shown.
+const NODES: usize = 16;
+/// Most threads that are shown of the chosen process.
+const THREADS: usize = 32;
+/// Lines that the list of processes has if the screen has them.
+const LIST: usize = 3;
+
+/// Draws a frame: `height` lines of at most `width` columns.
+pub fn draw(f: &Frame, view: &View, width: usize, height: usize) -> Vec<Line> {
+    let above = height.saturating_sub(1);
+    let mut top = node_table(f);
+    top.push(vec![piece(kernel_line(f), plain().dim())]);
+    top.truncate(above.saturating_sub(LIST));
+    let lacks = f.missing.len().min(3).min((above - top.len()).saturating_sub(LIST));
+    let list = above - top.len() - lacks;
+    top.extend(process_table(f, view, width, list));
+    top.resize(above - lacks, Line::new());
+    top.extend(f.missing.iter().take(lacks).map(|m| vec![piece(format!("missing: {m}"), plain().yellow())]));
     let state = if view.paused { "paused  " } else { "" };
     let cost = format!("{state}{HELP}  ({:.1} % of a CPU)", f.cost_s / f.interval_s * 100.0);
-    screen.render_widget(Paragraph::new(cost).style(Style::new().add_modifier(Modifier::REVERSED)), help);
-}
-
-fn header<'a>(words: impl IntoIterator<Item = String>) -> Row<'a> {
-    Row::new(words.into_iter().map(Cell::from)).style(Style::new().add_modifier(Modifier::BOLD))
-}
-
-/// Colour of a share of local memory: red where most is remote.
-fn colour(share: Option<f64>) -> Style {
-    match share {
-        Some(s) if s < 0.5 => Style::new().fg(Color::Red),
-        Some(s) if s < 0.8 => Style::new().fg(Color::Yellow),
-        Some(_) => Style::new().fg(Color::Green),
-        None => Style::new(),
+    if height > 0 {
+        top.push(whole(&vec![piece(cost, plain())], plain().reverse(), width));
     }
+    top.iter().map(|line| cut(line, width)).collect()
 }
 
-fn node_table(f: &Frame) -> Table<'_> {
-    let rows = f.nodes.iter().take(16).map(|n| {
-        Row::new(vec![
-            Cell::from(n.id.to_string()),
-            Cell::from(n.cpus.to_string()),
-            Cell::from(format!("{:.2}", n.busy_cpus)),
-            Cell::from(bytes(n.total_bytes)),
-            Cell::from(bytes(n.free_bytes)),
-            Cell::from(bytes(n.scope_bytes)),
-            Cell::from(rate(Some(n.allocations_per_s))),
-            Cell::from(percent(n.local_share)).style(colour(n.local_share)),
-            Cell::from(rate(n.traffic_gbps)),
-            Cell::from(percent(n.local_traffic_share)).style(colour(n.local_traffic_share)),
-        ])
-    });
+fn plain() -> ContentStyle {
+    ContentStyle::new()
+}
+
+fn cell(text: impl Into<String>) -> StyledContent<String> {
+    piece(text, plain())
+}
+
+fn header(words: Vec<String>, widths: &[usize]) -> Line {
+    row(words.into_iter().map(|w| piece(w, plain().bold())).collect(), widths)
+}
+
+/// A share of local memory, in red where most is remote.
+fn coloured(share: Option<f64>) -> StyledContent<String> {
+    let style = match share {
+        Some(s) if s < 0.5 => plain().red(),
+        Some(s) if s < 0.8 => plain().yellow(),
+        Some(_) => plain().green(),
+        None => plain(),
+    };
+    piece(percent(share), style)
+}
+
+fn node_table(f: &Frame) -> Vec<Line> {
+    let widths = [5, 5, 7, 7, 7, 7, 8, 6, 6, 5];
     let words = ["NODE", "CPUS", "BUSY", "TOTAL", "FREE", "SCOPE", "ALLOC/s", "LOCAL", "GB/s", "NEAR"];
-    let words = words.map(String::from);
-    Table::new(rows, [5, 5, 7, 7, 7, 7, 8, 6, 6, 5].map(Constraint::Length)).header(header(words))
+    let mut lines = vec![header(words.map(String::from).to_vec(), &widths)];
+    lines.extend(f.nodes.iter().take(NODES).map(|n| {
+        let cells = vec![
+            cell(n.id.to_string()),
+            cell(n.cpus.to_string()),
+            cell(format!("{:.2}", n.busy_cpus)),
+            cell(bytes(n.total_bytes)),
+            cell(bytes(n.free_bytes)),
+            cell(bytes(n.scope_bytes)),
+            cell(rate(Some(n.allocations_per_s))),
+            coloured(n.local_share),
+            cell(rate(n.traffic_gbps)),
+            coloured(n.local_traffic_share),
+        ];
+        row(cells, &widths)
+    }));
+    lines
 }
 
-fn process_table(screen: &mut ratatui::Frame<'_>, area: Rect, f: &Frame, view: &View) {
+/// At most `height` lines of processes, with the chosen one among them.
+fn process_table(f: &Frame, view: &View, width: usize, height: usize) -> Vec<Line> {
     let mut processes: Vec<&ProcessFrame> = f.processes.iter().collect();
     if view.by_memory {
         let memory = |p: &&ProcessFrame| p.bytes_by_node.as_ref().map_or(0, |b| b.iter().sum::<u64>());
         processes.sort_by_key(|p| std::cmp::Reverse(memory(p)));
     }
     let chosen = view.chosen.min(processes.len().saturating_sub(1));
+    let mut widths: Vec<usize> = vec![8, 6, 8, 6, 7];
+    widths.extend(f.nodes.iter().map(|_| 7));
     let mut rows = Vec::new();
     for (i, p) in processes.iter().enumerate() {
-        let mut cells = vec![
-            Cell::from(p.pid.to_string()),
-            Cell::from(format!("{:.2}", p.busy_cpus)),
-            Cell::from(p.threads.to_string()),
-            Cell::from(percent(p.local_share)).style(colour(p.local_share)),
-            Cell::from(longest(p.numa_work)),
-        ];
-        cells.extend(memory(p, f.nodes.len()).into_iter().map(Cell::from));
-        cells.push(Cell::from(visible(&p.command)));
-        rows.push(Row::new(cells));
+        let line = row(process_row(p, f.nodes.len()), &widths);
+        rows.push(if i == chosen { whole(&line, plain().reverse(), width) } else { line });
         if view.threads && i == chosen {
-            rows.extend(p.tasks.iter().take(32).map(|t| thread_row(t, f.nodes.len())));
+            rows.extend(p.tasks.iter().take(THREADS).map(|t| row(thread_row(t, f.nodes.len()), &widths)));
         }
     }
     let mut words: Vec<String> = ["PID", "BUSY", "THREADS", "LOCAL", "SCAN"].map(String::from).to_vec();
     words.extend(f.nodes.iter().map(|n| format!("MEM{}", n.id)));
     words.push("COMMAND".into());
-    let mut widths: Vec<Constraint> = [8, 6, 8, 6, 7].map(Constraint::Length).to_vec();
-    widths.extend(f.nodes.iter().map(|_| Constraint::Length(7)));
-    widths.push(Constraint::Min(10));
-    let table = Table::new(rows, widths)
-        .header(header(words))
-        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let mut state = TableState::new().with_selected(Some(chosen));
-    screen.render_stateful_widget(table, area, &mut state);
+    // The row of the chosen process has the number of the process: threads come behind it.
+    let first = (chosen + 2).saturating_sub(height);
+    let mut lines = vec![header(words, &widths)];
+    lines.extend(rows.into_iter().skip(first));
+    lines.truncate(height);
+    lines
 }
 
-fn thread_row<'a>(t: &super::ThreadFrame, nodes: usize) -> Row<'a> {
+fn process_row(p: &ProcessFrame, nodes: usize) -> Vec<StyledContent<String>> {
+    let mut cells = vec![
+        cell(p.pid.to_string()),
+        cell(format!("{:.2}", p.busy_cpus)),
+        cell(p.threads.to_string()),
+        coloured(p.local_share),
+        cell(longest(p.numa_work)),
+    ];
+    cells.extend(memory(p, nodes).into_iter().map(cell));
+    cells.push(cell(visible(&p.command)));
+    cells
+}
+
+fn thread_row(t: &super::ThreadFrame, nodes: usize) -> Vec<StyledContent<String>> {
     let node = |n: Option<u32>| n.map_or("-".into(), |n| n.to_string());
     let mut cells = vec![
-        Cell::from(format!("  {}", t.tid)),
-        Cell::from(format!("{:.2}", t.busy_cpus)),
-        Cell::from(format!("node {}", node(t.node))),
-        Cell::from(percent(t.local_share)).style(colour(t.local_share)),
-        Cell::from(longest(t.numa_work)),
+        cell(format!("  {}", t.tid)),
+        cell(format!("{:.2}", t.busy_cpus)),
+        cell(format!("node {}", node(t.node))),
+        coloured(t.local_share),
+        cell(longest(t.numa_work)),
     ];
-    cells.extend((0..nodes).map(|_| Cell::from("")));
+    cells.extend((0..nodes).map(|_| cell("")));
     let faults = format!(
         "prefers {}, {} faults/s, {} moved/s",
         node(t.preferred_node),
         rate(t.faults_per_s),
         rate(t.migrated_per_s)
     );
-    cells.push(Cell::from(format!("{} ({faults})", visible(&t.name))));
-    Row::new(cells)
+    cells.push(cell(format!("{} ({faults})", visible(&t.name))));
+    cells
 }
 
 #[cfg(test)]
@@ -167,15 +187,30 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::frame::tests::frame;
     use super::*;
-    use ratatui::backend::TestBackend;
-    use ratatui::Terminal;
 
-    fn drawn(f: &Frame, view: &View, width: u16, height: u16) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|screen| draw(screen, f, view)).unwrap();
-        let buffer = terminal.backend().buffer().clone();
-        let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_string();
-        (0..height).map(row).collect()
+    fn drawn(f: &Frame, view: &View, width: usize, height: usize) -> Vec<String> {
+        let lines = draw(f, view, width, height);
+        assert_eq!(lines.len(), height);
+        let text = |line: &Line| line.iter().map(|p| p.content().as_str()).collect::<String>();
+        assert!(lines.iter().all(|l| text(l).chars().count() <= width));
+        lines.iter().map(|l| text(l).trim_end().to_string()).collect()
+    }
+
+    #[test]
+    fn the_chosen_process_stays_on_the_screen_and_stands_out() {
+        let many = Frame { processes: (0..40).map(|_| frame().processes[0].clone()).collect(), ..frame() };
+        let numbered = |mut f: Frame| {
+            f.processes.iter_mut().zip(100..).for_each(|(p, pid)| p.pid = pid);
+            f
+        };
+        let f = numbered(many);
+        for chosen in [0, 5, 39] {
+            let view = View { chosen, ..View::default() };
+            let pid = (100 + chosen).to_string();
+            let at = drawn(&f, &view, 80, 14).iter().position(|l| l.starts_with(&pid)).unwrap();
+            let line = &draw(&f, &view, 80, 14)[at];
+            assert_eq!((line.len(), *line[0].style()), (1, plain().reverse()), "{chosen}");
+        }
     }
 
     #[test]
@@ -202,7 +237,7 @@ mod tests {
     #[test]
     fn any_size_and_any_frame_can_be_drawn() {
         let empty = Frame { nodes: vec![], processes: vec![], missing: vec![], ..frame() };
-        for (width, height) in [(1, 1), (5, 3), (40, 4), (200, 60)] {
+        for (width, height) in [(0, 0), (1, 1), (5, 3), (40, 4), (200, 60)] {
             for f in [&frame(), &empty] {
                 drawn(f, &View { chosen: 99, threads: true, by_memory: true, paused: true }, width, height);
             }

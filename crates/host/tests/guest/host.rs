@@ -7,7 +7,6 @@ use numalab_lab::image::{resolve, ImageSpec, PackageVersion};
 use numalab_lab::probe;
 use numalab_lab::qemu::{self, Launch, Timing, DEFAULT_SHIFT};
 use numalab_lab::topology::GuestTopology;
-use numalab_model::machine::Machine;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -91,7 +90,7 @@ fn boot_under(kernel: &str, scenarios: &[&str], program: &Path, kvm: bool) -> Re
     for file in ["console", "report"] {
         std::fs::write(at(file), "").unwrap();
     }
-    let mut machine = Machine::from_shorthand("4x1x2x1").unwrap();
+    let mut machine = numalab_model::machine::from_shorthand("4x1x2x1").unwrap();
     machine.nodes.iter_mut().for_each(|n| n.memory_bytes = 384 << 20);
     let topology = GuestTopology::of(&machine).unwrap();
     let launch = Launch {

@@ -8,14 +8,14 @@
 //! * cyclic sweeps under LRU hit fully up to 0.9 of the capacity and not at all from 1.2 on;
 //! * uniform random accesses hit in proportion to the capacity that their set holds. Sets hold capacity in proportion
 //!   to their access rates; capacity that some sets cannot fill goes to the others;
-//! * skewed accesses ([`CacheFit::Reuse`](numalab_model::access::CacheFit::Reuse)) hit by a power law. Their set holds
+//! * skewed accesses ([`CacheFit::Reuse`](numalab_nouns::access::CacheFit::Reuse)) hit by a power law. Their set holds
 //!   what it touches in the time after which an unused line leaves the cache ([`reuse_window`]).
 //!
 //! Units: bytes, ns, GB/s, shares 0..=1. All sums are integers, so the order of arrivals and departures does not
 //! change them.
 
 use super::reuse_window::{self, AccessMix};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 use std::cell::Cell;
 
 /// Part of an LLC that cyclic sweeps can fill before they evict their own lines.

@@ -15,7 +15,7 @@
 //! are at least 1.
 
 use numalab_base::math::powf;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// Speed of a core by the number of busy cores of its socket.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@
 //! Times are ns and rates GB/s (10^9 B/s), so that 1 GB/s is one byte per ns. Indices are the dense ones of the
 //! machine. This module does not know which kernel runs, and has no clock.
 //!
-//! [`Machine`]: numalab_model::machine::Machine
+//! [`Machine`]: numalab_nouns::machine::Machine
 
 pub mod cache;
 pub mod clock;

@@ -22,7 +22,7 @@
 //! Units: bytes, ms, lines per ms. Invariant: sums are integers, so the order of changes does not matter.
 
 use numalab_base::math::{exp, ln};
-use numalab_model::access::REUSE_REACH_BYTES;
+use numalab_nouns::access::REUSE_REACH_BYTES;
 
 const LINE_BYTES: f64 = 64.0;
 const REACH: f64 = REUSE_REACH_BYTES as f64;

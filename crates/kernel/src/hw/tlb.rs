@@ -16,7 +16,7 @@
 //! Units: bytes, ns.
 
 use numalab_base::math::log2;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// 4 KiB.
 pub const BASE_PAGE_BYTES: u64 = 4096;

@@ -107,6 +107,24 @@ impl LruBatches {
         let place = |place: u32| (place != END).then_some(place);
         std::iter::successors(place(self.first[slot]), move |&p| place(self.next[p as usize]))
     }
+    /// Checks that every batch has room, and that the exclusive pages of all batches are found by their chains.
+    ///
+    /// # Errors
+    /// A sentence that names the first disagreement.
+    pub fn check(&self) -> Result<(), String> {
+        for (cpu, batch) in self.batches.iter().enumerate() {
+            if batch.len() >= self.size {
+                return Err(format!("the batch of CPU {cpu} has {} pages and is full with {}", batch.len(), self.size));
+            }
+            for (i, held) in batch.iter().enumerate() {
+                let Held::Own(page) = held else { continue };
+                if !self.chain(page.slot()).any(|place| place as usize == cpu * self.size + i) {
+                    return Err(format!("{page:?} is in the batch of CPU {cpu}, and its chain does not have it"));
+                }
+            }
+        }
+        Ok(())
+    }
     /// Whether an exclusive page is in some batch.
     pub fn holds_own(&self, page: OwnPage) -> bool {
         self.chain(page.slot()).any(|place| {
@@ -120,5 +138,24 @@ impl LruBatches {
             Held::Own(p) if (p.process, p.vma) == (process, vma) => Some((p.chunk, p.page)),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_its_chain_lacks_is_found() {
+        let mut b = LruBatches::new(2, 4);
+        let mut store = SharedMemory::default();
+        for page in 0..3 {
+            b.add_own(1, OwnPage { process: 0, vma: 0, chunk: 0, page }, &mut store);
+        }
+        assert_eq!(b.check(), Ok(()));
+        b.first[1] = END;
+        assert!(b.check().unwrap_err().ends_with("is in the batch of CPU 1, and its chain does not have it"));
+        b.size = 3;
+        assert_eq!(b.check().unwrap_err(), "the batch of CPU 1 has 3 pages and is full with 3");
     }
 }

@@ -59,7 +59,7 @@ pub use block::{Block, NEVER};
 pub use config::MmConfig;
 pub use counters::{AllocCounters, MmCounters};
 pub use lru_batch::{LruBatches, OwnPage};
-pub use object::{Backing, Mapper, PageRef, SharedMemory};
+pub use object::{Backing, Mapper, PageRef, SharedBlock, SharedMemory, SharedObject};
 pub use pageblock::Frame;
 pub use physical_memory::PhysicalMemory;
 pub use state_sizes::StateSizes;

@@ -23,7 +23,7 @@ use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
 use crate::numa::migrate::{self, ZoneFacts};
 use numalab_base::node_mask::NodeMask;
 use numalab_base::rng::Rng;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// Label of the random stream of a node's memory.
 const RNG_PURPOSE: u64 = 0x6d65_6d00;

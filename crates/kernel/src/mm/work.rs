@@ -3,7 +3,7 @@
 //! Operations add to a [`Work`]. The caller charges its time to the task that waited.
 
 use crate::mm::reclaim::swap::SwapTunables;
-use numalab_model::machine::KernelCosts;
+use numalab_nouns::machine::KernelCosts;
 
 /// Kernel work. Fields count base pages, unless they say events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

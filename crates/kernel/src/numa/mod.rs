@@ -63,6 +63,7 @@ pub mod page;
 pub mod page_filter;
 pub mod period;
 pub mod placement;
+mod preferred_nid;
 pub mod rate_limit;
 pub mod rules;
 pub mod scan;

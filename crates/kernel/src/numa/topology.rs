@@ -5,8 +5,7 @@
 
 use numalab_base::node_mask::{NodeMask, MAX_NODES};
 use numalab_base::words;
-use numalab_model::machine::Machine;
-use numalab_model::spec::SpecError;
+use numalab_nouns::machine::Machine;
 
 /// Distance of a node to itself.
 pub const LOCAL_DISTANCE: u8 = 10;
@@ -21,6 +20,18 @@ words! {
         /// No node lies between the two farthest nodes.
         Backplane = "backplane",
     }
+}
+
+/// A machine that NUMA balancing is not modelled for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{machine}: {what}; expected {expected}")]
+pub struct TopologyError {
+    /// Name of the machine.
+    pub machine: String,
+    /// What is wrong.
+    pub what: String,
+    /// What was expected.
+    pub expected: String,
 }
 
 /// Nodes, CPUs and distances of a machine, precomputed for NUMA balancing.
@@ -55,12 +66,12 @@ impl NumaTopology {
     ///
     /// # Errors
     /// More than [`MAX_NODES`] nodes.
-    pub fn new(machine: &Machine) -> Result<Self, SpecError> {
+    pub fn new(machine: &Machine) -> Result<Self, TopologyError> {
         let n = machine.nodes.len();
         if n > MAX_NODES {
             let what = format!("{n} nodes are more than NUMA balancing is modelled for");
             let expected = format!("at most {MAX_NODES}: a machine file with fewer `[[node]]`");
-            return Err(SpecError::plain(&machine.name, what, expected));
+            return Err(TopologyError { machine: machine.name.clone(), what, expected });
         }
         let distance = machine.distance.iter().flatten().copied().collect();
         let node_cpus: Vec<Vec<usize>> = machine.nodes.iter().map(|node| node.cpus.clone()).collect();
@@ -79,11 +90,12 @@ impl NumaTopology {
     ///
     /// # Errors
     /// A distance table that is not square, or more than [`MAX_NODES`] nodes.
-    pub fn from_parts(nodes: &[NodeParts], distance: &[u8]) -> Result<Self, SpecError> {
+    pub fn from_parts(nodes: &[NodeParts], distance: &[u8]) -> Result<Self, TopologyError> {
         let n = nodes.len();
         if distance.len() != n * n || n == 0 || n > MAX_NODES {
             let what = format!("{} distances for {n} nodes", distance.len());
-            return Err(SpecError::plain("topology", what, "a square table of 1 to 128 nodes"));
+            let expected = "a square table of 1 to 128 nodes".into();
+            return Err(TopologyError { machine: "topology".into(), what, expected });
         }
         let mut cpu_node = Vec::new();
         let mut node_cpus = vec![Vec::new(); n];

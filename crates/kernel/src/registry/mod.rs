@@ -35,10 +35,8 @@ use crate::sched::imbalance::ImbTunables;
 use crate::sched::rules::Locality;
 use crate::userspace_balance::UserspaceTunables;
 use numalab_base::tunable::{Decl, Group, ReadWhen, SetError, Value};
-use numalab_model::catalog::Catalog;
-use numalab_model::kernel::{self, Kernel, TunableInfo, Vocabulary};
-use numalab_model::record::EffectiveTunable;
-use numalab_model::spec::{SpecError, Spot};
+use numalab_nouns::kernel::{Kernel, TunableChoice, TunableInfo, Vocabulary};
+use numalab_nouns::record::EffectiveTunable;
 
 /// A group of tunables.
 #[derive(Clone, Copy, Debug)]
@@ -136,16 +134,6 @@ fn group<G: Group>(kernel: &Kernel) -> G {
     out
 }
 
-/// A kernel of the program's own catalog, with nothing overridden.
-///
-/// # Errors
-/// See [`numalab_model::kernel::resolve`].
-pub fn catalog_kernel(name: &str) -> Result<Kernel, SpecError> {
-    let spot = Spot { value: name.to_string(), file: "catalog kernel".into(), line: 0, column: 0 };
-    let found = kernel::resolve(std::slice::from_ref(&spot), &Catalog::embedded(), &vocabulary(), &[])?;
-    found.into_iter().next().ok_or_else(|| spot.error("no kernel", "one"))
-}
-
 /// The daemon that balances from user space beside a resolved kernel.
 pub fn userspace_balance(kernel: &Kernel) -> UserspaceTunables {
     group(kernel)
@@ -227,7 +215,7 @@ pub fn design(kernel: &Kernel) -> Result<Design, String> {
 
 /// The tunables of a resolved kernel in the form a record keeps.
 pub fn effective(kernel: &Kernel) -> Vec<EffectiveTunable> {
-    let one = |t: &numalab_model::kernel::TunableChoice| EffectiveTunable {
+    let one = |t: &TunableChoice| EffectiveTunable {
         name: t.name.clone(),
         value: t.value.clone(),
         unit: t.unit.clone(),
@@ -241,6 +229,7 @@ mod tests {
     use super::*;
     use crate::mm::thp::ThpEnabled;
     use numalab_base::tunable::Needs;
+    use numalab_model::catalog::{built_in_kernel, Catalog};
 
     #[test]
     fn lots_at_newly_idle_are_drawn_under_either_form() {
@@ -291,7 +280,7 @@ mod tests {
     fn what_has_no_effect_yet_says_so() {
         let flush = resolved_with("6.3", &[("flush.migrate_batch_flush", "false")]);
         assert!(flush.warnings.iter().any(|w| w.contains("no backend models it yet")), "{:?}", flush.warnings);
-        assert!(catalog_kernel("6.3").unwrap().warnings.is_empty());
+        assert!(built_in_kernel("6.3", &vocabulary()).unwrap().warnings.is_empty());
     }
 
     #[test]
@@ -331,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_resolved_kernel_gives_back_the_typed_group() {
-        let tunable = |name: &str, value: &str| numalab_model::kernel::TunableChoice {
+        let tunable = |name: &str, value: &str| TunableChoice {
             name: name.into(),
             value: value.into(),
             unit: String::new(),

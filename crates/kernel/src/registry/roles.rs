@@ -9,7 +9,7 @@ use crate::numa::vma_filter::VmaFilter;
 use crate::sched::imbalance::Rule;
 use numalab_base::words;
 use numalab_base::words::{WordDecl, Words};
-use numalab_model::kernel::{Implementation, Kernel, RoleInfo};
+use numalab_nouns::kernel::{Implementation, Kernel, RoleInfo};
 
 /// A role: one kind of decision the modelled kernel makes. The enum that decides it declares what can fill it.
 #[derive(Clone, Copy, Debug)]

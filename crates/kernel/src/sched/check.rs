@@ -1,6 +1,6 @@
 //! A checker that recounts from scratch what the scheduler keeps up to date.
 
-use super::rq::task::{State, NONE, NO_NODE};
+use super::rq::task::{State, TaskId, NONE, NO_NODE};
 use super::state::node_tasks::NodeTasks;
 use super::state::Scheduler;
 
@@ -8,7 +8,7 @@ use super::state::Scheduler;
 const ROUNDING: u64 = 3;
 
 impl Scheduler {
-    /// Verifies every redundant count, in O(tasks × CPUs). For tests.
+    /// Verifies every redundant count, in O(tasks × CPUs).
     ///
     /// # Errors
     /// A description of the first violation.
@@ -100,7 +100,8 @@ impl Scheduler {
         if sums != kept {
             return Err(format!("CPU {cpu} keeps {kept:?} but its tasks sum to {sums:?}"));
         }
-        if rq.cur != NONE && (self.tasks[rq.cur as usize].state != State::Queued || !rq.list.contains(&rq.cur)) {
+        let queued = |t: TaskId| rq.list.contains(&t) && self.tasks[t as usize].state == State::Queued;
+        if rq.cur != NONE && !queued(rq.cur) {
             return Err(format!("CPU {cpu} runs task {}, which is not queued there", rq.cur));
         }
         if rq.in_idle && rq.cur != NONE {

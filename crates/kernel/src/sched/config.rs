@@ -12,7 +12,7 @@ use super::rules::{
 };
 use numalab_base::hook::Hook;
 use numalab_base::tunable::Needs;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 numalab_base::tunables! {
     /// Tunables of the modelled CPU scheduler (defaults of 6.12).

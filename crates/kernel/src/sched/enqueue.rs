@@ -42,6 +42,7 @@ impl Scheduler {
         self.update_curr(cpu);
         let node = self.topo.node_of(cpu);
         let rq = &mut self.rqs[cpu as usize];
+        debug_assert!(!rq.list.contains(&t), "task {t} is on the queue of CPU {cpu} already");
         let before = NodeTasks::of(rq);
         rq.refresh(self.now);
         self.tasks[t as usize].refresh(self.now, false);
@@ -78,6 +79,7 @@ impl Scheduler {
         let node = self.topo.node_of(cpu);
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
+        debug_assert!(rq.list.contains(&t), "task {t} is not on the queue of CPU {cpu}");
         let before = NodeTasks::of(rq);
         rq.refresh(self.now);
         let lag = match self.params.form {
@@ -198,6 +200,7 @@ impl Scheduler {
     pub(in crate::sched) fn set_next_task(&mut self, cpu: u32, t: TaskId) {
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
+        debug_assert!(rq.list.contains(&t), "task {t} is not on the queue of CPU {cpu}");
         rq.refresh(self.now);
         rq.clear_buddies(t);
         if self.params.queue_order == QueueOrder::V415 {

@@ -11,8 +11,7 @@
 //! ([`Scheduler::is_plain_pass`]).
 
 use crate::sched::domains::{DomId, Domains};
-use crate::sched::event::{Event, Why};
-use crate::sched::numa_view::NoNuma;
+use crate::sched::event::Event;
 use crate::sched::rq::eevdf;
 use crate::sched::rq::task::NONE;
 use crate::sched::rules::{Form, Locality};
@@ -128,9 +127,8 @@ impl Scheduler {
     /// The balance passes of an unseen tick.
     fn balance_unseen(&mut self, cpu: u32, tick_ns: u64, jiffy: u64) {
         let now = std::mem::replace(&mut self.jiffy, jiffy);
-        self.finds_nothing = true;
-        let (passes, cpus) = self.sched_balance_domains(cpu, CpuIdleType::NotIdle, Why::Periodic, &NoNuma);
-        self.finds_nothing = false;
+        let pass = |sched: &mut Self, dom, _| sched.pass_without_find(cpu, dom);
+        let (passes, cpus) = self.balance_due_domains(cpu, CpuIdleType::NotIdle, pass);
         self.jiffy = now;
         if passes > 0 {
             self.unseen_passes.push(UnseenPass { cpu, tick_ns, cpus });

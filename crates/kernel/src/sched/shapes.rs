@@ -4,7 +4,7 @@
 //! domains need nothing else. Latencies and bandwidths of these machines are zero, so they are not for simulation runs.
 //! CPUs are numbered node by node and cache by cache, the threads of a core together.
 
-use numalab_model::machine::{Cpu, KernelCosts, Machine};
+use numalab_nouns::machine::{Cpu, KernelCosts, Machine};
 
 /// A symmetric topology.
 #[derive(Clone, Debug, PartialEq)]

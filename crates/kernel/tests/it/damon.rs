@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::damon::Schemes;
-use numalab_kernel::registry::{catalog_kernel, damon_config, vocabulary};
+use numalab_kernel::registry::{damon_config, vocabulary};
+use numalab_model::catalog::built_in_kernel;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{resolve, Kernel, Setting};
 use numalab_model::spec::{SpecError, Spot};
@@ -24,7 +25,7 @@ const DESTS: (&str, &str) = ("migrate_hot.dests", "0:3 1:1");
 #[test]
 fn no_release_migrates_by_itself() {
     for row in Catalog::embedded().releases().unwrap().rows() {
-        let kernel = catalog_kernel(&row.spec.name.value).unwrap();
+        let kernel = built_in_kernel(&row.spec.name.value, &vocabulary()).unwrap();
         assert_eq!(damon_config(&kernel).damon.schemes, Schemes::None, "{}", kernel.name);
         assert!(damon_config(&kernel).schemes().is_empty(), "{}", kernel.name);
     }
@@ -33,7 +34,7 @@ fn no_release_migrates_by_itself() {
 #[test]
 fn releases_can_do_what_the_version_table_says() {
     let can = |release: &str| {
-        let k = catalog_kernel(release).unwrap();
+        let k = built_in_kernel(release, &vocabulary()).unwrap();
         let role = |r: &str| k.implementation(r).unwrap().to_string();
         (role("damon_migrate"), role("damon_goals"), damon_config(&k).damon.fallback)
     };

@@ -4,7 +4,8 @@
 //! says why history changed.
 #![allow(clippy::unwrap_used)]
 
-use numalab_kernel::registry::catalog_kernel;
+use numalab_kernel::registry::vocabulary;
+use numalab_model::catalog::built_in_kernel;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{Kernel, Release, Version};
 use std::fmt::Write as _;
@@ -31,7 +32,7 @@ fn each_release_has_its_switches_and_their_commits() {
     let mut text = String::new();
     let mut before: Option<Kernel> = None;
     for row in catalog.releases().unwrap().rows() {
-        let kernel = catalog_kernel(&row.spec.name.value).unwrap();
+        let kernel = built_in_kernel(&row.spec.name.value, &vocabulary()).unwrap();
         writeln!(text, "{}", kernel.name).unwrap();
         let old = before.as_ref().map(values);
         for (i, (name, value)) in values(&kernel).into_iter().enumerate() {

@@ -1,25 +1,26 @@
 //! The table of releases (`catalog/releases.toml`): every row resolves, says something new, and is what its release was.
 #![allow(clippy::unwrap_used)]
 
-use numalab_kernel::registry::{catalog_kernel, numa_settings, sched_config, vocabulary};
+use numalab_kernel::registry::{numa_settings, sched_config, vocabulary};
 use numalab_kernel::sched::SchedConfig;
+use numalab_model::catalog::built_in_kernel;
 use numalab_model::catalog::{Catalog, Kind};
 use numalab_model::kernel::{Setting, Version};
 use std::collections::BTreeMap;
 
 /// Value of the tunable `group.key` in the kernel of that name.
 fn tunable(name: &str, key: &str) -> String {
-    catalog_kernel(name).unwrap().tunable(key).unwrap().to_string()
+    built_in_kernel(name, &vocabulary()).unwrap().tunable(key).unwrap().to_string()
 }
 
 fn sched(name: &str) -> SchedConfig {
-    sched_config(&catalog_kernel(name).unwrap())
+    sched_config(&built_in_kernel(name, &vocabulary()).unwrap())
 }
 
 #[test]
 fn every_kernel_of_the_catalog_can_run() {
     for name in Catalog::embedded().names(Kind::Kernel) {
-        let kernel = catalog_kernel(name).unwrap();
+        let kernel = built_in_kernel(name, &vocabulary()).unwrap();
         numa_settings(&kernel).resolve(250).unwrap();
         let alias = usize::from(kernel.alias_of.is_some());
         assert_eq!(kernel.warnings.len(), alias, "{name}: {:?}", kernel.warnings);
@@ -135,7 +136,8 @@ fn the_old_releases_are_themselves() {
     let first = ["true false false false v313", "true false false false v40", "true true false false v42"];
     assert_eq!(got[..3], first);
     assert_eq!(got[3..], ["true true true false v42", "false true true true v42"]);
-    let role = |name: &str, role| catalog_kernel(name).unwrap().implementation(role).unwrap().to_string();
+    let role =
+        |name: &str, role| built_in_kernel(name, &vocabulary()).unwrap().implementation(role).unwrap().to_string();
     assert_eq!(["3.17", "4.0", "4.7", "4.14"].map(|n| role(n, "scan")), ["v317", "v40", "v40", "v414"]);
     assert_eq!(["3.15", "4.5", "4.6", "4.18"].map(|n| role(n, "page_migrate")), ["v315", "v315", "v46", "v46"]);
     let lock = ["3.8", "3.13", "6.3", "6.4-rc2"].map(|n| tunable(n, "vm.fault_holds_mmap_lock"));

@@ -18,7 +18,7 @@ use natural::natural;
 use releases::{by_release, ReleaseTable};
 
 use crate::files::regular_text;
-use crate::kernel::{self, KernelSpec};
+use crate::kernel::{self, Kernel, KernelSpec, Vocabulary};
 use crate::spec::{nearest, Doc, SpecError, Spot};
 use std::borrow::Cow;
 use std::path::Path;
@@ -147,6 +147,16 @@ pub struct Heading {
     pub aliases: Vec<String>,
     /// Of a published table its other name, the key `alias`; of a kernel the one that it stands for, `alias_of`.
     pub alias: Option<String>,
+}
+
+/// A kernel of the program's own catalog, with nothing overridden.
+///
+/// # Errors
+/// See [`kernel::resolve`].
+pub fn built_in_kernel(name: &str, vocabulary: &Vocabulary) -> Result<Kernel, SpecError> {
+    let spot = Spot { value: name.to_string(), file: "catalog kernel".into(), line: 0, column: 0 };
+    let found = kernel::resolve(std::slice::from_ref(&spot), &Catalog::embedded(), vocabulary, &[])?;
+    found.into_iter().next().ok_or_else(|| spot.error("no kernel", "one"))
 }
 
 /// All files by kind and name.

@@ -210,7 +210,7 @@ mod tests {
         std::fs::write(folder.join("mine.toml"), modern.replace("pte_skip_ns = 8 ", "pte_skip_ns = 80 ")).unwrap();
         let of = |c: &Catalog, name: &str| {
             let text = c.get(Kind::Machine, "milan-2s-nps1").unwrap().text.replace("\"modern\"", &format!("{name:?}"));
-            crate::machine::Machine::from_toml_with("m.toml", &text, &|n| c.machine_text(n))
+            crate::machine::from_toml_with("m.toml", &text, &|n| c.machine_text(n))
         };
         let e = of(&c, "mine").unwrap_err().to_string();
         assert!(e.contains("no cost class `mine`") && e.contains("machines/classes/ of --catalog"), "{e}");

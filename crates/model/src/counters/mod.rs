@@ -16,28 +16,11 @@ mod reclaim;
 mod stalls;
 
 pub use doc::{CounterDoc, Kind, Since, Unit};
+pub use numalab_nouns::record::ALWAYS_RECORDED;
 
 /// Counters of automatic NUMA balancing by which runs are compared, in the order of reports.
 pub const BALANCING: [&str; 4] =
     ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
-
-/// Counters of `/proc/vmstat` that guests and hosts record even when they did not grow, in the order of records.
-pub const ALWAYS_RECORDED: [&str; 14] = [
-    "numa_pte_updates",
-    "numa_huge_pte_updates",
-    "numa_hint_faults",
-    "numa_hint_faults_local",
-    "numa_pages_migrated",
-    "pgmigrate_success",
-    "pgmigrate_fail",
-    "thp_migration_success",
-    "thp_migration_fail",
-    "thp_migration_split",
-    "pgfault",
-    "pgmajfault",
-    "pgpromote_candidate",
-    "pgpromote_success",
-];
 
 /// Every counter, by kind.
 pub fn all() -> impl Iterator<Item = &'static CounterDoc> {

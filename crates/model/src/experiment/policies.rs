@@ -84,7 +84,6 @@ mod tests {
     use super::super::Sources;
     use super::*;
     use crate::kernel::TunableChoice;
-    use crate::machine::Machine;
     use crate::workload::{HugeAdvice, Region, RegionKind};
 
     /// The kernel of a release, as far as policies go.
@@ -103,7 +102,7 @@ mod tests {
 
     fn sets(mode: PolicyMode, numa_balancing: bool) -> Workload {
         let at = |value: &str| Spot { value: value.into(), file: "t".into(), line: 0, column: 0 };
-        let machine = Machine::from_shorthand("2x1x2x1").unwrap();
+        let machine = crate::machine::from_shorthand("2x1x2x1").unwrap();
         let mut w = Memory::default().workload(&at("sweep"), &machine, 1, &[]).unwrap();
         let policy = Policy { mode, nodes: vec![0, 1], weights: vec![], numa_balancing };
         w.processes[0].threads[0].ops = vec![Op::SetPolicy(policy)].into();

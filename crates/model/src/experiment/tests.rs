@@ -37,7 +37,7 @@ pub(crate) fn kernel(name: &str, sets: &[Setting]) -> Kernel {
 
 impl Sources for Memory {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
-        Machine::from_shorthand(&name.value).map(Arc::new)
+        crate::machine::from_shorthand(&name.value).map(Arc::new)
     }
     fn kernels(&self, names: &[Spot<String>], sets: &[Setting]) -> Result<Vec<Kernel>, SpecError> {
         for n in names {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::spec::SpecError;
+use crate::spec::{SpecError, Spot};
+use std::sync::Arc;
 
 struct Files(Vec<(&'static str, &'static str)>);
 
@@ -234,7 +235,7 @@ fn balancing(machine: &str, tunables: &'static str, sets: &[&str]) -> (String, S
     let files = Files(vec![("6.1", BASE), ("mine", tunables)]);
     let sets: Vec<_> = sets.iter().map(|s| Setting::from_argument("--set", s).unwrap()).collect();
     let kernel = resolve(&spots(&["mine"]), &files, &vocabulary, &sets).unwrap().remove(0);
-    let kernel = Arc::new(kernel).booted_on(&Machine::from_shorthand(machine).unwrap());
+    let kernel = Arc::new(kernel).booted_on(&crate::machine::from_shorthand(machine).unwrap());
     let t = kernel.tunables.iter().find(|t| t.name == "system.numa_balancing").unwrap().clone();
     (t.value, t.origin, kernel.name.clone())
 }

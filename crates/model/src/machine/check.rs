@@ -6,7 +6,7 @@
 //! Approach: each suspicion is one function from a machine to sentences that say what was seen, why it matters and what
 //! to do. None of them is an error.
 
-use super::types::{Machine, Route};
+use super::{Machine, Route};
 
 /// Distances Linux assumes when the firmware gives no table (`LOCAL_DISTANCE`, `REMOTE_DISTANCE`).
 const LOCAL: u8 = 10;

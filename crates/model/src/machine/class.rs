@@ -8,11 +8,11 @@
 //! either.
 //! Units: ns, GB/s.
 
-use super::costs::KernelCosts;
 use super::layers::{a_number, opt_up_to, opt_within, Find, Layers};
 use super::layout::GBPS;
 use super::load::GHZ;
-use super::types::Tlb;
+use super::KernelCosts;
+use super::Tlb;
 use crate::spec::{clip, Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 

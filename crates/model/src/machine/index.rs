@@ -7,7 +7,7 @@
 //! node.
 
 use super::layout::MAX_CPUS;
-use super::types::{Cpu, Llc, MemoryKind, Node};
+use super::{Cpu, Llc, MemoryKind, Node};
 use crate::spec::{SpecError, Spot};
 use std::collections::BTreeMap;
 

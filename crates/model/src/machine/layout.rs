@@ -11,7 +11,7 @@
 
 use super::index::{Draft, Entry, Layout, Memory, Shared};
 use super::layers::{opt_within, Layers};
-use super::types::MemoryKind;
+use super::MemoryKind;
 use super::{cpulist, size};
 use crate::spec::{clip, SpecError, Spot, Table};
 use std::collections::BTreeMap;

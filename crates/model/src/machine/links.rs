@@ -18,7 +18,7 @@ use super::cpulist;
 use super::index::Layout;
 use super::layers::{opt_up_to, opt_within, Layers};
 use super::layout::{at_most_peak, GBPS};
-use super::types::Link;
+use super::Link;
 use crate::spec::{clip, shown, SpecError, Spot, Table};
 use std::collections::BTreeSet;
 

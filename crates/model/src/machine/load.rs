@@ -1,17 +1,16 @@
 //! From machine files to a [`Machine`].
 //!
 //! Problem: a machine may be given as a catalog name, a path or a shorthand, and a file may extend another.
-//! Approach: [`load`] finds the text. [`Machine::from_toml_with`] reads it section by section, each in the module of
+//! Approach: [`load`] finds the text. [`from_toml_with`] reads it section by section, each in the module of
 //! its subject. A closure finds catalog files, so this module needs no folder.
 //! Invariant: everything wrong becomes one [`SpecError`], and a returned machine is complete.
 
 use super::background;
 use super::class::{self, Class};
-use super::costs::KernelCosts;
 use super::layers::{chain, placed, Find, Layers};
 use super::layout::GBPS;
-use super::types::{Cache, Clock, Fill, Machine, Stream, Tlb};
 use super::{check, import, layout, links, matrix, shorthand, size};
+use super::{Cache, Clock, Fill, KernelCosts, Machine, Stream, Tlb, NODE_RECLAIM_DISTANCE};
 use crate::catalog::is_path;
 use crate::files::stream_text;
 use crate::spec::{check_title, clip, SpecError, Spot, Table};
@@ -39,9 +38,6 @@ const LINES: RangeInclusive<f64> = 0.5..=1e4;
 
 /// Legal values of `ipc`, a factor on cycles per instruction.
 const SCALE: RangeInclusive<f64> = 0.01..=100.0;
-
-/// `node_reclaim_distance` where a machine does not state it (kernel-scheduler.md: 30 generic).
-pub(super) const NODE_RECLAIM_DISTANCE: u8 = 30;
 
 /// Every key and section at the top of a machine file.
 const KEYS: [&str; 23] = [
@@ -84,10 +80,10 @@ pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecErro
     // Paths come before the catalog, whose `classes/NAME` is no machine.
     if is_path(spec) {
         let text = read_text(Path::new(spec))?;
-        return Machine::read(spec, &text, find, names).map_err(|e| import::not_yet(spec, &text).unwrap_or(e));
+        return read(spec, &text, find, names).map_err(|e| import::not_yet(spec, &text).unwrap_or(e));
     }
     if let Some((file, text)) = find(spec) {
-        return Machine::read(&file, &text, find, names);
+        return read(&file, &text, find, names);
     }
     let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
     let what = format!("no machine `{}`", clip(spec));
@@ -102,70 +98,68 @@ pub fn read_text(path: &Path) -> Result<String, SpecError> {
     stream_text(path, MAX_FILE_BYTES)
 }
 
-impl Machine {
-    /// Reads a machine file that extends no other.
-    ///
-    /// # Errors
-    /// Those of [`Machine::from_toml_with`], and a file with `extends`.
-    pub fn from_toml(file: &str, text: &str) -> Result<Machine, SpecError> {
-        Self::from_toml_with(file, text, &|_| None)
-    }
+/// Reads a machine file that extends no other.
+///
+/// # Errors
+/// Those of [`from_toml_with`], and a file with `extends`.
+pub fn from_toml(file: &str, text: &str) -> Result<Machine, SpecError> {
+    from_toml_with(file, text, &|_| None)
+}
 
-    /// Reads a machine file. `find` returns file name and text of a machine that it extends, and of a cost class as
-    /// `classes/NAME`; cost classes that come with the program need no `find`.
-    ///
-    /// # Errors
-    /// Wrong syntax, an unknown key, name or value, a table of the wrong shape, or nodes without a path. The error has
-    /// file, line, column, what was expected and the nearest valid name.
-    pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
-        Self::read(file, text, find, &[])
-    }
+/// Reads a machine file. `find` returns file name and text of a machine that it extends, and of a cost class as
+/// `classes/NAME`; cost classes that come with the program need no `find`.
+///
+/// # Errors
+/// Wrong syntax, an unknown key, name or value, a table of the wrong shape, or nodes without a path. The error has
+/// file, line, column, what was expected and the nearest valid name.
+pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, SpecError> {
+    read(file, text, find, &[])
+}
 
-    fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
-        let docs = chain(file, text, find, names)?;
-        let root = Layers::roots(&docs);
-        // Unknown keys are refused first, so that a misspelt section is not reported as missing.
-        root.only(&KEYS)?;
-        let (name, title) = identity(&root)?;
-        let clock = clock(&root)?;
-        let (cache, llc_bytes) = cache(&root)?;
-        let (costs, tlb) = costs_and_tlb(&root, &clock, find)?;
-        let layout = layout::read(&root, llc_bytes)?;
-        let graph = links::read(&root, &layout)?;
-        let routes = graph.routes(&layout)?;
-        let m = matrix::read(&root, &layout, &graph)?;
-        let reclaim = root.opt_int("node_reclaim_distance", 10..=254)?.map_or(NODE_RECLAIM_DISTANCE, |d| d as u8);
-        let assumed = root.strs("assumed")?;
-        let stream = stream(&root)?;
-        let mut machine = Machine {
-            name,
-            title,
-            sockets: layout.sockets,
-            nodes: layout.nodes,
-            llcs: layout.llcs,
-            cores: layout.cores,
-            cpus: layout.cpus,
-            distance: m.distance,
-            hop: m.hop,
-            latency_ns: m.latency_ns,
-            links: graph.links,
-            routes,
-            clock,
-            cache,
-            stream,
-            tlb,
-            costs,
-            background: background::read(&root)?,
-            node_reclaim_distance: reclaim,
-            warnings: Vec::new(),
-        };
-        machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
-        machine.warnings.extend(check::open_distances(&machine, &m.open));
-        let rejected = check::reject_distances(&mut machine);
-        let suspicions = check::suspicions(&machine, rejected.is_some());
-        machine.warnings.extend(rejected.into_iter().chain(suspicions));
-        Ok(machine)
-    }
+fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
+    let docs = chain(file, text, find, names)?;
+    let root = Layers::roots(&docs);
+    // Unknown keys are refused first, so that a misspelt section is not reported as missing.
+    root.only(&KEYS)?;
+    let (name, title) = identity(&root)?;
+    let clock = clock(&root)?;
+    let (cache, llc_bytes) = cache(&root)?;
+    let (costs, tlb) = costs_and_tlb(&root, &clock, find)?;
+    let layout = layout::read(&root, llc_bytes)?;
+    let graph = links::read(&root, &layout)?;
+    let routes = graph.routes(&layout)?;
+    let m = matrix::read(&root, &layout, &graph)?;
+    let reclaim = root.opt_int("node_reclaim_distance", 10..=254)?.map_or(NODE_RECLAIM_DISTANCE, |d| d as u8);
+    let assumed = root.strs("assumed")?;
+    let stream = stream(&root)?;
+    let mut machine = Machine {
+        name,
+        title,
+        sockets: layout.sockets,
+        nodes: layout.nodes,
+        llcs: layout.llcs,
+        cores: layout.cores,
+        cpus: layout.cpus,
+        distance: m.distance,
+        hop: m.hop,
+        latency_ns: m.latency_ns,
+        links: graph.links,
+        routes,
+        clock,
+        cache,
+        stream,
+        tlb,
+        costs,
+        background: background::read(&root)?,
+        node_reclaim_distance: reclaim,
+        warnings: Vec::new(),
+    };
+    machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
+    machine.warnings.extend(check::open_distances(&machine, &m.open));
+    let rejected = check::reject_distances(&mut machine);
+    let suspicions = check::suspicions(&machine, rejected.is_some());
+    machine.warnings.extend(rejected.into_iter().chain(suspicions));
+    Ok(machine)
 }
 
 /// Name and title; every file of a chain must have its own.

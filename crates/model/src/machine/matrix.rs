@@ -11,7 +11,7 @@ use super::distance::{complete, Completed, Place, OPEN};
 use super::index::Layout;
 use super::layers::Layers;
 use super::links::Graph;
-use super::types::Node;
+use super::Node;
 use crate::spec::{shown, SpecError, Spot};
 
 /// Largest latency accepted, ns: one millisecond.

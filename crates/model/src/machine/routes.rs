@@ -8,7 +8,7 @@
 
 use super::index::Layout;
 use super::links::{Edge, Graph, Rule};
-use super::types::Route;
+use super::Route;
 use crate::spec::SpecError;
 
 /// Most parallel shortest routes between two nodes.

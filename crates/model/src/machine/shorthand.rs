@@ -6,7 +6,8 @@
 
 use super::layers::Find;
 use super::layout::{MAX_CPUS, MAX_NODES};
-use super::types::Machine;
+use super::load::from_toml_with;
+use super::Machine;
 use crate::spec::{clip, SpecError};
 
 /// Figures of a generic modern machine, each with its origin; imported machines use them too.
@@ -32,22 +33,20 @@ pub(super) fn is_one(text: &str) -> bool {
         && text.bytes().any(|b| b.is_ascii_digit())
 }
 
-impl Machine {
-    /// A generic modern machine from `NODESxLLCSxCORESxTHREADS`, each node a socket of its own.
-    ///
-    /// # Errors
-    /// The text is not four numbers above 0, or has more CPUs or nodes than a machine may have.
-    pub fn from_shorthand(text: &str) -> Result<Machine, SpecError> {
-        load(text, &|_| None)
-    }
-}
-
-/// As [`Machine::from_shorthand`], with the cost classes that `find` knows.
+/// A generic modern machine from `NODESxLLCSxCORESxTHREADS`, each node a socket of its own.
 ///
 /// # Errors
-/// As [`Machine::from_shorthand`], and anything wrong in the class.
+/// The text is not four numbers above 0, or has more CPUs or nodes than a machine may have.
+pub fn from_shorthand(text: &str) -> Result<Machine, SpecError> {
+    load(text, &|_| None)
+}
+
+/// As [`from_shorthand`], with the cost classes that `find` knows.
+///
+/// # Errors
+/// As [`from_shorthand`], and anything wrong in the class.
 pub(super) fn load(text: &str, find: &Find) -> Result<Machine, SpecError> {
-    Machine::from_toml_with(PLACE, &toml(text)?, find).map_err(|e| match e.file == PLACE {
+    from_toml_with(PLACE, &toml(text)?, find).map_err(|e| match e.file == PLACE {
         // Lines and columns of the generated text mean nothing to the user.
         true => SpecError { line: 0, column: 0, ..e },
         false => e,

@@ -6,8 +6,8 @@
 //! fits, or with one letter for each distinct value.
 //! Invariant: the text depends on the machine alone. No line is longer than [`WIDTH`], except for a single longer word.
 
-use super::types::{Link, Machine, Node};
 use super::{cpulist, size};
+use super::{Link, Machine, Node};
 use std::fmt::Write;
 
 /// Width of the text, columns.

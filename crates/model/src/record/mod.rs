@@ -6,12 +6,11 @@
 //! them. `Store` (feature `store`) is the directory of an experiment, with one record per plan.
 
 pub mod events;
-pub mod stalls;
 #[cfg(feature = "store")]
 mod store;
 pub mod why;
 
-pub use crate::outcome::{EffectiveTunable, Outcome, Scalar, Series, Status, TIMES, TOO_SHORT};
+pub use numalab_nouns::record::{stalls, EffectiveTunable, Outcome, Scalar, Series, Status, TIMES, TOO_SHORT};
 #[cfg(feature = "store")]
 pub use store::{
     goes_with_records, holds_records, part_of, read, write, ExperimentFile, FileEntry, Manifest, Member, Part, Record,

@@ -1,7 +1,7 @@
 //! A workload file as parsed: names are resolved to indices and expressions are parsed, but nothing is evaluated.
 
+use super::pattern::PatternSpec;
 use super::{ForkPoint, HugeAdvice, PolicyMode, RegionKind};
-use crate::access::PatternSpec;
 use crate::expr::Formula;
 use crate::spec::Spot;
 

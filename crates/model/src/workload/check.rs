@@ -4,8 +4,8 @@
 use super::tables::Tables;
 use super::{Bound, Op, Process, Workload};
 use crate::expr::{Formula, Value};
-use crate::outcome::TOO_SHORT;
 use crate::spec::SpecError;
+use numalab_nouns::record::TOO_SHORT;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,9 +4,9 @@ use super::ast::{AccessSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Ve
 use super::cpuset::Cpuset;
 use super::families::{absent, expand, member};
 use super::names::{THREAD, THREADS};
+use super::pattern::within;
 use super::tables::Tables;
 use super::{policy, Access, Bound, Op, Policy, PolicyMode, RegionKind, Span};
-use crate::access::within;
 use crate::expr::Env;
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};

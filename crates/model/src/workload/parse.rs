@@ -4,8 +4,8 @@ use super::ast::{Family, ParamSpec, PolicySpec, Require, ScoreSpec, WorkloadSpec
 use super::context::{declared, is_name_byte, new_name, word, Context, NAME};
 use super::{PolicyMode, BEST};
 use crate::access::{PatternList, PATTERNS};
-use crate::outcome::TIMES;
 use crate::spec::{clip, Doc, SpecError, Table};
+use numalab_nouns::record::TIMES;
 
 /// Parses a workload file; `file` is used in messages.
 ///

@@ -2,7 +2,8 @@
 
 use super::ast::{AccessSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::context::{new_name, with, word, Context, Kind, Scope};
-use crate::access::{AccessPattern, PatternSpec};
+use super::pattern::PatternSpec;
+use crate::access::AccessPattern;
 use crate::spec::{SpecError, Spot, Table};
 
 /// Deepest nesting of steps.

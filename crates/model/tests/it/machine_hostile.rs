@@ -1,7 +1,7 @@
 //! Hostile input: any text gives one error or a machine, without a panic, a hang or an excess of memory.
 #![allow(clippy::unwrap_used)] // test helpers: a failure is a failed test
 
-use numalab_model::machine::{self, cpulist, import, show, Machine};
+use numalab_model::machine::{self, cpulist, import, show};
 use proptest::prelude::*;
 
 fn data(name: &str) -> String {
@@ -115,16 +115,16 @@ fn huge_and_odd_counts_in_hwloc_are_refused() {
 fn control_characters_and_quotes_do_not_escape_into_the_file() {
     let text = data("hwloc-v2.xml").replace("Example &quot;two&quot; CPU", "x&quot;&#10;class = &quot;&#9;\\");
     let toml = import::hwloc_xml("h.xml", &text, "x").unwrap();
-    let m = Machine::from_toml("x.toml", &toml).unwrap();
+    let m = numalab_model::machine::from_toml("x.toml", &toml).unwrap();
     assert!(m.title.contains("x\" class = \"") && m.title.ends_with('\\'), "{}", m.title);
     assert!(!m.title.contains('\n'));
 }
 
 #[test]
 fn a_toml_of_deep_nesting_is_an_error() {
-    let e = Machine::from_toml("m.toml", &format!("x = {}", "[".repeat(100_000))).unwrap_err();
+    let e = numalab_model::machine::from_toml("m.toml", &format!("x = {}", "[".repeat(100_000))).unwrap_err();
     assert!(e.line > 0, "{e}");
-    let e = Machine::from_toml("m.toml", &format!("x{} = 1", ".x".repeat(100_000))).unwrap_err();
+    let e = numalab_model::machine::from_toml("m.toml", &format!("x{} = 1", ".x".repeat(100_000))).unwrap_err();
     assert!(!e.to_string().is_empty());
 }
 
@@ -142,7 +142,7 @@ fn try_toml(text: &str) {
         let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).ok()?;
         Some((format!("{name}.toml"), text))
     };
-    match Machine::from_toml_with("m.toml", text, &find) {
+    match numalab_model::machine::from_toml_with("m.toml", text, &find) {
         Ok(m) => assert!(!show(&m).is_empty()),
         Err(e) => assert!(!e.to_string().is_empty()),
     }
@@ -181,13 +181,13 @@ proptest! {
         let _ = import::numactl("x", &text, "x");
         let _ = import::text("x", &text, "x");
         let _ = cpulist::parse(&text);
-        let _ = Machine::from_shorthand(&text);
+        let _ = numalab_model::machine::from_shorthand(&text);
         let _ = machine::load(&text.replace('/', ""), &|_| None, &["a"]);
     }
 
     #[test]
     fn shorthand_like_text_never_panics(text in "[0-9x]{0,40}") {
-        let _ = Machine::from_shorthand(&text);
+        let _ = numalab_model::machine::from_shorthand(&text);
     }
 
     #[test]
@@ -202,7 +202,7 @@ proptest! {
     fn mutated_hwloc_never_panics(at in 0..10_000usize, remove in 0..60usize, text in insert(), which in 0..2usize) {
         let good = data(["hwloc-v2.xml", "hwloc-v3.xml"][which]);
         if let Ok(toml) = import::hwloc_xml("h.xml", &mutated(&good, at, remove, &text), "x") {
-            prop_assert!(Machine::from_toml("x", &toml).is_ok());
+            prop_assert!(numalab_model::machine::from_toml("x", &toml).is_ok());
         }
     }
 
@@ -210,7 +210,7 @@ proptest! {
     fn mutated_numactl_never_panics(at in 0..2_000usize, remove in 0..30usize, text in insert(), which in 0..2usize) {
         let good = data(["numactl-naples.txt", "numactl-power.txt"][which]);
         if let Ok(toml) = import::numactl("n.txt", &mutated(&good, at, remove, &text), "x") {
-            prop_assert!(Machine::from_toml("x", &toml).is_ok());
+            prop_assert!(numalab_model::machine::from_toml("x", &toml).is_ok());
         }
     }
 
@@ -234,7 +234,7 @@ fn line(text: &str, key: &str, new: &str) -> String {
 
 /// Checks that a machine file is refused at the line that starts with `place`, with a message that has all of `parts`.
 fn refused_at(text: &str, place: &str, parts: &[&str]) {
-    let e = Machine::from_toml("m.toml", text).expect_err("must be refused");
+    let e = numalab_model::machine::from_toml("m.toml", text).expect_err("must be refused");
     let at = text.lines().nth(e.line.wrapping_sub(1)).unwrap_or_default();
     assert!(at.starts_with(place), "{e}\nat `{at}`");
     for p in parts {
@@ -245,7 +245,7 @@ fn refused_at(text: &str, place: &str, parts: &[&str]) {
 #[test]
 fn memory_of_all_nodes_is_bounded() {
     let most = line(HASWELL, "per_node", "per_node = \"32 TiB\"");
-    assert_eq!(Machine::from_toml("m.toml", &most).unwrap().memory_bytes(), machine::MAX_MEMORY);
+    assert_eq!(numalab_model::machine::from_toml("m.toml", &most).unwrap().memory_bytes(), machine::MAX_MEMORY);
     let more = line(HASWELL, "per_node", "per_node = \"33 TiB\"");
     refused_at(&more, "per_node", &["the nodes have 66 TiB of memory in all; expected at most 64 TiB"]);
     let one = format!("{HASWELL}\n[[node]]\nid = 1\nmemory = \"1024 TiB\"\n");
@@ -280,11 +280,11 @@ fn a_zeroing_rate_of_zero_is_refused() {
         let class = line(include_str!("../../../../catalog/machines/classes/2012-15.toml"), key, &format!("{key} = 0"));
         let find = |n: &str| (n == "classes/mine").then(|| ("mine.toml".to_string(), class.clone()));
         let text = line(HASWELL, "class", "class = \"mine\"");
-        let e = Machine::from_toml_with("m.toml", &text, &find).expect_err("no rate").to_string();
+        let e = numalab_model::machine::from_toml_with("m.toml", &text, &find).expect_err("no rate").to_string();
         assert!(e.starts_with("mine.toml:") && e.contains(&format!("`{key}` is 0; expected")), "{e}");
     }
     let slow = format!("{HASWELL}\n[costs]\nzero_local_gbps = 0.5\nhint_fault_ns = 0\n");
-    let costs = Machine::from_toml("m.toml", &slow).unwrap().costs;
+    let costs = numalab_model::machine::from_toml("m.toml", &slow).unwrap().costs;
     assert_eq!((costs.zero_local_gbps, costs.hint_fault_ns), (0.5, 0.0));
 }
 
@@ -303,7 +303,7 @@ fn a_link_that_is_given_twice_is_refused() {
     let mine = |links: &str| format!("name = \"dl\"\ntitle = \"t\"\nextends = \"haswell-2s\"\n{links}");
     let read = |links: &str| {
         let find = |n: &str| (n == "haswell-2s").then(|| ("haswell-2s.toml".to_string(), HASWELL.to_string()));
-        Machine::from_toml_with("m.toml", &mine(links), &find)
+        numalab_model::machine::from_toml_with("m.toml", &mine(links), &find)
     };
     assert!(read(&link("pairs = [[1, 0]]")).is_ok());
     for (links, at) in [

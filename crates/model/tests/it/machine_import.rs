@@ -12,7 +12,7 @@ fn data(name: &str) -> String {
 /// Loads an imported file, which must succeed.
 fn machine(toml: Result<String, SpecError>) -> Machine {
     let toml = toml.unwrap_or_else(|e| panic!("{e}"));
-    Machine::from_toml("imported.toml", &toml).unwrap_or_else(|e| panic!("{e}\n{toml}"))
+    numalab_model::machine::from_toml("imported.toml", &toml).unwrap_or_else(|e| panic!("{e}\n{toml}"))
 }
 
 /// Writes files below a folder: (path, text).
@@ -240,7 +240,7 @@ fn sysfs_files_of_any_content_never_panic() {
         for bad in hostile.iter().map(|b| b.as_bytes()).chain([&[0xff, 0x00, 0x31][..]]) {
             std::fs::write(&file, bad).unwrap();
             if let Ok(toml) = import::sysfs(dir.path(), "x") {
-                assert!(Machine::from_toml("x", &toml).is_ok(), "{}", file.display());
+                assert!(numalab_model::machine::from_toml("x", &toml).is_ok(), "{}", file.display());
             }
         }
         std::fs::write(&file, good).unwrap();

@@ -57,7 +57,7 @@ entries_2m = 2048
 "#;
 
 fn load(text: &str) -> Result<Machine, SpecError> {
-    Machine::from_toml("m.toml", text)
+    numalab_model::machine::from_toml("m.toml", text)
 }
 
 /// `BASE` with one piece of text replaced.
@@ -386,7 +386,8 @@ fn extends_overrides_key_by_key_and_names_the_right_file() {
     };
     let child =
         |body: &str, parent: &str| format!("extends = \"{parent}\"\nname = \"child\"\ntitle = \"a child\"\n{body}");
-    let read = |body: &str, parent: &str| Machine::from_toml_with("child.toml", &child(body, parent), &find);
+    let read =
+        |body: &str, parent: &str| numalab_model::machine::from_toml_with("child.toml", &child(body, parent), &find);
     let m = read("[memory]\nper_node = \"8 GiB\"\n[[node]]\nid = 1\nmemory = \"0 B\"\n", "base").unwrap();
     assert_eq!((m.name.as_str(), m.title.as_str()), ("child", "a child"));
     assert_eq!((m.nodes[0].memory_bytes, m.nodes[1].memory_bytes), (8 << 30, 0), "a CPU-only node");
@@ -409,9 +410,9 @@ fn extends_overrides_key_by_key_and_names_the_right_file() {
         let text = format!("extends = \"{next}\"\nname = \"{name}\"\ntitle = \"t\"\n");
         Some((format!("{name}.toml"), text))
     };
-    let e = Machine::from_toml_with("child.toml", &child("", "1"), &deep).unwrap_err();
+    let e = numalab_model::machine::from_toml_with("child.toml", &child("", "1"), &deep).unwrap_err();
     assert!(e.to_string().contains("more than 8 files extend each other"), "{e}");
-    let e = Machine::from_toml("child.toml", &child("", "base")).unwrap_err();
+    let e = numalab_model::machine::from_toml("child.toml", &child("", "base")).unwrap_err();
     assert!(e.to_string().contains("no machine `base`"), "{e}");
 }
 
@@ -421,11 +422,11 @@ fn classes_may_be_replaced_by_the_catalog() {
         include_str!("../../../../catalog/machines/classes/modern.toml").replace("tick_ns = 1500", "tick_ns = 7");
     let find = |name: &str| (name == "classes/mine").then(|| ("mine.toml".to_string(), mine.clone()));
     let text = with("\"modern\"", "\"mine\"");
-    assert_eq!(Machine::from_toml_with("m.toml", &text, &find).unwrap().costs.tick_ns, 7.0);
+    assert_eq!(numalab_model::machine::from_toml_with("m.toml", &text, &find).unwrap().costs.tick_ns, 7.0);
     let wrong = |old: &str, new: &str| {
         let class = mine.replacen(old, new, 1);
         let find = move |name: &str| (name == "classes/mine").then(|| ("mine.toml".to_string(), class.clone()));
-        Machine::from_toml_with("m.toml", &text, &find).unwrap_err()
+        numalab_model::machine::from_toml_with("m.toml", &text, &find).unwrap_err()
     };
     let e = wrong("split_ns", "splt_ns");
     assert!(e.file == "mine.toml" && e.to_string().contains("`cpu.split_ns` is missing"), "{e}");
@@ -435,19 +436,19 @@ fn classes_may_be_replaced_by_the_catalog() {
 
 #[test]
 fn shorthand_counts() {
-    let m = Machine::from_shorthand("2x8x8x2").unwrap();
+    let m = numalab_model::machine::from_shorthand("2x8x8x2").unwrap();
     assert_eq!((m.sockets, m.nodes.len(), m.llcs.len(), m.cores, m.cpus.len()), (2, 2, 16, 128, 256));
     assert_eq!(m.llcs[0].cpus.len(), 16);
     assert_eq!((m.name.as_str(), m.distance[0][1]), ("2x8x8x2", 21));
     assert!(m.warnings.iter().all(|w| w.starts_with("assumed: ")) && m.warnings.len() == 2, "{:?}", m.warnings);
     // Eight cores make a chiplet whose cache has a port; twenty-four share a cache without one.
     assert_eq!(m.cache.llc_port_gbps, Some(51.2));
-    let m = Machine::from_shorthand("2x1x24x2").unwrap();
+    let m = numalab_model::machine::from_shorthand("2x1x24x2").unwrap();
     assert_eq!(m.cache.llc_port_gbps, None);
     assert!(m.warnings[0].ends_with("; large caches read as fast as memory delivers"), "{:?}", m.warnings);
-    let m = Machine::from_shorthand("1x1x1x1").unwrap();
+    let m = numalab_model::machine::from_shorthand("1x1x1x1").unwrap();
     assert_eq!((m.nodes.len(), m.cpus.len(), m.links.len()), (1, 1, 0));
-    let m = Machine::from_shorthand("200x1x2x1").unwrap();
+    let m = numalab_model::machine::from_shorthand("200x1x2x1").unwrap();
     assert_eq!((m.nodes.len(), m.links.len()), (200, 0));
     for (text, part) in [
         ("2x8x8", "is not four numbers"),
@@ -460,7 +461,7 @@ fn shorthand_counts() {
         ("2x1x4096x1", "too large"),
         ("2000x1x1x1", "too large"),
     ] {
-        let e = Machine::from_shorthand(text).unwrap_err();
+        let e = numalab_model::machine::from_shorthand(text).unwrap_err();
         assert!(e.to_string().contains(part) && e.expected.contains("2x8x8x2"), "{text}: {e}");
     }
 }

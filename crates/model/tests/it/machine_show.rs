@@ -1,7 +1,7 @@
 //! The picture of a machine, `numalab machine show`.
 #![allow(clippy::unwrap_used)]
 
-use numalab_model::machine::{self, show, Machine};
+use numalab_model::machine::{self, show};
 
 #[test]
 fn show_draws_everything_within_100_columns() {
@@ -38,6 +38,6 @@ fn show_draws_everything_within_100_columns() {
     ] {
         assert!(text.contains(part), "`{part}` in\n{text}");
     }
-    let m = Machine::from_shorthand("1000x1x1x1").unwrap();
+    let m = numalab_model::machine::from_shorthand("1000x1x1x1").unwrap();
     assert!(show(&m).contains("1000 x 1000 values, 2 different"));
 }

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_node_cache_and_cpu_is_drawn() {
-        let m = Machine::from_shorthand("2x2x4x2").unwrap();
+        let m = numalab_model::machine::from_shorthand("2x2x4x2").unwrap();
         let text = render(&[&m]).into_string();
         assert_eq!(text.matches("class=\"node\"").count(), 2);
         assert_eq!(text.matches("class=\"llc\"").count(), 4);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn nodes_have_colours_of_their_own_as_far_as_the_style_has_them() {
-        let m = Machine::from_shorthand("34x1x1x1").unwrap();
+        let m = numalab_model::machine::from_shorthand("34x1x1x1").unwrap();
         let text = render(&[&m]).into_string();
         for (node, color) in [(0, 0), (8, 8), (31, 31), (32, 0), (33, 1)] {
             let want = format!("style=\"--node:var(--n{color})\"><h5><i class=\"swatch\"></i>node {node}</h5>");
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_huge_machine_shows_ranges() {
-        let m = Machine::from_shorthand("32x4x8x2").unwrap();
+        let m = numalab_model::machine::from_shorthand("32x4x8x2").unwrap();
         let text = render(&[&m]).into_string();
         assert!(!text.contains("<i></i>") && text.contains("CPU "));
     }

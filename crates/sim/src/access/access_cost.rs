@@ -3,14 +3,14 @@
 use crate::charge::core::{boost, sibling};
 use crate::charge::working_set::use_group;
 use crate::float::LINE_BYTES;
+use crate::hardware::working_sets::NEVER_WARM;
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;
-use crate::state::working_sets::NEVER_WARM;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::access::{CacheFit, Order, Walk};
-use numalab_model::workload::Access;
+use numalab_nouns::access::{CacheFit, Order, Walk};
+use numalab_nouns::workload::Access;
 
 /// Enters an access if it is new, and finds out how it proceeds.
 pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access) -> AccessCost {

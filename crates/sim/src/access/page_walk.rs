@@ -23,11 +23,10 @@ pub fn mean_walk(tlb: &TlbModel, footprint_bytes: u64, huge: f64, llc_share_byte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use numalab_model::machine::Machine;
 
     fn naples() -> TlbModel {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/machines/naples-2s.toml");
-        TlbModel::new(&Machine::from_toml(file, &std::fs::read_to_string(file).unwrap()).unwrap(), false)
+        TlbModel::new(&numalab_model::machine::from_toml(file, &std::fs::read_to_string(file).unwrap()).unwrap(), false)
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! How far an access has come: its end, its score, and how far a slice may run ahead.
 
+use crate::hardware::working_sets::NEVER_WARM;
 use crate::state::simulation::Simulation;
-use crate::state::working_sets::NEVER_WARM;
-use numalab_model::access::CacheFit;
-use numalab_model::workload::Access;
+use numalab_nouns::access::CacheFit;
+use numalab_nouns::workload::Access;
 
 /// Records progress, `done` of `of` units of `unit_bytes`; at the end of the pass counts the score and goes to the next op.
 pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, (done, of): (u64, u64), unit_bytes: u64) {

@@ -7,8 +7,8 @@ use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
+use crate::hardware::contention::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
-use crate::state::contention::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::state::page_site::PageSite;
 use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
@@ -16,8 +16,8 @@ use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::tlb::Walk;
 use numalab_kernel::mm::{Vma, PAGE_BYTES};
-use numalab_model::access::Traffic;
-use numalab_model::workload::Access;
+use numalab_nouns::access::Traffic;
+use numalab_nouns::workload::Access;
 
 /// No access is shorter than this, ns.
 const SHORTEST_NS: f64 = 0.1;

@@ -5,12 +5,12 @@ use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
+use crate::hardware::contention::waiting_ns;
 use crate::mm::fill::write_back_cleared;
-use crate::state::contention::waiting_ns;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
-use numalab_model::workload::Access;
+use numalab_nouns::workload::Access;
 
 /// One line every stride: like a sweep that touches only some lines of each page.
 pub(crate) struct Stride {

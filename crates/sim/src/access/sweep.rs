@@ -6,16 +6,16 @@ use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::{block_task, is_blocked};
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
+use crate::hardware::contention::{waiting_ns, AccessRates};
 use crate::numa::concurrent_hint_fault::contender_is_first;
-use crate::state::contention::{waiting_ns, AccessRates};
 use crate::state::cpu::Pending;
 use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::access::Order;
-use numalab_model::workload::Access;
+use numalab_nouns::access::Order;
+use numalab_nouns::workload::Access;
 
 /// Accesses in address order: one pass over the span, or blocks of it.
 pub(crate) struct Sweep {

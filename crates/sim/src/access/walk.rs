@@ -11,7 +11,7 @@ use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
 use numalab_base::math::ln_1p;
-use numalab_model::workload::Access;
+use numalab_nouns::workload::Access;
 
 /// An access during a slice: who makes it, and how far it has come.
 pub(crate) struct Going<'a> {

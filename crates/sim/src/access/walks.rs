@@ -6,8 +6,8 @@ use crate::access::sweep::Sweep;
 use crate::access::walk::{go, Walker};
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
-use numalab_model::access::Walk;
-use numalab_model::workload::Access;
+use numalab_nouns::access::Walk;
+use numalab_nouns::workload::Access;
 
 /// Does something with the walker of an access.
 macro_rules! with_walker {

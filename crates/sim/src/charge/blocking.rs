@@ -10,29 +10,29 @@
 
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
-use crate::state::task::Activity;
+use crate::state::task::{Activity, Task};
 
-/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::task::NOBODY): no
-/// thread of the workload does).
+/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::wait::NOBODY): no thread of the
+/// workload does).
 #[inline]
 pub(crate) fn block_task(sim: &mut Simulation<'_>, task: u32, ns: u64, waker: u32) {
     if ns > 0 {
         let t = &mut sim.tasks[task as usize];
-        (t.block_ns, t.blocked_by) = (t.block_ns + ns, waker);
+        (t.wait.block_ns, t.wait.blocked_by) = (t.wait.block_ns + ns, waker);
     }
 }
 
 /// Whether `task` has to sleep for a lock or a page before it goes on.
 #[inline]
 pub(crate) fn is_blocked(sim: &Simulation<'_>, task: u32) -> bool {
-    sim.tasks[task as usize].block_ns > 0
+    sim.tasks[task as usize].wait.block_ns > 0
 }
 
 /// A blocked task falls asleep at `clock`, ns, which ends its slice. When it wakes up, it goes on where it is.
-pub(crate) fn fall_asleep_blocked(sim: &mut Simulation<'_>, task: u32, clock: u64) -> Pending {
-    let t = &mut sim.tasks[task as usize];
-    let ns = std::mem::take(&mut t.block_ns);
-    (t.activity, t.waker) = (Activity::Asleep, t.blocked_by);
-    (t.blocked_since_ns, t.wakes_ns) = (Some(clock), clock + ns);
+pub(crate) fn fall_asleep_blocked(tasks: &mut [Task<'_>], task: u32, clock: u64) -> Pending {
+    let t = &mut tasks[task as usize];
+    let ns = std::mem::take(&mut t.wait.block_ns);
+    (t.activity, t.wait.waker) = (Activity::Asleep, t.wait.blocked_by);
+    (t.wait.since_ns, t.wait.wakes_ns) = (Some(clock), clock + ns);
     Pending::Sleep(ns)
 }

@@ -1,8 +1,10 @@
 //! What the CPUs share: hardware threads of a core, clock rates, lines that go from cache to cache.
 
+use crate::state::cpu::CpuState;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use numalab_kernel::hw::smt::{stream_share, Sibling};
+use numalab_nouns::machine::Machine;
 
 /// What the other hardware threads of the core do.
 pub(crate) fn sibling(sim: &Simulation<'_>, cpu: usize) -> Sibling {
@@ -29,14 +31,14 @@ pub(crate) fn boost(sim: &Simulation<'_>, cpu: usize) -> f64 {
 /// Cache lines that the receiver of a message reads one after the other: queue, descriptor, lock, head (estimate).
 const MESSAGE_LINES: f64 = 10.0;
 
-/// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's
-/// cache, which takes about as long as from that node's memory.
-pub(crate) fn message_ns(sim: &Simulation<'_>, from: usize, to: usize) -> u64 {
-    let (from, to) = (&sim.cpus[from], &sim.cpus[to]);
+/// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's cache,
+/// which takes about as long as from that node's memory.
+pub(crate) fn message_ns(machine: &Machine, cpus: &[CpuState], from: usize, to: usize) -> u64 {
+    let (from, to) = (&cpus[from], &cpus[to]);
     if from.llc == to.llc {
         return 0;
     }
-    (MESSAGE_LINES * sim.machine.latency_ns[to.node][from.node]) as u64
+    (MESSAGE_LINES * machine.latency_ns[to.node][from.node]) as u64
 }
 
 /// How many times longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to`

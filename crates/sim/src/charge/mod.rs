@@ -4,6 +4,7 @@ pub(crate) mod blocking;
 pub(crate) mod core;
 pub(crate) mod quiet;
 pub(crate) mod rewind;
+pub(crate) mod spin;
 pub(crate) mod time;
 pub(crate) mod tlb_flush;
 pub(crate) mod working_set;

@@ -7,7 +7,7 @@
 //! out one by one.
 
 use crate::float::{real, whole};
-use crate::state::contention::EPOCH_NS;
+use crate::hardware::contention::EPOCH_NS;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 
@@ -74,18 +74,18 @@ fn find_dear_ticks(sim: &mut Simulation<'_>, (cpu, task): (usize, u32), last_ns:
     }
     let t = &mut sim.tasks[task as usize];
     let p = &sim.processes[t.process as usize];
-    if p.owed_flushes.last().is_none_or(|f| f.flushes <= t.flushes_seen) {
+    if p.owed_flushes.last().is_none_or(|f| f.flushes <= t.flushes.seen) {
         return;
     }
-    let unseen = p.owed_flushes.partition_point(|f| f.flushes <= t.flushes_seen);
+    let unseen = p.owed_flushes.partition_point(|f| f.flushes <= t.flushes.seen);
     for f in &p.owed_flushes[unseen..] {
         let tick = f.at_ns.saturating_sub(first_ns).div_ceil(jiffy_ns);
         if first_ns + tick * jiffy_ns > last_ns {
             break;
         }
-        dear.push((tick, f.debt_ns - t.flush_paid_ns));
-        sim.record.stalls.of(task).interrupts += f.flushes - t.flushes_seen;
-        (t.flush_paid_ns, t.flushes_seen) = (f.debt_ns, f.flushes);
+        dear.push((tick, f.debt_ns - t.flushes.paid_ns));
+        sim.record.stalls.of(task).interrupts += f.flushes - t.flushes.seen;
+        (t.flushes.paid_ns, t.flushes.seen) = (f.debt_ns, f.flushes);
     }
     dear.sort_unstable();
     dear.dedup_by(|later, first| {

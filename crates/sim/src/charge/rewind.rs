@@ -18,7 +18,7 @@ pub(crate) fn rewind_sweep(sim: &mut Simulation<'_>, task: u32, s: &PlannedSweep
     let t = &mut sim.tasks[task as usize];
     let over = if t.pc == s.pc { t.done } else { u64::MAX };
     (t.pc, t.done, t.entered, t.planned_sweep) = (s.pc, s.done + bytes, true, None);
-    if let numalab_model::workload::Op::Access(a) = &t.ops[s.pc] {
+    if let numalab_nouns::workload::Op::Access(a) = &t.ops[s.pc] {
         if let Some((id, per_byte)) = a.score {
             let undone = over.min(a.span.len_bytes) - t.done;
             sim.record.scores[id as usize] -= per_byte * undone as f64;

@@ -7,9 +7,9 @@ use crate::state::simulation::Simulation;
 pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
     let t = &mut sim.tasks[task as usize];
     let p = &sim.processes[t.process as usize];
-    let debt = p.flush_debt_ns - t.flush_paid_ns;
-    t.flush_paid_ns = p.flush_debt_ns;
-    let met = p.flushes - std::mem::replace(&mut t.flushes_seen, p.flushes);
+    let debt = p.flush_debt_ns - t.flushes.paid_ns;
+    t.flushes.paid_ns = p.flush_debt_ns;
+    let met = p.flushes - std::mem::replace(&mut t.flushes.seen, p.flushes);
     if met > 0 {
         sim.record.stalls.of(task).interrupts += met;
     }
@@ -27,7 +27,7 @@ pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages:
     let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(node, &sim.hw.flush_targets), pages);
     if s.targets > 0 {
         let process = t.process as usize;
-        (t.flush_paid_ns, t.flushes_seen) = (t.flush_paid_ns + s.target_ns as u64, t.flushes_seen + 1);
+        (t.flushes.paid_ns, t.flushes.seen) = (t.flushes.paid_ns + s.target_ns as u64, t.flushes.seen + 1);
         sim.kernel.vm.nr_tlb_remote_flush += 1;
         sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(s.targets);
         owe_flush(sim, process, s.target_ns as u64);

@@ -26,7 +26,7 @@ pub(crate) fn kdamond(sim: &mut Simulation<'_>) {
     // Taken out of the machine while it looks at the rest of it.
     let Some(mut damon) = sim.kernel.damon.take() else { return };
     let cfg = damon.cfg.damon;
-    let mut ns = check_accesses(sim, &mut damon);
+    let mut ns = check_accesses(&mut sim.processes, &mut damon);
     if damon.samplings > 0 && damon.samplings.is_multiple_of(damon.samplings_per_aggregation()) {
         let counting = damon.counting();
         let most = damon.regions.list.iter().map(|r| r.nr_accesses).max().unwrap_or(0);
@@ -36,11 +36,11 @@ pub(crate) fn kdamond(sim: &mut Simulation<'_>) {
         damon.regions.split(cfg.max_nr_regions, &mut damon.rng);
     }
     if damon.samplings.is_multiple_of(u64::from(cfg.update_us / cfg.sample_us).max(1)) {
-        let spans = spans(sim);
+        let spans = spans(&sim.processes);
         damon.largest = Regions::largest(&spans, cfg.min_nr_regions);
         damon.regions.follow(&spans, damon.largest);
     }
-    ns += prepare_access_checks(sim, &mut damon);
+    ns += prepare_access_checks(&mut sim.processes, &mut damon);
     damon.samplings += 1;
     damon.cpu_ns += ns;
     damon.owed_ns += ns;

@@ -1,10 +1,10 @@
 //! Migrating the pages of a region (`damos_va_migrate`, `damon_migrate_pages`).
 
 use crate::charge::tlb_flush::flush_from_daemon;
+use crate::hardware::contention::When;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::move_page::move_page;
 use crate::mm::reclaim::ProcessAddressSpaces;
-use crate::state::contention::When;
 use crate::state::damon::Damon;
 use crate::state::simulation::Simulation;
 use numalab_kernel::damon::{Action, SchemeSettings, Span};

@@ -1,13 +1,13 @@
 //! What DAMON watches of a process: all that is mapped, without the two largest gaps (`__damon_va_three_regions`).
 
-use crate::state::simulation::Simulation;
+use crate::state::process::ProcessState;
 use numalab_kernel::damon::Span;
 use numalab_kernel::mm::PAGE_BYTES;
 
 /// The spans of all processes, in order.
-pub(super) fn spans(sim: &Simulation<'_>) -> Vec<Span> {
+pub(super) fn spans(processes: &[ProcessState]) -> Vec<Span> {
     let mut out = Vec::new();
-    for (number, p) in sim.processes.iter().enumerate().filter(|(_, p)| p.started && !p.ended) {
+    for (number, p) in processes.iter().enumerate().filter(|(_, p)| p.started && !p.ended) {
         let mapped = (0..p.space.len()).map(|i| {
             let v = p.space.vma(p.space.id_at(i));
             (v.start / PAGE_BYTES, v.end.div_ceil(PAGE_BYTES))

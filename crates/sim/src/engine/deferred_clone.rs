@@ -4,9 +4,9 @@
 //! does that starts threads when there is work for them. Where it starts is the fork placement of that moment, with the sender's
 //! CPU as the parent's.
 
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::process::fork::clone_thread;
-use numalab_model::workload::Op;
+use numalab_nouns::workload::Op;
 
 impl Engine<'_> {
     /// Notes that a message creates the thread, if its program starts with waiting for one. Returns whether it does.

@@ -4,7 +4,8 @@ use crate::charge::blocking::{fall_asleep_blocked, is_blocked};
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::take_flush_debt;
 use crate::charge::working_set::{enter_cpu, leave_cpu, turns_core};
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
+use crate::engine::next_tick::next_tick;
 use crate::numa::scan::task_numa_work;
 use crate::numa_2012::schednuma_copy::end_copy_of;
 use crate::numa_2012::schednuma_scan::schednuma_scan;
@@ -41,12 +42,12 @@ impl Engine<'_> {
             return;
         };
         let t = &self.sim.tasks[task as usize];
-        let owes = t.unrun_ns > 0 || t.unrun_end.is_some();
+        let owes = t.unrun.ns > 0 || t.unrun.end.is_some();
         let (at, pending) = if owes { self.run_unrun(cpu, task) } else { self.slice(cpu, task) };
         self.sim.tasks[task as usize].planned_until_ns = at;
         // Busy-waiting is charged once it has passed.
         let at = match pending {
-            Pending::Spin => self.next_tick(cpu),
+            Pending::Spin => next_tick(&mut self.sim, cpu),
             Pending::Tick if !owes => self.next_busy_tick(cpu, task, at),
             _ => at,
         };
@@ -81,7 +82,7 @@ impl Engine<'_> {
 
     /// Counts busy cores: `cpu` has become busy or idle.
     fn count_core(&mut self, cpu: usize, busy: bool) {
-        if !turns_core(&self.sim, cpu) {
+        if !turns_core(&self.sim.cpus, cpu) {
             return;
         }
         let socket = self.sim.machine.cpus[cpu].socket;
@@ -96,7 +97,7 @@ impl Engine<'_> {
 
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     pub(crate) fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
-        let end = self.next_tick(cpu);
+        let end = next_tick(&mut self.sim, cpu);
         if self.sim.mm.shared_migration_until_ns > 0 {
             self.sim.tasks[task as usize].planned_sweep = None;
         }
@@ -106,12 +107,12 @@ impl Engine<'_> {
         charge_system(&mut self.sim, task, debt);
         end_copy_of(&mut self.sim, task);
         if is_blocked(&self.sim, task) {
-            return (clock, fall_asleep_blocked(&mut self.sim, task, clock));
+            return (clock, fall_asleep_blocked(&mut self.sim.tasks, task, clock));
         }
         if clock < end && self.sim.kernel.numa_2012.take_queued(task) {
             clock += schednuma_scan(&mut self.sim, cpu, task, clock);
             if is_blocked(&self.sim, task) {
-                return (clock, fall_asleep_blocked(&mut self.sim, task, clock));
+                return (clock, fall_asleep_blocked(&mut self.sim.tasks, task, clock));
             }
         }
         if clock < end && self.sim.kernel.numa.tasks[task as usize].work_queued {
@@ -142,21 +143,8 @@ impl Engine<'_> {
                 }
             }
             if is_blocked(&self.sim, task) {
-                return (clock, fall_asleep_blocked(&mut self.sim, task, clock));
+                return (clock, fall_asleep_blocked(&mut self.sim.tasks, task, clock));
             }
         }
-    }
-
-    /// Next tick of a CPU strictly after now; CPUs tick at staggered offsets.
-    pub(crate) fn next_tick(&mut self, cpu: usize) -> u64 {
-        let last = self.sim.cpus[cpu].next_tick_ns;
-        if last <= self.sim.now_ns {
-            // The next tick nearly always follows the last one, and a division costs more than the rest of this function.
-            let next = last + self.sim.cfg.jiffy_ns();
-            let follows = last > 0 && next > self.sim.now_ns;
-            self.sim.cpus[cpu].next_tick_ns =
-                if follows { next } else { self.sim.kernel.sched.tick_at_or_after(cpu as u32, self.sim.now_ns + 1) };
-        }
-        self.sim.cpus[cpu].next_tick_ns
     }
 }

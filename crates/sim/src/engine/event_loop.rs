@@ -5,119 +5,32 @@
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
 use crate::charge::core::message_ns;
-use crate::charge::quiet::{catch_up_all, may_be_quiet, stop_quiet};
-use crate::config::{Harness, SimConfig};
+use crate::charge::quiet::{catch_up_all, stop_quiet};
+use crate::config::Harness;
 use crate::damon::kdamond::{kdamond, start_kdamond};
+use crate::engine::carry_out::Engine;
+use crate::engine::next_tick::next_tick;
 use crate::engine::standstill::Standstill;
-use crate::engine::wait_objects::DeferredClones;
-use crate::engine::wait_objects::{Barrier, Channel, Waiter};
+use crate::hardware::contention::EPOCH_NS;
 use crate::mm::daemons::memory_daemons;
 use crate::numa::shared_page_migration::{finish_hint_fault, migration_phase};
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
-use crate::record::log::log_moved;
 use crate::record::samples::{is_due, sample, sample_now};
-use crate::state::contention::EPOCH_NS;
 use crate::state::cpu::Pending;
-use crate::state::effects::Effect;
-use crate::state::event_queue::{Event, EventQueue};
-use crate::state::log::Observers;
-use crate::state::simulation::Simulation;
-use crate::state::task::{Activity, Task, NOBODY, SHORT_BINS};
+use crate::state::event_queue::Event;
+use crate::state::task::{Activity, Task, SHORT_BINS};
+use crate::state::wait::NOBODY;
 use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
-use numalab_kernel::sched::{Event as SchedEvent, Why as SchedWhy};
-use numalab_model::machine::Machine;
-use numalab_model::record::Status;
-use numalab_model::workload::Workload;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use numalab_nouns::record::Status;
+use std::sync::atomic::Ordering;
 
-/// A run: the simulated machine, the queue of what happens next, and what threads wait for.
-pub struct Engine<'a> {
-    pub(crate) sim: Simulation<'a>,
-    pub(crate) queue: EventQueue,
-    pub(crate) barriers: Vec<Barrier>,
-    pub(crate) channels: Vec<Channel>,
-    /// Threads that a message will create.
-    pub(crate) deferred_clones: DeferredClones,
-    /// Scratch: tasks that an open barrier releases.
-    pub(crate) released: Vec<Waiter>,
-    /// Processes that keep the run alive.
-    pub(crate) live_processes: usize,
-    /// By CPU, whether it may leave out events of ticks.
-    pub(crate) may_be_quiet: Vec<bool>,
-    /// Whether a [`Event::QuietCheck`] is on its way.
-    pub(crate) quiet_check: bool,
-    /// Where the model time is written for whoever watches the run.
-    clock: Option<Arc<AtomicU64>>,
-    /// Set by whoever watches the run to end it early.
-    stop: Option<Arc<AtomicBool>>,
-    /// Scratch: reports of the scheduler.
-    sched_events: Vec<SchedEvent>,
-    /// Scratch: effects on their way.
-    effects: Vec<Effect>,
-}
-
-impl<'a> Engine<'a> {
-    /// A run at time 0 with the first process about to be started.
+impl Engine<'_> {
+    /// Runs to the end of the workload, its limit, or a failure.
     ///
     /// # Errors
-    /// As [`Simulation::new`].
-    pub fn new(
-        machine: &'a Machine,
-        workload: &'a Workload,
-        cfg: &'a SimConfig,
-        seed: u64,
-        observers: Observers,
-    ) -> Result<Self, String> {
-        let (clock, stop) = (observers.clock.clone(), observers.stop.clone());
-        let sim = Simulation::new(machine, workload, cfg, seed, observers)?;
-        Ok(Self {
-            clock,
-            stop,
-            may_be_quiet: may_be_quiet(&sim),
-            quiet_check: false,
-            sim,
-            queue: EventQueue::default(),
-            barriers: workload.barrier_widths.iter().map(|&w| Barrier::new(w)).collect(),
-            channels: Channel::all(workload),
-            deferred_clones: DeferredClones::new(workload.channels),
-            released: Vec::new(),
-            live_processes: workload.processes.len().saturating_sub(cfg.background),
-            sched_events: Vec::new(),
-            effects: Vec::new(),
-        })
-    }
-
-    /// Sums what crosses each pipe of the machine, for the checks at the end.
-    pub fn watch_pipes(&mut self) {
-        self.sim.hw.contention.watch_pipes(self.sim.machine);
-    }
-
-    /// The simulated machine after the run.
-    pub fn into_simulation(self) -> Simulation<'a> {
-        self.sim
-    }
-
-    /// Carries out what mechanisms have noted since the last call, in their order.
-    #[inline]
-    pub(crate) fn carry_out_effects(&mut self) {
-        if self.sim.effects.is_empty() {
-            return;
-        }
-        let mut effects = std::mem::take(&mut self.effects);
-        self.sim.effects.swap(&mut effects);
-        for effect in effects.drain(..) {
-            match effect {
-                Effect::At(at_ns, event) => self.queue.push(at_ns, event),
-                Effect::Plan { cpu, at_ns, pending } => self.plan(cpu, at_ns, pending),
-            }
-        }
-        self.effects = effects;
-    }
-
-    /// Runs to the end of the workload, its limit, or a failure.
-    pub fn run(&mut self) {
+    /// A check on the way found a violated rule.
+    pub fn run(&mut self) -> Result<(), String> {
         self.start_roots();
         start_daemons(&mut self.sim);
         start_userspace_balance(&mut self.sim);
@@ -125,8 +38,9 @@ impl<'a> Engine<'a> {
         self.carry_out_effects();
         self.queue.push(EPOCH_NS, Event::Epoch);
         let mut standstill = Standstill::default();
-        while self.live_processes > 0 && self.sim.status == Status::Completed {
+        while self.live_processes > 0 && self.sim.status == Status::Completed && self.fault.is_none() {
             let Some((at, event)) = self.queue.pop() else { break };
+            debug_assert!(at >= self.sim.now_ns, "{event:?} at {at} ns comes at {} ns", self.sim.now_ns);
             self.sim.record.events += 1;
             self.sim.now_ns = at;
             if at > self.sim.workload.limit_ns {
@@ -179,6 +93,7 @@ impl<'a> Engine<'a> {
             self.sim.end_ns = self.sim.now_ns.min(self.sim.workload.limit_ns);
         }
         sample_now(&mut self.sim, true);
+        self.fault.take().map_or(Ok(()), Err)
     }
 
     /// Whether whoever watches the run has ended it.
@@ -201,7 +116,7 @@ impl<'a> Engine<'a> {
         self.sim.hw.contention.end_epoch(EPOCH_NS as f64);
         memory_daemons(&mut self.sim);
         self.carry_out_effects();
-        if is_due(&self.sim) {
+        if is_due(&self.sim.record.samples, self.sim.now_ns) {
             let now_ns = self.sim.now_ns;
             catch_up_all(&mut self.sim, now_ns);
             sample(&mut self.sim);
@@ -211,6 +126,9 @@ impl<'a> Engine<'a> {
             self.sim.status = Status::Failed("every thread waits for another: the workload is deadlocked".into());
         }
         self.queue.push(self.sim.now_ns + EPOCH_NS, Event::Epoch);
+        if self.checks.is_due(self.sim.now_ns) {
+            self.fault = self.check().err();
+        }
     }
 
     /// Whether nothing will happen but that DAMON looks at memory again.
@@ -233,18 +151,18 @@ impl<'a> Engine<'a> {
     /// `task` wakes up from its sleep number `sleep`, by `waker` or a timer ([`NOBODY`]).
     fn wake(&mut self, task: u32, waker: u32, sleep: u32) {
         let t = &mut self.sim.tasks[task as usize];
-        if t.sleep != sleep || t.activity != Activity::Asleep {
+        if t.wait.sleep != sleep || t.activity != Activity::Asleep {
             return;
         }
         t.activity = Activity::Running;
         t.short_bins = SHORT_BINS;
-        t.sleep += 1;
-        if let Some(since) = t.blocked_since_ns.take() {
+        t.wait.sleep += 1;
+        if let Some(since) = t.wait.since_ns.take() {
             self.sim.processes[t.process as usize].blocked_ns += self.sim.now_ns - since;
             self.sim.record.stalls.of(task).waits.add(self.sim.now_ns - since);
         }
-        (t.wakes_ns, t.waker) = (0, NOBODY);
-        let message = std::mem::take(&mut t.message);
+        (t.wait.wakes_ns, t.wait.waker) = (0, NOBODY);
+        let message = std::mem::take(&mut t.wait.message);
         self.sim.sweep_positions.planned(task);
         let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that the writer is about to wait for the answer.
@@ -252,74 +170,10 @@ impl<'a> Engine<'a> {
         let cpu = self.sim.kernel.sched.wake(task, waker, sync, self.sim.now_ns);
         self.sim.cpus[cpu as usize].debt_ns += self.sim.hw.costs.wake_ns() as u64;
         if let (true, Some(from)) = (message, waker) {
-            self.sim.cpus[cpu as usize].debt_ns += message_ns(&self.sim, from as usize, cpu as usize);
+            self.sim.cpus[cpu as usize].debt_ns +=
+                message_ns(self.sim.machine, &self.sim.cpus, from as usize, cpu as usize);
         }
         self.after_sched();
-    }
-
-    /// Handles what the scheduler reported: CPUs that must look for work, time spent balancing, moves.
-    pub(crate) fn after_sched(&mut self) {
-        let mut events = std::mem::take(&mut self.sched_events);
-        loop {
-            self.sim.kernel.sched.swap_events(&mut events);
-            if events.is_empty() {
-                break;
-            }
-            for e in &events {
-                match *e {
-                    SchedEvent::Resched { cpu } => self.kick(cpu as usize),
-                    SchedEvent::Disturbed { cpu } => self.disturb(cpu as usize),
-                    SchedEvent::QuietEnds => self.disturb_all(None),
-                    SchedEvent::SecondTask => self.disturb_soon(),
-                    SchedEvent::Moved { task, from, to, why } => {
-                        log_moved(&mut self.sim, task, from, to, why);
-                        if self.sim.cpus[from as usize].node != self.sim.cpus[to as usize].node {
-                            let rss =
-                                self.sim.processes[self.sim.tasks[task as usize].process as usize].space.rss_pages();
-                            self.sim.kernel.numa.update_scan_period(task, from as usize, to as usize, rss);
-                        }
-                        if self.sim.cpus[from as usize].task == Some(task) {
-                            self.task_moved_away(from as usize, task);
-                        }
-                    }
-                    SchedEvent::Push { from, to, cpus } => {
-                        let ns = self.sim.hw.costs.balance_ns(cpus) + self.sim.hw.costs.switch_ns(false);
-                        self.queue.push(self.sim.now_ns + ns as u64, Event::Push { from, to });
-                    }
-                    // That time has passed already, and no task had the CPU.
-                    SchedEvent::Balanced { why: SchedWhy::Newidle, .. } => {}
-                    SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
-                }
-            }
-        }
-        self.sched_events = events;
-    }
-
-    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that. An idle CPU spends the time while it is idle; work that
-    /// arrives ends the search after the present `stretch` of CPUs (`_nohz_idle_balance`).
-    pub(crate) fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
-        let ns = |cpus: u32| self.sim.hw.costs.balance_ns(cpus) as u64;
-        let (all, stretch) = (ns(cpus), ns(stretch));
-        self.disturb(cpu as usize);
-        let c = &mut self.sim.cpus[cpu as usize];
-        if self.sim.kernel.sched.current(cpu).is_some() {
-            c.debt_ns += all;
-        } else {
-            c.busy_until_ns = c.busy_until_ns.max(self.sim.now_ns) + all;
-            c.busy_stretch_ns = stretch;
-        }
-    }
-
-    /// Plans the end of the slice of `cpu`: at `at_ns`, for the reason `pending`.
-    pub(crate) fn plan(&mut self, cpu: usize, at_ns: u64, pending: Pending) {
-        self.carry_out_effects();
-        let c = &mut self.sim.cpus[cpu];
-        c.plan += 1;
-        c.pending = pending;
-        if let Some(task) = c.task {
-            self.sim.sweep_positions.planned(task);
-        }
-        self.queue.push(at_ns, Event::Cpu { cpu: cpu as u32, plan: c.plan });
     }
 
     /// `cpu` comes to the end of what it planned.
@@ -360,7 +214,7 @@ impl<'a> Engine<'a> {
         let own_tick = matches!(c.pending, Pending::None | Pending::Tick | Pending::Spin);
         if !own_tick && c.task.is_some() && c.next_tick_ns <= self.sim.now_ns {
             self.tick(cpu);
-            self.next_tick(cpu);
+            next_tick(&mut self.sim, cpu);
         }
     }
 
@@ -373,7 +227,7 @@ impl<'a> Engine<'a> {
             return;
         }
         if let Some(ns) = ns {
-            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.waker, sleep: t.sleep });
+            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.wait.waker, sleep: t.wait.sleep });
         }
         self.sim.kernel.sched.account(cpu as u32, self.sim.now_ns);
         self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);

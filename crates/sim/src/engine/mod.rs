@@ -4,11 +4,14 @@
 //! [simulated machine](crate::state::simulation), return the time they took, and note in
 //! [`effects`](crate::state::effects) what is to happen later.
 
+pub(crate) mod carry_out;
 pub(crate) mod deferred_clone;
 pub(crate) mod dispatch;
 pub(crate) mod event_loop;
+pub(crate) mod next_tick;
 pub(crate) mod preempt;
 pub(crate) mod quiet;
+pub(crate) mod sched_reports;
 pub(crate) mod stages;
 pub(crate) mod standstill;
 pub(crate) mod step;

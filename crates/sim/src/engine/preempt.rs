@@ -7,10 +7,11 @@
 //! (`engine::sync`).
 
 use crate::charge::rewind::{rewind_sweep, uncharge_user};
+use crate::charge::spin::charge_spin;
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::take_flush_debt;
-use crate::engine::event_loop::Engine;
-use crate::engine::sync::charge_spin;
+use crate::engine::carry_out::Engine;
+use crate::engine::next_tick::next_tick;
 use crate::float::LINE_BYTES;
 use crate::state::cpu::Pending;
 use crate::state::task::Activity;
@@ -56,10 +57,10 @@ impl Engine<'_> {
         let pending = self.sim.cpus[cpu].pending;
         self.rewind_unrun(task);
         let t = &mut self.sim.tasks[task as usize];
-        t.unrun_ns += t.planned_until_ns.saturating_sub(self.sim.now_ns);
+        t.unrun.ns += t.planned_until_ns.saturating_sub(self.sim.now_ns);
         t.planned_until_ns = self.sim.now_ns;
         if pending.leaves() || pending == Pending::Moves {
-            t.unrun_end = Some(pending);
+            t.unrun.end = Some(pending);
         }
     }
 
@@ -79,18 +80,18 @@ impl Engine<'_> {
 
     /// A task with unrun time gets the CPU. Returns the end of its slice, ns, and why the slice ends.
     pub(crate) fn run_unrun(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
-        let end = self.next_tick(cpu);
+        let end = next_tick(&mut self.sim, cpu);
         let debt = std::mem::take(&mut self.sim.cpus[cpu].debt_ns) + take_flush_debt(&mut self.sim, task);
         charge_system(&mut self.sim, task, debt);
         let t = &mut self.sim.tasks[task as usize];
-        let paid = self.sim.now_ns + debt + std::mem::take(&mut t.unrun_ns);
+        let paid = self.sim.now_ns + debt + std::mem::take(&mut t.unrun.ns);
         if let Activity::Spinning { since_ns } = &mut t.activity {
             *since_ns = paid;
         }
         if paid >= end {
-            t.unrun_ns = paid - end;
+            t.unrun.ns = paid - end;
             return (end, Pending::Tick);
         }
-        (paid, t.unrun_end.take().unwrap_or(Pending::Resume))
+        (paid, t.unrun.end.take().unwrap_or(Pending::Resume))
     }
 }

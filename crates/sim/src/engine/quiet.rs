@@ -5,12 +5,12 @@
 
 use crate::charge::core::{boost, sibling};
 use crate::charge::quiet::{catch_up, end_quiet, end_quiet_of};
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::state::event_queue::Event;
 use crate::state::quiet_cpus::QuietCpu;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt;
-use numalab_model::workload::Op;
+use numalab_nouns::workload::Op;
 
 /// Fewer ticks than this are not worth it.
 const FEWEST_TICKS: u64 = 2;
@@ -32,7 +32,7 @@ impl Engine<'_> {
         }
         let c = &sim.cpus[cpu];
         let owes =
-            c.debt_ns > 0 || t.block_ns > 0 || t.unrun_ns > 0 || sim.kernel.numa.tasks[task as usize].work_queued;
+            c.debt_ns > 0 || t.wait.block_ns > 0 || t.unrun.ns > 0 || sim.kernel.numa.tasks[task as usize].work_queued;
         let moves = sim.task_migrations.due.iter().any(|m| m.task == task);
         if owes || moves || !self.may_be_quiet[cpu] || c.next_tick_ns != tick_ns {
             return tick_ns;
@@ -133,7 +133,7 @@ mod tests {
     use crate::state::log::Observers;
     use numalab_kernel::registry;
     use numalab_kernel::sched::shapes::Shape;
-    use numalab_model::machine::Background;
+    use numalab_nouns::machine::Background;
 
     /// What a run leaves behind: end, ticks, time of every task.
     type Left = (u64, u64, Vec<(u64, u64, u64)>);
@@ -144,14 +144,15 @@ mod tests {
         let head = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n";
         let workload = numalab_model::workload::parse("w.toml", &format!("{head}{text}")).unwrap();
         let workload = workload.resolve(&machine, 1, &[]).unwrap();
-        let cfg = SimConfig::of(&registry::catalog_kernel(kernel).unwrap()).unwrap();
+        let cfg =
+            SimConfig::of(&numalab_model::catalog::built_in_kernel(kernel, &registry::vocabulary()).unwrap()).unwrap();
         if background {
             machine.background = Background::default();
         }
         let (workload, cfg) = join(&machine, &workload, &cfg, 1);
         let mut engine = Engine::new(&machine, &workload, &cfg, 1, Observers::default()).unwrap();
         engine.may_be_quiet.iter_mut().for_each(|may| *may &= quiet);
-        engine.run();
+        engine.run().unwrap();
         let sched = &engine.sim.kernel.sched;
         let tasks = engine.sim.tasks.iter().enumerate();
         let tasks = tasks.map(|(id, t)| (t.user_ns, t.system_ns, sched.runtime_ns(id as u32))).collect();

@@ -2,7 +2,7 @@
 
 use crate::charge::quiet::catch_up_all;
 use crate::charge::working_set::use_group;
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::process::fork::{clone_thread, fork_child, program, stage, start_process};
 use crate::process::program_pages::touch_program;
 use crate::record::log::log_task_ended;
@@ -10,7 +10,7 @@ use crate::record::samples::sample_now;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::task::{Activity, Stage};
-use numalab_model::workload::ForkPoint;
+use numalab_nouns::workload::ForkPoint;
 
 impl Engine<'_> {
     /// Starts every process that has no parent, each on a CPU drawn from the run's generator.
@@ -28,11 +28,11 @@ impl Engine<'_> {
     pub(crate) fn next_stage(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let process = self.sim.tasks[task as usize].process as usize;
-        if stage(&self.sim, task) == Stage::ForkEarly(0) {
+        if stage(&self.sim.tasks, task) == Stage::ForkEarly(0) {
             // exec and the C library touch stack and data before the program's own first step, under the default policy.
             touch_program(&mut self.sim, cpu, task);
         }
-        let next = match stage(&self.sim, task) {
+        let next = match stage(&self.sim.tasks, task) {
             Stage::ForkEarly(from) => match fork_child(&mut self.sim, cpu, task, ForkPoint::BeforePrologue, from) {
                 Some(child) => Stage::ForkEarly(child + 1),
                 None => {
@@ -53,7 +53,7 @@ impl Engine<'_> {
                 Stage::Clone(n + 1)
             }
             Stage::Clone(_) => {
-                let ops = program(&self.sim, process, 0);
+                let ops = program(self.sim.workload, process, 0);
                 self.sim.tasks[task as usize].load(ops);
                 Stage::Body
             }
@@ -82,7 +82,7 @@ impl Engine<'_> {
     /// Ends the task running on `cpu`.
     pub(crate) fn exit_task(&mut self, cpu: usize) {
         let Some(task) = self.sim.cpus[cpu].task else { return };
-        use_group(&mut self.sim, cpu, task, crate::state::working_sets::NO_GROUP);
+        use_group(&mut self.sim, cpu, task, crate::hardware::working_sets::NO_GROUP);
         let now = self.sim.now_ns;
         self.sim.kernel.sched.account(cpu as u32, now);
         self.sim.kernel.sched.exit_current(cpu as u32, now);
@@ -111,7 +111,7 @@ impl Engine<'_> {
             p.space.exit_mmap(process as u32, &mut self.sim.mm.physical, &mut self.sim.mm.shared);
         } else if p.live_threads == 1 {
             if let Some(joiner) = p.joiner.take() {
-                let sleep = self.sim.tasks[joiner as usize].sleep;
+                let sleep = self.sim.tasks[joiner as usize].wait.sleep;
                 self.queue.push(now, Event::Wake { task: joiner, waker: task, sleep });
             }
         }

@@ -4,13 +4,13 @@ use crate::access::compute::compute;
 use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
+use crate::hardware::pipes::bin_end_ns;
 use crate::mm::discard::discard;
 use crate::state::cpu::Pending;
-use crate::state::pipes::bin_end_ns;
 use crate::state::step::Step;
 use crate::state::task::Activity;
-use numalab_model::workload::{Access, Op};
+use numalab_nouns::workload::{Access, Op};
 
 impl Engine<'_> {
     /// Carries out the current op of `task` for as long as the slice lasts.
@@ -44,7 +44,7 @@ impl Engine<'_> {
                     self.sim.tasks[task as usize].advance();
                     let channel = &self.channels[*channel as usize];
                     if channel.carries {
-                        let ns = message_ns(&self.sim, channel.from as usize, cpu);
+                        let ns = message_ns(self.sim.machine, &self.sim.cpus, channel.from as usize, cpu);
                         *clock += ns;
                         charge_system(&mut self.sim, task, ns);
                     }

@@ -1,24 +1,13 @@
 //! Barriers, messages and busy-waiting.
 
+use crate::charge::spin::charge_spin;
 use crate::charge::time::{charge_system, charge_user};
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
 use crate::engine::wait_objects::Waiter;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
-use crate::state::simulation::Simulation;
 use crate::state::step::Step;
 use crate::state::task::{Activity, SHORT_BINS};
-
-/// Charges the busy-waiting of a task up to `now`.
-pub(crate) fn charge_spin(sim: &mut Simulation<'_>, task: u32, now: u64) {
-    match sim.tasks[task as usize].activity {
-        Activity::Spinning { since_ns } if since_ns < now => {
-            charge_user(sim, task, now - since_ns);
-            sim.tasks[task as usize].activity = Activity::Spinning { since_ns: now };
-        }
-        _ => {}
-    }
-}
 
 impl Engine<'_> {
     pub(crate) fn barrier(&mut self, task: u32, id: usize, spin: bool, clock: &mut u64) -> Step {
@@ -30,7 +19,7 @@ impl Engine<'_> {
         t.advance();
         t.short_bins = SHORT_BINS;
         t.activity = if spin { Activity::Spinning { since_ns: now } } else { Activity::Asleep };
-        t.released_ns = u64::MAX;
+        t.wait.released_ns = u64::MAX;
         if self.barriers[id].arrive(Waiter { task, since_ns: now, spin }) {
             let mut released = std::mem::take(&mut self.released);
             self.barriers[id].release(&mut released);
@@ -68,14 +57,14 @@ impl Engine<'_> {
 
     pub(crate) fn release(&mut self, w: Waiter, at: u64, waker: u32) {
         if w.spin {
-            self.sim.tasks[w.task as usize].released_ns = at;
+            self.sim.tasks[w.task as usize].wait.released_ns = at;
             let on = self.sim.cpus.iter().position(|c| c.task == Some(w.task) && c.pending == Pending::Spin);
             // If the barrier opens after the next tick, the task looks again at that tick.
             if let Some(cpu) = on.filter(|&cpu| at < self.sim.cpus[cpu].next_tick_ns) {
                 self.plan(cpu, at.max(self.sim.now_ns), Pending::Spin);
             }
         } else {
-            let sleep = self.sim.tasks[w.task as usize].sleep;
+            let sleep = self.sim.tasks[w.task as usize].wait.sleep;
             let event = Event::Wake { task: w.task, waker, sleep };
             self.queue.push(at.max(self.sim.now_ns), event);
         }
@@ -87,8 +76,8 @@ impl Engine<'_> {
         let t = &mut self.sim.tasks[task as usize];
         let Activity::Spinning { since_ns } = t.activity else { return Step::Go };
         let from = since_ns.max(*clock);
-        if t.released_ns <= end {
-            let until = t.released_ns.max(from);
+        if t.wait.released_ns <= end {
+            let until = t.wait.released_ns.max(from);
             self.disturb_siblings(cpu);
             let t = &mut self.sim.tasks[task as usize];
             t.activity = Activity::Running;
@@ -97,7 +86,7 @@ impl Engine<'_> {
             return Step::Go;
         }
         t.activity = Activity::Spinning { since_ns: from };
-        if self.sim.kernel.sched.nr_running(cpu as u32) <= 1 && t.released_ns == u64::MAX {
+        if self.sim.kernel.sched.nr_running(cpu as u32) <= 1 && t.wait.released_ns == u64::MAX {
             return Step::Stop(Pending::Spin);
         }
         *clock = end;
@@ -113,8 +102,8 @@ impl Engine<'_> {
         }
         self.sim.tasks[task as usize].advance();
         if let Some(w) = self.channels[channel].signal(cpu) {
-            self.sim.tasks[w as usize].message = self.channels[channel].carries;
-            let sleep = self.sim.tasks[w as usize].sleep;
+            self.sim.tasks[w as usize].wait.message = self.channels[channel].carries;
+            let sleep = self.sim.tasks[w as usize].wait.sleep;
             let ns = self.sim.hw.costs.waker_ns() as u64;
             *clock += ns;
             charge_system(&mut self.sim, task, ns);

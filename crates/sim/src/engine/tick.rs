@@ -1,6 +1,7 @@
 //! The scheduler tick of busy and idle CPUs.
 
-use crate::engine::event_loop::Engine;
+use crate::engine::carry_out::Engine;
+use crate::engine::next_tick::next_tick;
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::tick;
 use crate::state::event_queue::Event;
@@ -31,7 +32,7 @@ impl Engine<'_> {
     /// Asks for the next tick of `cpu` if it idles with its tick on.
     pub(crate) fn arm_idle_tick(&mut self, cpu: usize) {
         if self.sim.kernel.sched.idles_ticking(cpu as u32) {
-            let at = self.next_tick(cpu);
+            let at = next_tick(&mut self.sim, cpu);
             if self.sim.cpus[cpu].idle_tick_ns < at {
                 self.sim.cpus[cpu].idle_tick_ns = at;
                 self.queue.push(at, Event::IdleTick { cpu: cpu as u32 });

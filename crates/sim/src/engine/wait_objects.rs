@@ -1,6 +1,6 @@
 //! What threads of a workload wait for: barriers, messages, and the messages that create threads.
 
-use numalab_model::workload::Workload;
+use numalab_nouns::workload::Workload;
 use std::collections::VecDeque;
 
 /// A task that waits, and since when.

@@ -25,10 +25,12 @@ use crate::config::ROUND_NS;
 use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
 use crate::mm::fill::{fill_freed_page_ns, fill_ns, keep_freed_page};
 use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
+use crate::state::cpu::CpuState;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_base::math::exp;
 use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
+use numalab_nouns::machine::Machine;
 
 /// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`,
 /// `fault_ns` after the fault began at `clock`. All threads look at the entry equally long after their exception.
@@ -58,7 +60,7 @@ pub(crate) fn concurrent_first_touch(
     let mut freed = 0;
     while let Some((ns, task)) = arrivals.next(sim) {
         let cpu = sim.kernel.sched.cpu_of(task) as usize;
-        last_ns = ns.max(last_ns + cache_line_transfer_ns(sim, last_cpu, cpu));
+        last_ns = ns.max(last_ns + cache_line_transfer_ns(sim.machine, &sim.cpus, last_cpu, cpu));
         last_cpu = cpu;
         if last_ns >= fill_ns {
             break;
@@ -76,7 +78,7 @@ pub(crate) fn concurrent_first_touch(
 /// One of the threads that come to the page of `s`, which has `bytes`, within a round from `clock` on fills a page in
 /// vain, if there is one.
 fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, bytes: u64, clock: u64) {
-    let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
+    let place = offset_in_vma(&sim.processes, &sim.tasks, s.task, s.vma, s.chunk, s.page);
     let (from_ns, before_ns) = (clock as f64, (clock + ROUND_NS) as f64);
     update_convoy(sim, (s.task, s.vma), (place, bytes), (from_ns, before_ns));
     let count = sim.convoy.tasks.len();
@@ -120,7 +122,7 @@ impl Arrivals {
     /// Those that come during the fault of `s`, which began at `clock` and takes `fill_ns` after its exception; `None`
     /// if nobody may.
     fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, fill_ns): (u64, f64), bytes: u64) -> Option<Self> {
-        let place = offset_in_vma(sim, s.task, s.vma, s.chunk, s.page);
+        let place = offset_in_vma(&sim.processes, &sim.tasks, s.task, s.vma, s.chunk, s.page);
         let before_ns = clock as f64 + fill_ns;
         update_convoy(sim, (s.task, s.vma), (place, bytes), (clock as f64, before_ns));
         let (convoy, bytes) = (&sim.convoy, bytes as f64);
@@ -189,15 +191,15 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
     ns + fill_freed_page_ns(sim, s.cpu, got.node, clock + ns) as u64
 }
 
-/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the
-/// latency of memory at that distance; none between threads of a core.
-fn cache_line_transfer_ns(sim: &Simulation<'_>, from: usize, to: usize) -> f64 {
-    let (a, b) = (&sim.cpus[from], &sim.cpus[to]);
+/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the latency of
+/// memory at that distance; none between threads of a core.
+fn cache_line_transfer_ns(machine: &Machine, cpus: &[CpuState], from: usize, to: usize) -> f64 {
+    let (a, b) = (&cpus[from], &cpus[to]);
     if a.siblings.contains(&(to as u32)) {
         0.0
     } else if a.llc == b.llc {
-        sim.machine.cache.llc_latency_ns
+        machine.cache.llc_latency_ns
     } else {
-        sim.machine.latency_ns[b.node][a.node]
+        machine.latency_ns[b.node][a.node]
     }
 }

@@ -34,12 +34,12 @@ pub(crate) fn fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
                 return None;
             }
             p.table_node.get_or_insert(sim.cpus[s.cpu].node);
-            let exited = second_level_fault(sim, s);
+            let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, s);
             let (ns, end) = object_fault(sim, s);
             Some((exited + ns, end))
         }
         PageState::Marked { shared: Some(at), .. } if !sim.kernel.numa.cfg.switches.table_marks => {
-            let exited = second_level_fault(sim, s);
+            let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, s);
             let (ns, end) = hint_fault_ahead(sim, s, at, clock + exited);
             Some((exited + ns, end))
         }

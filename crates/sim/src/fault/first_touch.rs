@@ -33,10 +33,10 @@ pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
         sim.mm.lru_batches.drain(s.cpu, &mut sim.mm.shared);
     } else {
         vma.populate(s.chunk, s.page, got.node, got.frame);
-        add_to_lru_batch(sim, s);
+        add_to_lru_batch(&mut sim.mm, s);
     }
     let fault = fill_ns(sim, s.cpu, got.node, huge, clock + ns);
-    log_first_touch(sim, got.node, if huge { CHUNK_PAGES } else { 1 });
+    log_first_touch(&mut sim.record.log, got.node, if huge { CHUNK_PAGES } else { 1 });
     concurrent_first_touch(sim, s, folio, clock, ns + fault as u64);
     if huge && sim.cfg.mm.vm.fault_holds_mmap_lock {
         let p = &mut sim.processes[s.process];

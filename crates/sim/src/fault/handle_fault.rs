@@ -20,8 +20,10 @@ use crate::numa_2012::autonuma_fault::{autonuma_fault, table_trap};
 use crate::numa_2012::schednuma_fault::{huge_write_fault, schednuma_fault};
 use crate::state::cpu::Pending;
 use crate::state::page_site::{MarkedPage, PageSite};
+use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
+use crate::state::vm_counters::VmCounters;
 use numalab_kernel::mm::{PageRef, PageState};
 use numalab_kernel::numa::design::Faults;
 
@@ -55,7 +57,7 @@ pub(crate) fn handle_mm_fault(
         return (0, FaultEnd::Stop(Pending::Resume));
     }
     let waited = wait_for_mmap_lock(sim, task, process, clock);
-    let exited = second_level_fault(sim, &s);
+    let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, &s);
     let (ns, end) = handle_pte_fault(sim, &s, state, of_object, clock + waited + exited);
     (ns + exited, end)
 }
@@ -64,9 +66,9 @@ pub(crate) fn handle_mm_fault(
 /// mark, a move or an unmapping empties the second-level entry too (`kvm_mmu_notifier_invalidate_range_start`). All
 /// virtual CPUs share these tables, so the first to come takes it. Returns its time, ns; 0 on ordinary memory.
 #[inline]
-pub(crate) fn second_level_fault(sim: &mut Simulation<'_>, s: &PageSite) -> u64 {
-    let ns = sim.processes[s.process].vma_second_level_fault_ns[s.vma];
-    sim.kernel.vm.kvm_pf_taken += u64::from(ns > 0);
+pub(crate) fn second_level_fault(vm: &mut VmCounters, processes: &[ProcessState], s: &PageSite) -> u64 {
+    let ns = processes[s.process].vma_second_level_fault_ns[s.vma];
+    vm.kvm_pf_taken += u64::from(ns > 0);
     ns
 }
 
@@ -97,7 +99,7 @@ fn handle_pte_fault(
             match sim.kernel.numa_2012.cfg.faults {
                 Faults::Kernel => {
                     let ns = hint_fault(sim, cpu, task, &found, write, clock);
-                    if pages == 1 || is_huge(sim, s) {
+                    if pages == 1 || is_huge(&sim.processes, s) {
                         return (ns, FaultEnd::Go);
                     }
                     // The huge page has been split, and its base pages are still marked.
@@ -110,7 +112,9 @@ fn handle_pte_fault(
         }
         PageState::Migrating(at) => migrating_fault(sim, s, at),
         PageState::ReadOnly { shared: Some(at), .. } => shared_write_fault(sim, s, at),
-        PageState::ReadOnly { .. } if sim.kernel.numa_2012.cfg.faults == Faults::SchedNuma && is_huge(sim, s) => {
+        PageState::ReadOnly { .. }
+            if sim.kernel.numa_2012.cfg.faults == Faults::SchedNuma && is_huge(&sim.processes, s) =>
+        {
             (huge_write_fault(sim, s, clock), FaultEnd::Go)
         }
         PageState::ReadOnly { .. } => (write_fault(sim, process, vma, chunk, page), FaultEnd::Go),
@@ -123,7 +127,7 @@ fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64,
     let Some(&(_, migrator)) = sim.mm.migrating.iter().find(|m| m.0 == at) else {
         return wait_on_page(sim, s, at);
     };
-    let number = mapper_number(sim, at, s.process, s.vma as u32);
+    let number = mapper_number(&sim.mm.shared, at, s.process, s.vma as u32);
     let now = sim.now_ns;
     let Some(m) = &mut sim.tasks[migrator as usize].migration else { return wait_on_page(sim, s, at) };
     match number.and_then(|n| m.entries.get_mut(n)) {

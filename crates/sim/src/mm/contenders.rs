@@ -2,12 +2,14 @@
 
 use crate::state::contender::Contender;
 use crate::state::cpu::CpuState;
+use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
-use crate::state::sweep_positions::SweepPosition;
+use crate::state::sweep_positions::{SweepPosition, SweepPositions};
 use crate::state::task::{Activity, Task};
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::access::{Order, Walk};
-use numalab_model::workload::Op;
+use numalab_kernel::sched::Scheduler;
+use numalab_nouns::access::{Order, Walk};
+use numalab_nouns::workload::Op;
 
 /// Brings [`SweepPositions`](crate::state::sweep_positions::SweepPositions) up to date for the slice of `first`, which is being
 /// simulated. Returns false if `first` is alone in its process.
@@ -32,7 +34,7 @@ fn time_before_sweep_ns(sim: &Simulation<'_>, task: u32) -> u64 {
 /// As [`time_before_sweep_ns`], from the state of the CPU and the task.
 fn owes_ns(cpu: &CpuState, t: &Task<'_>, task: u32) -> u64 {
     let debt_ns = if cpu.task == Some(task) { cpu.debt_ns } else { 0 };
-    debt_ns + t.block_ns
+    debt_ns + t.wait.block_ns
 }
 
 /// Calls `f` with every other thread that comes to byte `place` of a mapping before `before_ns`, in the slice of `first`, which
@@ -93,9 +95,7 @@ pub(crate) fn comes_before(sim: &Simulation<'_>, task: u32, place: u64, before_n
 }
 
 /// Sorts what [`find_contenders`] has found by CPU and task.
-pub(crate) fn sort_contenders(sim: &mut Simulation<'_>) {
-    let sched = &sim.kernel.sched;
-    let positions = &mut sim.sweep_positions;
+pub(crate) fn sort_contenders(sched: &Scheduler, positions: &mut SweepPositions) {
     positions.order.sort(&mut positions.contenders, |task| sched.cpu_of(task));
 }
 
@@ -110,9 +110,16 @@ pub(crate) fn has_contender(sim: &mut Simulation<'_>, first: u32, vma: usize, pl
 }
 
 /// Offset of a page in its mapping, bytes.
-pub(crate) fn offset_in_vma(sim: &Simulation<'_>, task: u32, vma: usize, chunk: usize, page: usize) -> u64 {
-    let process = sim.tasks[task as usize].process as usize;
-    let v = sim.processes[process].space.vma(vma);
+pub(crate) fn offset_in_vma(
+    processes: &[ProcessState],
+    tasks: &[Task<'_>],
+    task: u32,
+    vma: usize,
+    chunk: usize,
+    page: usize,
+) -> u64 {
+    let process = tasks[task as usize].process as usize;
+    let v = processes[process].space.vma(vma);
     let lead_in = v.start - v.chunk_base(0);
     (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
 }
@@ -122,7 +129,7 @@ fn current_sweep(sim: &Simulation<'_>, task: u32) -> Option<SweepPosition> {
     let t = &sim.tasks[task as usize];
     let at_ns = match t.activity {
         Activity::Running if sim.cpus[sim.kernel.sched.cpu_of(task) as usize].task == Some(task) => t.planned_until_ns,
-        Activity::Asleep if t.wakes_ns > 0 => t.wakes_ns,
+        Activity::Asleep if t.wait.wakes_ns > 0 => t.wait.wakes_ns,
         _ => return None,
     };
     let Op::Access(a) = t.ops.get(t.pc)? else { return None };

@@ -3,11 +3,11 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
+use crate::hardware::contention::When;
 use crate::mm::lru::add_to_lru_batch;
 use crate::mm::page_alloc::{alloc_base_page, alloc_thp_for_cow};
 use crate::mm::reclaim::ProcessAddressSpaces;
 use crate::record::log::log_first_touch;
-use crate::state::contention::When;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
@@ -86,11 +86,11 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
         sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
     } else {
         v.populate(s.chunk, s.page, node, got.frame);
-        add_to_lru_batch(sim, s);
+        add_to_lru_batch(&mut sim.mm, s);
         let memory = &mut sim.mm.physical;
         sim.mm.shared.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
     }
-    log_first_touch(sim, node, 1);
+    log_first_touch(&mut sim.record.log, node, 1);
     let copy_ns = sim.hw.costs.cow_fault_ns(old, node, copy_slowdown(sim, s.cpu, old, node));
     let copy_ns = sim.hw.contention.copied(old, node, PAGE_BYTES, When::now(sim.now_ns), copy_ns);
     let mut ns = waited + copy_ns as u64;

@@ -4,7 +4,7 @@ use crate::charge::time::charge_system;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
 use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
-use numalab_model::workload::Span;
+use numalab_nouns::workload::Span;
 
 pub(crate) fn discard(sim: &mut Simulation<'_>, cpu: usize, task: u32, span: &Span, clock: &mut u64) -> Step {
     sim.mm.lru_batches.drain(cpu, &mut sim.mm.shared);

@@ -2,10 +2,10 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::quiet::owe_flush;
+use crate::hardware::contention::{When, EPOCH_NS};
 use crate::mm::daemon_time::background_ns;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::reclaim::reclaim_context;
-use crate::state::contention::{When, EPOCH_NS};
 use crate::state::khugepaged_cursor::WalkStep;
 use crate::state::memory_daemons::MS;
 use crate::state::simulation::Simulation;

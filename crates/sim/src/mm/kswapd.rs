@@ -3,22 +3,29 @@
 //! They run at every epoch. Each may use the time of the epoch once, on an idle CPU of its node if there is one, else
 //! at the cost of a task there.
 
+use crate::hardware::contention::EPOCH_NS;
 use crate::mm::daemon_time::{background_ns, copied_by_daemon, occupy_node_cpu};
 use crate::mm::reclaim::reclaim_context;
-use crate::state::contention::EPOCH_NS;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::Work;
+use numalab_kernel::mm::{PhysicalMemory, Work};
 use numalab_kernel::numa::counters::Refusal;
+use numalab_kernel::numa::NumaBalancing;
 
 /// A pass that finds nothing to do takes this long at least, ns.
 const PASS_NS: u64 = 10_000;
 
 /// With memory tiering a hint fault that finds its target nearly full wakes the kswapd there, so that later ones
 /// find room (`numamigrate_isolate_page`, later `migrate_misplaced_folio_prepare`). `pages` are those of the page.
-pub(crate) fn wake_kswapd_after_refusal(sim: &mut Simulation<'_>, refusal: Option<Refusal>, target: usize, pages: u32) {
-    if refusal == Some(Refusal::NearlyFull) && sim.kernel.numa.cfg.tiering() {
+pub(crate) fn wake_kswapd_after_refusal(
+    physical: &mut PhysicalMemory,
+    numa: &NumaBalancing,
+    refusal: Option<Refusal>,
+    target: usize,
+    pages: u32,
+) {
+    if refusal == Some(Refusal::NearlyFull) && numa.cfg.tiering() {
         // No allocation waits: the kernel passes no flags (gfp 0).
-        sim.mm.physical.wake_kswapd(target, pages > 1, false);
+        physical.wake_kswapd(target, pages > 1, false);
     }
 }
 

@@ -1,20 +1,20 @@
 //! Pages on their way to the LRU lists: the batches of each CPU (kernel: `folio_add_lru`, `lru_add_drain`).
 
 use crate::state::page_site::{MarkedPage, PageSite};
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Memory, Simulation};
 use numalab_kernel::mm::OwnPage;
 
 /// Puts a new exclusive page into the LRU batch of its CPU.
 #[inline]
-pub(crate) fn add_to_lru_batch(sim: &mut Simulation<'_>, s: &PageSite) {
+pub(crate) fn add_to_lru_batch(mm: &mut Memory, s: &PageSite) {
     let page = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };
-    sim.mm.lru_batches.add_own(s.cpu, page, &mut sim.mm.shared);
+    mm.lru_batches.add_own(s.cpu, page, &mut mm.shared);
 }
 
 /// Whether a base page is still on its way to the LRU.
-pub(crate) fn is_in_lru_batch(sim: &Simulation<'_>, process: usize, f: &MarkedPage) -> bool {
+pub(crate) fn is_in_lru_batch(mm: &Memory, process: usize, f: &MarkedPage) -> bool {
     let (process, vma, chunk, page) = (process as u32, f.vma as u32, f.chunk as u32, f.page as u16);
-    f.pages == 1 && sim.mm.lru_batches.holds_own(OwnPage { process, vma, chunk, page })
+    f.pages == 1 && mm.lru_batches.holds_own(OwnPage { process, vma, chunk, page })
 }
 
 /// Puts an exclusive page that has moved onto the LRU. A base page goes through the batch of the CPU, unless

@@ -9,7 +9,7 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
 use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work};
-use numalab_model::record::Status;
+use numalab_nouns::record::Status;
 
 /// A page for a fault.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     let own = sim.processes[s.process].vma_huge_policy[s.vma].as_ref();
     let own = own.filter(|_| thp.locality == Locality::MpolHuge);
     let mut policy_nodes = own.unwrap_or(policy(sim, s)).policy_nodes(here, page_index(vma, s.chunk, 0, 9));
-    policy_nodes.preferred = home_node(sim, s.task).unwrap_or(policy_nodes.preferred);
+    policy_nodes.preferred = home_node(&sim.kernel.numa_2012, &sim.tasks, s.task).unwrap_or(policy_nodes.preferred);
     let ctx = FaultContext {
         here,
         policy_nodes,
@@ -140,7 +140,7 @@ fn base_site(sim: &Simulation<'_>, s: &PageSite) -> AllocSite {
     let here = sim.cpus[s.cpu].node;
     let index = page_index(sim.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
     let mut policy_nodes = policy(sim, s).policy_nodes(here, index);
-    policy_nodes.preferred = home_node(sim, s.task).unwrap_or(policy_nodes.preferred);
+    policy_nodes.preferred = home_node(&sim.kernel.numa_2012, &sim.tasks, s.task).unwrap_or(policy_nodes.preferred);
     AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems }
 }
 

@@ -3,24 +3,25 @@
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::page_site::PageSite;
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Memory, Simulation};
 use crate::state::step::FaultEnd;
-use crate::state::task::{Activity, NOBODY};
+use crate::state::task::Activity;
+use crate::state::wait::NOBODY;
 use numalab_kernel::mm::PageRef;
 
 /// Puts the task to sleep until the migration of the page ends. The task then faults again.
 pub(crate) fn wait_on_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
     let t = &mut sim.tasks[s.task as usize];
     t.activity = Activity::Asleep;
-    t.blocked_since_ns = Some(sim.now_ns);
+    t.wait.since_ns = Some(sim.now_ns);
     sim.mm.page_waiters.push((at, s.task));
     sim.kernel.vm.pgfault += 1;
     (0, FaultEnd::Stop(Pending::Wait))
 }
 
 /// Whether a task sleeps until the migration of a page ends.
-pub(crate) fn has_page_waiters(sim: &Simulation<'_>, at: PageRef) -> bool {
-    sim.mm.page_waiters.iter().any(|w| w.0 == at)
+pub(crate) fn has_page_waiters(mm: &Memory, at: PageRef) -> bool {
+    mm.page_waiters.iter().any(|w| w.0 == at)
 }
 
 /// Wakes all tasks that wait for a page, one after the other, in order of arrival. The task of `cpu` pays for that.
@@ -31,7 +32,7 @@ pub(crate) fn wake_page_waiters(sim: &mut Simulation<'_>, at: PageRef, cpu: usiz
     sim.mm.page_waiters.retain(|&(page, task)| {
         if page == at {
             wakes_ns += waking_ns;
-            effects.at(wakes_ns, Event::Wake { task, waker, sleep: tasks[task as usize].sleep });
+            effects.at(wakes_ns, Event::Wake { task, waker, sleep: tasks[task as usize].wait.sleep });
         }
         page != at
     });

@@ -1,18 +1,20 @@
 //! The memory policy of a fault: the mapping's, or else the task's (kernel: `get_vma_policy`).
 
+use crate::state::numa_2012::Numa2012;
 use crate::state::page_site::PageSite;
 use crate::state::policy::page_index;
 use crate::state::simulation::Simulation;
+use crate::state::task::Task;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::fault::policy::EffectivePolicy;
 
 /// The home node that schednuma makes allocations of a task prefer, if the task has one and no policy of its own.
-pub(crate) fn home_node(sim: &Simulation<'_>, task: u32) -> Option<usize> {
-    if sim.kernel.numa_2012.cfg.faults != Faults::SchedNuma || !sim.tasks[task as usize].policy.migrates_on_fault() {
+pub(crate) fn home_node(design: &Numa2012, tasks: &[Task<'_>], task: u32) -> Option<usize> {
+    if design.cfg.faults != Faults::SchedNuma || !tasks[task as usize].policy.migrates_on_fault() {
         return None;
     }
-    sim.kernel.numa_2012.schednuma.tasks[task as usize].home.map(|n| n as usize)
+    design.schednuma.tasks[task as usize].home.map(|n| n as usize)
 }
 
 /// The policy of a page as a hint fault sees it.

@@ -417,7 +417,7 @@ mod tests {
         own.set_last_cpupid(0, 3, LAST);
         own.set_last_cpupid(1, 0, LAST);
         processes[0].space.insert(own);
-        let kernel = registry::catalog_kernel("3.13").unwrap();
+        let kernel = numalab_model::catalog::built_in_kernel("3.13", &registry::vocabulary()).unwrap();
         let cfg = registry::numa_settings(&kernel).resolve(1000).unwrap();
         let rules = MarkRules::new(&cfg, &NumaTopology::new(&machine).unwrap(), 1, 2, false, 0);
         for (process, vma) in [(0, 0), (0, 1), (1, 0)] {

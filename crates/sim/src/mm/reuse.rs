@@ -1,11 +1,12 @@
 //! Making a write-protected page of a task's own writable again (kernel: `wp_page_reuse`).
 
 use crate::state::page_site::PageSite;
+use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::ChunkKind;
 
-pub(crate) fn is_huge(sim: &Simulation<'_>, s: &PageSite) -> bool {
-    sim.processes[s.process].space.vma(s.vma).chunk(s.chunk).kind == ChunkKind::Huge
+pub(crate) fn is_huge(processes: &[ProcessState], s: &PageSite) -> bool {
+    processes[s.process].space.vma(s.vma).chunk(s.chunk).kind == ChunkKind::Huge
 }
 
 /// Makes a read-only entry writable again, and returns the time, ns. A huge page does not count as reuse

@@ -2,7 +2,7 @@
 
 use numalab_kernel::mm::reclaim::SwapTunables;
 use numalab_kernel::mm::Work;
-use numalab_model::machine::KernelCosts;
+use numalab_nouns::machine::KernelCosts;
 
 /// CPU time of an operation, ns: everything but the waits for the swap device.
 pub fn cpu_ns(work: &Work, costs: &KernelCosts) -> u64 {

@@ -21,8 +21,7 @@ use crate::mm::contenders::{find_contenders, has_contender, offset_in_vma, sort_
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
 use crate::state::contender::Contender;
-use crate::state::page_site::MarkedPage;
-use crate::state::page_site::PageSite;
+use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
@@ -54,10 +53,10 @@ pub(crate) fn concurrent_hint_fault(
     }
     let Some((task, cpu)) = first_contender(sim, first, f, clock, handled_ns) else { return ConcurrentFault::Alone };
     sim.kernel.vm.pgfault += 1;
-    let before = log_before(sim, task);
+    let before = log_before(&sim.record.log, &sim.kernel.numa, task);
     let process = sim.tasks[task as usize].process as usize;
     let s = PageSite { cpu: cpu as usize, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write: false };
-    let at = fault_site(sim, &s, clock);
+    let at = fault_site(sim.cfg.jiffy_ns(), &s, clock);
     let decision = numa_migrate_check(sim, at, &s, facts);
     let result = if decision.target.is_some() {
         // The page is off the LRU, or about to be, so no other thread can isolate it.
@@ -86,7 +85,7 @@ pub(crate) fn block_contenders(sim: &mut Simulation<'_>, first: u32, f: &MarkedP
     if sim.cfg.harness.cpus_take_turns() {
         return 0;
     }
-    let page = offset_in_vma(sim, first, f.vma, f.chunk, f.page);
+    let page = offset_in_vma(&sim.processes, &sim.tasks, first, f.vma, f.chunk, f.page);
     let until = until_ns as f64;
     find_contenders(sim, first, f.vma, page, until);
     let mut contenders = std::mem::take(&mut sim.sweep_positions.contenders);
@@ -119,7 +118,7 @@ pub(crate) fn contender_is_first(
     if !sim.processes[process].space.vma(vma).is_marked(chunk, page) {
         return false;
     }
-    let place = offset_in_vma(sim, first, vma, chunk, page);
+    let place = offset_in_vma(&sim.processes, &sim.tasks, first, vma, chunk, page);
     has_contender(sim, first, vma, place, clock as f64)
 }
 
@@ -132,14 +131,14 @@ fn first_contender(
     clock: u64,
     handled_ns: u64,
 ) -> Option<(u32, u32)> {
-    let page = offset_in_vma(sim, first, f.vma, f.chunk, f.page);
+    let page = offset_in_vma(&sim.processes, &sim.tasks, first, f.vma, f.chunk, f.page);
     let window_ns = sim.machine.costs.hint_fault_ns;
     let until_ns = clock as f64 + window_ns;
     find_contenders(sim, first, f.vma, page, until_ns);
     let by_turns = sim.cfg.harness.cpus_take_turns();
     if by_turns {
         // Each draws when it comes.
-        sort_contenders(sim);
+        sort_contenders(&sim.kernel.sched, &mut sim.sweep_positions);
     }
     let mut found: Option<(f64, u32, u32)> = None;
     for c in &sim.sweep_positions.contenders {

@@ -12,8 +12,7 @@ use crate::record::log::log_before;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{PageState, CHUNK_PAGES};
-use numalab_kernel::numa::FaultOutcome;
-use numalab_kernel::numa::{LastCpupid, MigrateResult, PageFacts};
+use numalab_kernel::numa::{FaultOutcome, LastCpupid, MigrateResult, PageFacts};
 
 /// Splits a huge page that should migrate, on kernels without native migration of huge pages. Its base pages keep the
 /// mark, fault and migrate one by one; khugepaged may collapse them again. Returns the time, ns.
@@ -74,14 +73,14 @@ pub(crate) fn hint_fault(
 /// Handles a marked page at `clock`, in a trap of its own or of its table. Returns the time, ns, including its own
 /// trap.
 fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, trap: Trap, clock: u64) -> u64 {
-    let mut before = log_before(sim, task);
+    let mut before = log_before(&sim.record.log, &sim.kernel.numa, task);
     let process = sim.tasks[task as usize].process as usize;
     let (own_ns, write) = match trap {
         Trap::Page { write } => (sim.machine.costs.hint_fault_ns, write),
         Trap::Table => (sim.machine.costs.hint_page_ns, false),
     };
     let s = PageSite { cpu, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write };
-    let at = fault_site(sim, &s, clock);
+    let at = fault_site(sim.cfg.jiffy_ns(), &s, clock);
     let mut facts = if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
     facts.last = LastCpupid::from_raw(f.last);
     let decision = numa_migrate_check(sim, at, &s, &mut facts);
@@ -98,7 +97,7 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
         if result == MigrateResult::Migrated {
             met = concurrent_hint_fault(sim, task, f, &mut facts, clock, ns);
             // The other thread's fault has logged its own decisions.
-            before = log_before(sim, task);
+            before = log_before(&sim.record.log, &sim.kernel.numa, task);
             ns += block_contenders(sim, task, f, clock, clock + ns);
         }
     }

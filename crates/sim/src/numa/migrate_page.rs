@@ -2,11 +2,11 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
+use crate::hardware::contention::When;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::lru::{add_migrated_to_lru, is_in_lru_batch};
 use crate::mm::move_page::move_page;
-use crate::state::contention::When;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -26,9 +26,9 @@ pub(crate) fn migrate_misplaced_folio(
 ) -> MigrateResult {
     let zones = sim.mm.physical.zones(target);
     let process = sim.tasks[at.task as usize].process as usize;
-    let isolatable = !sim.kernel.numa.cfg.switches.migration_lru_batch || !is_in_lru_batch(sim, process, f);
+    let isolatable = !sim.kernel.numa.cfg.switches.migration_lru_batch || !is_in_lru_batch(&sim.mm, process, f);
     if let Err(refusal) = sim.kernel.numa.migrate_misplaced_folio_prepare(at, facts, target, zones, isolatable) {
-        wake_kswapd_after_refusal(sim, Some(refusal), target, facts.pages);
+        wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, Some(refusal), target, facts.pages);
         return MigrateResult::Refused;
     }
     let here = sim.cpus[at.cpu].node;

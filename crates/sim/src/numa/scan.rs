@@ -7,7 +7,7 @@ use crate::record::log::log_scan;
 use crate::state::logged::Visit;
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
-use numalab_kernel::hw::cost::ScanWork;
+use numalab_kernel::hw::cost::{CostModel, ScanWork};
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::counters::SkipReason;
@@ -125,7 +125,7 @@ pub(crate) fn task_numa_work<'a>(
     };
     let report = sim.kernel.numa.task_numa_work_begin(task, args, &mut view);
     let skipped = view.skipped;
-    let mut ns = scan_cost_ns(sim, &report, skipped) as u64;
+    let mut ns = scan_cost_ns(&sim.hw.costs, sim.machine.costs.exception_ns, &report, skipped) as u64;
     for i in 0..sim.kernel.scan_scratch.flushes.len() {
         ns += shoot_down(sim, cpu, task, sim.kernel.scan_scratch.flushes[i]);
     }
@@ -145,9 +145,9 @@ pub(crate) fn task_numa_work<'a>(
 }
 
 /// Populated entries that stay as they are cost a visit; unpopulated page tables cost nothing.
-fn scan_cost_ns(sim: &Simulation<'_>, r: &ScanReport, skipped: u64) -> f64 {
+fn scan_cost_ns(costs: &CostModel, exception_ns: f64, r: &ScanReport, skipped: u64) -> f64 {
     if r.end != ScanEnd::Walked {
-        return sim.machine.costs.exception_ns;
+        return exception_ns;
     }
     let work = ScanWork {
         vmas: r.vmas_visited,
@@ -156,7 +156,7 @@ fn scan_cost_ns(sim: &Simulation<'_>, r: &ScanReport, skipped: u64) -> f64 {
         marked_pmds: r.huge,
         flushes: 0,
     };
-    sim.hw.costs.scan_ns(&work, 0.0)
+    costs.scan_ns(&work, 0.0)
 }
 
 #[cfg(test)]

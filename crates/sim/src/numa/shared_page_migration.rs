@@ -6,13 +6,13 @@ use crate::charge::core::copy_slowdown;
 use crate::charge::quiet::limit_flushes;
 use crate::charge::rewind::rewind_sweep;
 use crate::charge::time::charge_system;
+use crate::hardware::contention::When;
 use crate::mm::cow_fault::shared_write_fault;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
 use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
-use crate::state::contention::When;
 use crate::state::cpu::Pending;
 use crate::state::logged::Before;
 use crate::state::page_migration::{DecidedFault, Entry, PageMigration, Phase, PlannedSweep};
@@ -20,10 +20,9 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{Mapper, PageRef, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{Mapper, PageRef, SharedMemory, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::migrate::ZoneInfo as _;
-use numalab_kernel::numa::FaultDecision;
-use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, PageFacts};
+use numalab_kernel::numa::{FaultDecision, FaultSite, LastCpupid, MigrateResult, PageFacts};
 
 /// Most attempts of one `migrate_pages`.
 const ATTEMPTS: u32 = 10;
@@ -76,8 +75,8 @@ pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
 /// Decides what becomes of a page (`numa_migrate_check`), and removes the mark.
 fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> DecidedFault {
     sim.kernel.vm.pgfault += 1;
-    let before = log_before(sim, s.task);
-    let fault = fault_site(sim, s, clock);
+    let before = log_before(&sim.record.log, &sim.kernel.numa, s.task);
+    let fault = fault_site(sim.cfg.jiffy_ns(), s, clock);
     let mut facts = sim.processes[s.process].space.vma(s.vma).shared_facts(at, &sim.mm.shared);
     let decision = numa_migrate_check(sim, fault, s, &mut facts);
     if !sim.mm.shared.locked(at) {
@@ -100,7 +99,7 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
         let zones = sim.mm.physical.zones(target);
         result = MigrateResult::Refused;
         let refusal = sim.kernel.numa.migrate_misplaced_folio_prepare(fault, &facts, target, zones, isolatable).err();
-        wake_kswapd_after_refusal(sim, refusal, target, facts.pages);
+        wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, refusal, target, facts.pages);
         if refusal.is_none() {
             let m = PageMigration {
                 site,
@@ -221,7 +220,7 @@ fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
         }
         let process = t.process as usize;
         let shows = sim.processes[process].space.vma(s.vma as usize).maps(m.at);
-        if shows && meets_ns >= migration_entry(sim, m, process, s.vma).map_or(0, |e| e.replaced_ns) {
+        if shows && meets_ns >= migration_entry(&sim.mm.shared, m, process, s.vma).map_or(0, |e| e.replaced_ns) {
             cut_sweep(sim, cpu, task, &s, page_at - s.at, meets_ns);
         }
     }
@@ -234,12 +233,12 @@ fn cut_sweep(sim: &mut Simulation<'_>, cpu: usize, task: u32, s: &PlannedSweep, 
 }
 
 /// The entry of a process and mapping in a migration.
-fn migration_entry<'m>(sim: &Simulation<'_>, m: &'m PageMigration, process: usize, vma: u32) -> Option<&'m Entry> {
-    m.entries.get(mapper_number(sim, m.at, process, vma)?)
+fn migration_entry<'m>(shared: &SharedMemory, m: &'m PageMigration, process: usize, vma: u32) -> Option<&'m Entry> {
+    m.entries.get(mapper_number(shared, m.at, process, vma)?)
 }
 
-pub(crate) fn mapper_number(sim: &Simulation<'_>, at: PageRef, process: usize, vma: u32) -> Option<usize> {
-    let mappers = &sim.mm.shared.object(at.object).mappers;
+pub(crate) fn mapper_number(shared: &SharedMemory, at: PageRef, process: usize, vma: u32) -> Option<usize> {
+    let mappers = &shared.object(at.object).mappers;
     let is = |m: &Mapper| m.process as usize == process && m.vma == vma;
     // Mappers of processes that were forked in a row follow each other, so their distance is a good guess.
     let guess = process.wrapping_sub(mappers.first()?.process as usize);
@@ -255,7 +254,7 @@ pub(crate) fn migration_phase(sim: &mut Simulation<'_>, cpu: usize) {
     let Some(mut m) = sim.tasks[task as usize].migration.take() else { return };
     let ns = match m.phase {
         Phase::Move => {
-            let pinned = sim.kernel.numa.cfg.switches.migration_waiters_pin && has_page_waiters(sim, m.at);
+            let pinned = sim.kernel.numa.cfg.switches.migration_waiters_pin && has_page_waiters(&sim.mm, m.at);
             m.phase = Phase::Restore;
             m.moved = !pinned;
             restore_ns(sim, &m)
@@ -344,7 +343,7 @@ fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMig
     }
     let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
     m.facts.last = LastCpupid::from_raw(sim.mm.shared.block_of(m.at).last[usize::from(m.at.page)]);
-    let log = (m.fault, log_before(sim, task), sim.now_ns);
+    let log = (m.fault, log_before(&sim.record.log, &sim.kernel.numa, task), sim.now_ns);
     let ns = account_hint_fault(sim, &m.site, m.at, log, &mut m.facts, &m.decision, result);
     sim.cpus[cpu].debt_ns += ns;
     debug_assert_eq!(task, m.site.task);

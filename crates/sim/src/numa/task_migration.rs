@@ -1,8 +1,9 @@
 //! Carrying out the task migrations that NUMA balancing has decided (kernel: `migrate_task_to`, `migrate_swap`).
 
 use crate::record::log::log_placed;
+use crate::state::cpu::CpuState;
 use crate::state::simulation::Simulation;
-use crate::state::task::Activity;
+use crate::state::task::{Activity, Task};
 use crate::state::task_migration::TaskMigration;
 use numalab_kernel::numa::counters::Placement;
 
@@ -39,9 +40,9 @@ fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
         return false;
     }
     let Some(other) = other else {
-        return movable(sim, task) && sim.kernel.sched.migrate(task, dst, sim.now_ns);
+        return movable(&sim.tasks, &sim.cpus, task) && sim.kernel.sched.migrate(task, dst, sim.now_ns);
     };
-    match (movable(sim, task), movable(sim, other)) {
+    match (movable(&sim.tasks, &sim.cpus, task), movable(&sim.tasks, &sim.cpus, other)) {
         (true, true) => sim.kernel.sched.swap(task, other, sim.now_ns),
         (true, false) => sim.kernel.sched.half_swap(task, other, sim.now_ns),
         (false, true) => sim.kernel.sched.half_swap(other, task, sim.now_ns),
@@ -50,8 +51,8 @@ fn carry_out(sim: &mut Simulation<'_>, m: TaskMigration) -> bool {
 }
 
 /// Whether a task can be moved now: alive, and not about to leave its CPU by itself.
-fn movable(sim: &Simulation<'_>, task: u32) -> bool {
-    let t = &sim.tasks[task as usize];
-    let leaving = sim.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
-    t.activity != Activity::Dead && t.unrun_end.is_none() && !leaving
+fn movable(tasks: &[Task<'_>], cpus: &[CpuState], task: u32) -> bool {
+    let t = &tasks[task as usize];
+    let leaving = cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
+    t.activity != Activity::Dead && t.unrun.end.is_none() && !leaving
 }

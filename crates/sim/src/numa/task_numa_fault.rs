@@ -12,8 +12,8 @@ use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::{FaultDecision, FaultOutcome, FaultSite, MigrateResult, PageFacts};
 
 /// Who faults at `clock`, as NUMA balancing names it.
-pub(crate) fn fault_site(sim: &Simulation<'_>, s: &PageSite, clock: u64) -> FaultSite {
-    FaultSite { task: s.task, cpu: s.cpu, now: clock / sim.cfg.jiffy_ns() }
+pub(crate) fn fault_site(jiffy_ns: u64, s: &PageSite, clock: u64) -> FaultSite {
+    FaultSite { task: s.task, cpu: s.cpu, now: clock / jiffy_ns }
 }
 
 /// Whether the page should move, and where to (`numa_migrate_check`).

@@ -5,7 +5,7 @@ use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Task};
 use numalab_kernel::numa::autonuma::{BalanceHost, Choice};
 use numalab_kernel::sched::Scheduler;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The run queues as AutoNUMA's balancing sees them.
 struct Queues<'a> {
@@ -38,7 +38,7 @@ pub(crate) fn autonuma_balance(sim: &mut Simulation<'_>, cpu: usize, task: u32) 
     let leaving = |t: u32| sim.cpus.iter().any(|c| c.task == Some(t) && c.pending.leaves());
     let busy = |t: u32| {
         let s = &sim.tasks[t as usize];
-        s.activity != Activity::Dead && s.unrun_end.is_none() && !leaving(t)
+        s.activity != Activity::Dead && s.unrun.end.is_none() && !leaving(t)
     };
     let host = Queues { sched: &sim.kernel.sched, machine: sim.machine, mms: &sim.tasks, busy: &busy };
     let (choice, examined) = sim.kernel.numa_2012.autonuma.balance(task, cpu, &host);

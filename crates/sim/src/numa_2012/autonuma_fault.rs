@@ -16,9 +16,9 @@ use numalab_kernel::numa::migrate::ZoneInfo as _;
 pub(crate) fn autonuma_fault(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, clock: u64) -> u64 {
     sim.kernel.vm.pgfault += 1;
     let process = sim.tasks[task as usize].process as usize;
-    let slept_ns = sim.tasks[task as usize].block_ns;
+    let slept_ns = sim.tasks[task as usize].wait.block_ns;
     let ns = autonuma_pages(sim, cpu, task, process, f, clock);
-    let takes_ns = ns + sim.tasks[task as usize].block_ns - slept_ns;
+    let takes_ns = ns + sim.tasks[task as usize].wait.block_ns - slept_ns;
     if takes_ns >= LONG_FAULT_NS {
         sim.kernel.numa_2012.long_read_locks.begin(process, (clock, clock + takes_ns), sim.now_ns);
     }
@@ -27,7 +27,7 @@ pub(crate) fn autonuma_fault(sim: &mut Simulation<'_>, cpu: usize, task: u32, f:
 
 /// Removes the mark, then looks at every page under it in the context of this thread. Returns the time, ns.
 fn autonuma_pages(sim: &mut Simulation<'_>, cpu: usize, task: u32, process: usize, f: &MarkedPage, clock: u64) -> u64 {
-    let (mut ns, slept_ns) = (sim.machine.costs.hint_fault_ns, sim.tasks[task as usize].block_ns);
+    let (mut ns, slept_ns) = (sim.machine.costs.hint_fault_ns, sim.tasks[task as usize].wait.block_ns);
     let ignored = !sim.tasks[task as usize].policy.migrates_on_fault();
     if f.pages > 1 {
         sim.processes[process].space.vma_mut(f.vma).unmark(f.chunk, f.page);
@@ -49,7 +49,7 @@ fn autonuma_pages(sim: &mut Simulation<'_>, cpu: usize, task: u32, process: usiz
         }
         if !ignored {
             let found = MarkedPage { page: p, node, last, pages: 1, ..*f };
-            let begins_ns = clock + ns as u64 + sim.tasks[task as usize].block_ns - slept_ns;
+            let begins_ns = clock + ns as u64 + sim.tasks[task as usize].wait.block_ns - slept_ns;
             ns += autonuma_page(sim, cpu, task, &found, begins_ns);
         }
         if !whole {
@@ -97,7 +97,7 @@ fn autonuma_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage
 }
 
 fn autonuma_admits(sim: &mut Simulation<'_>, node: usize, pages: u32, clock: u64) -> bool {
-    if !sim.kernel.numa_2012.autonuma.admit(node, last_tick_ms(sim, clock), pages) {
+    if !sim.kernel.numa_2012.autonuma.admit(node, last_tick_ms(sim.cfg.jiffy_ns(), clock), pages) {
         sim.kernel.numa_2012.counters.rate_limited += 1;
         return false;
     }

@@ -4,14 +4,13 @@
 use crate::charge::blocking::block_task;
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
+use crate::hardware::contention::When;
 use crate::mm::move_page::{move_base_page, move_page};
-use crate::state::contention::When;
 use crate::state::page_site::MarkedPage;
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Kernel, Simulation};
 use crate::state::split_thp_migration::SplitThpMigration;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::AllocatedPage;
-use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 
 /// Moves a page to the node of the faulting CPU; a huge page is split first. Returns the time, ns; `None` if nothing
 /// moved.
@@ -42,7 +41,7 @@ pub(crate) fn autonuma_migrate(
         let vma = sim.processes[process].space.vma_mut(f.vma);
         let to = AllocatedPage { node: here, frame };
         move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, CHUNK_PAGES, f.last);
-        count_moved(sim, CHUNK_PAGES, CHUNK_PAGES);
+        count_moved(&mut sim.kernel, CHUNK_PAGES, CHUNK_PAGES);
         let slowdown = copy_slowdown(sim, cpu, f.node, here);
         let ns = sim.hw.costs.migrate_2m_ns(f.node, here, slowdown);
         let when = When { now_ns: sim.now_ns, from_ns: clock };
@@ -90,7 +89,7 @@ fn autonuma_migrate_base(sim: &mut Simulation<'_>, process: usize, here: usize, 
         sim.kernel.numa.counters.pgmigrate_fail += 1;
         return false;
     }
-    count_moved(sim, 1, 1);
+    count_moved(&mut sim.kernel, 1, 1);
     true
 }
 
@@ -103,10 +102,10 @@ fn base_migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &Marked
 }
 
 /// Counts `pages` moved, as `counted` in vmstat.
-pub(crate) fn count_moved(sim: &mut Simulation<'_>, pages: u64, counted: u64) {
-    let c = &mut sim.kernel.numa.counters;
+pub(crate) fn count_moved(kernel: &mut Kernel, pages: u64, counted: u64) {
+    let c = &mut kernel.numa.counters;
     c.numa_pages_migrated += counted;
     c.pgmigrate_success += counted;
     c.thp_migration_success += u64::from(pages > 1);
-    sim.kernel.numa_2012.counters.pages_copied += pages;
+    kernel.numa_2012.counters.pages_copied += pages;
 }

@@ -38,7 +38,7 @@ pub(crate) fn knuma_scand(sim: &mut Simulation<'_>) {
         Pause::None => 0,
         Pause::Burst(ms) | Pause::Pass(ms) => ms,
     };
-    sleep_daemon(sim, Daemon::Scand, u64::from(ms) * 1_000_000);
+    sleep_daemon(&mut sim.effects, sim.now_ns, Daemon::Scand, u64::from(ms) * 1_000_000);
 }
 
 /// Walks one process; [`Pause::None`] means that its end was reached.

@@ -9,6 +9,7 @@ use crate::numa_2012::autonuma_scan::knuma_scand;
 use crate::numa_2012::khugepaged::khugepaged;
 use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
+use crate::state::numa_2012::Numa2012;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::thp::ThpEnabled;
 use numalab_kernel::numa::design::{Scanner, TaskMoves};
@@ -21,12 +22,12 @@ pub(crate) fn start_daemons(sim: &mut Simulation<'_>) {
     if sim.kernel.numa_2012.cfg.scan == Scanner::Scand {
         let sleep = u64::from(sim.kernel.numa_2012.cfg.autonuma.scan_sleep_pass_millisecs);
         let at = sim.rng.below(sleep.max(1));
-        sleep_daemon(sim, Daemon::Scand, at * 1_000_000);
+        sleep_daemon(&mut sim.effects, sim.now_ns, Daemon::Scand, at * 1_000_000);
     }
     if sim.cfg.mm.thp.enabled != ThpEnabled::Never {
         let sleep = u64::from(sim.kernel.numa_2012.khugepaged.knobs.scan_sleep_millisecs);
         let at = sim.rng.below(sleep.max(1));
-        sleep_daemon(sim, Daemon::Khugepaged, at * 1_000_000);
+        sleep_daemon(&mut sim.effects, sim.now_ns, Daemon::Khugepaged, at * 1_000_000);
     }
 }
 
@@ -38,17 +39,16 @@ pub(crate) fn daemon(sim: &mut Simulation<'_>, which: Daemon) {
     }
 }
 
-/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for
-/// it.
-pub(crate) fn fork(sim: &mut Simulation<'_>, process: usize, parent: Option<u32>) -> Option<u32> {
-    if !sim.kernel.numa_2012.active() {
+/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for it.
+pub(crate) fn fork(design: &mut Numa2012, process: usize, parent: Option<u32>) -> Option<u32> {
+    if !design.active() {
         return None;
     }
-    sim.kernel.numa_2012.autonuma.fork(parent);
-    sim.kernel.numa_2012.schednuma.fork(process as u32);
-    sim.kernel.numa_2012.queued.push(false);
-    let selected = sim.kernel.numa_2012.autonuma.tasks.last().and_then(|t| t.selected);
-    selected.filter(|_| sim.kernel.numa_2012.cfg.moves == TaskMoves::Exchange)
+    design.autonuma.fork(parent);
+    design.schednuma.fork(process as u32);
+    design.queued.push(false);
+    let selected = design.autonuma.tasks.last().and_then(|t| t.selected);
+    selected.filter(|_| design.cfg.moves == TaskMoves::Exchange)
 }
 
 /// Handles the tick of a task; `balanced` tells that the load-balance softirq ran.

@@ -39,7 +39,7 @@ pub(crate) fn khugepaged(sim: &mut Simulation<'_>) {
         }
     };
     // It sleeps once its work is done; between two huge pages others get the lock of the address space.
-    sleep_daemon(sim, Daemon::Khugepaged, used_ns + u64::from(ms) * 1_000_000);
+    sleep_daemon(&mut sim.effects, sim.now_ns, Daemon::Khugepaged, used_ns + u64::from(ms) * 1_000_000);
 }
 
 /// Collapses a slot if it should be, onto the node of its first page; returns the time as well.

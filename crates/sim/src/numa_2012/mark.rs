@@ -1,6 +1,6 @@
 //! Marking memory for the scanners of 2012.
 
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Kernel, Simulation};
 use numalab_kernel::mm::ChunkKind;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::mark::MarkRules;
@@ -60,12 +60,12 @@ pub(crate) fn mark_range(sim: &mut Simulation<'_>, process: usize, id: usize, fr
     out
 }
 
-pub(crate) fn count_marks(sim: &mut Simulation<'_>, m: &Marks) {
-    let c = &mut sim.kernel.numa.counters;
+pub(crate) fn count_marks(kernel: &mut Kernel, m: &Marks) {
+    let c = &mut kernel.numa.counters;
     // There is no counter of huge entries yet (3.13). This one grows once per area and scan with schednuma's patches,
     // per entry with AutoNUMA's (section 5.4).
-    c.numa_pte_updates += match sim.kernel.numa_2012.cfg.faults {
-        Faults::AutoNuma if sim.kernel.numa_2012.cfg.autonuma.scan_pmd => m.huge,
+    c.numa_pte_updates += match kernel.numa_2012.cfg.faults {
+        Faults::AutoNuma if kernel.numa_2012.cfg.autonuma.scan_pmd => m.huge,
         Faults::AutoNuma => m.huge + m.ptes,
         _ => u64::from(m.pages > 0),
     };

@@ -3,24 +3,23 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
+use crate::hardware::contention::When;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::numa_2012::autonuma_migrate::count_moved;
-use crate::state::contention::When;
 use crate::state::inflight_thp_copy::InflightThpCopy;
 use crate::state::page_site::MarkedPage;
-use crate::state::simulation::Simulation;
+use crate::state::simulation::{Kernel, Simulation};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::block::NEVER;
-use numalab_kernel::mm::AllocatedPage;
-use numalab_kernel::mm::{ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, ChunkKind, PageClass, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::design::TaskMoves;
 
-pub(crate) fn schednuma_record(sim: &mut Simulation<'_>, task: u32, process: usize, node: usize, pages: u64) {
-    let seq = sim.kernel.numa_2012.schednuma.mms[process].seq;
-    if let Some(home) = sim.kernel.numa_2012.schednuma.record(task, seq, node, pages) {
-        sim.kernel.numa_2012.counters.homes += 1;
-        if sim.kernel.numa_2012.cfg.moves == TaskMoves::HomeNode {
-            sim.kernel.sched.set_preferred_nid(task, Some(home));
+pub(crate) fn schednuma_record(kernel: &mut Kernel, task: u32, process: usize, node: usize, pages: u64) {
+    let seq = kernel.numa_2012.schednuma.mms[process].seq;
+    if let Some(home) = kernel.numa_2012.schednuma.record(task, seq, node, pages) {
+        kernel.numa_2012.counters.homes += 1;
+        if kernel.numa_2012.cfg.moves == TaskMoves::HomeNode {
+            kernel.sched.set_preferred_nid(task, Some(home));
         }
     }
 }
@@ -41,7 +40,7 @@ pub(crate) fn schednuma_migrate_base(
         return None;
     }
     sim.kernel.numa_2012.schednuma.stale.leave(f.node, last.unwrap_or(0));
-    count_moved(sim, 1, 1);
+    count_moved(&mut sim.kernel, 1, 1);
     let slowdown = copy_slowdown(sim, cpu, f.node, here);
     let flushes = shootdowns(FlushOp::HintMigrateBase, &sim.cfg.flush, false);
     let flush: u64 = (0..flushes).map(|_| shoot_down(sim, cpu, task, 1)).sum();
@@ -118,5 +117,5 @@ fn finish_copy(sim: &mut Simulation<'_>, c: &InflightThpCopy) {
     n.numa_pages_migrated += 1;
     n.pgmigrate_success += 1;
     n.thp_migration_success += 1;
-    schednuma_record(sim, c.task, c.process, c.to, CHUNK_PAGES);
+    schednuma_record(&mut sim.kernel, c.task, c.process, c.to, CHUNK_PAGES);
 }

@@ -51,14 +51,14 @@ pub(crate) fn schednuma_fault(
             block_task(sim, task, (copy.until_ns - clock).saturating_sub(ns), copy.task);
             return (ns, FaultEnd::Go);
         }
-        if sim.kernel.numa_2012.schednuma.admit(here, last_tick_ms(sim, clock), f.pages) {
+        if sim.kernel.numa_2012.schednuma.admit(here, last_tick_ms(sim.cfg.jiffy_ns(), clock), f.pages) {
             if f.pages > 1 {
                 if let Some(time) = begin_copy(sim, cpu, task, f, clock) {
                     return (ns + time, FaultEnd::Copying);
                 }
             } else if let Some(time) = schednuma_migrate_base(sim, cpu, task, f, last) {
                 ns += time;
-                schednuma_record(sim, task, process, here, 1);
+                schednuma_record(&mut sim.kernel, task, process, here, 1);
                 sim.kernel.numa.counters.numa_hint_faults += 1;
                 return (ns, FaultEnd::Go);
             }
@@ -81,7 +81,7 @@ pub(crate) fn schednuma_fault(
     }
     sim.kernel.numa.counters.numa_hint_faults += 1;
     sim.kernel.numa.counters.numa_hint_faults_local += 1;
-    schednuma_record(sim, task, process, f.node, u64::from(f.pages));
+    schednuma_record(&mut sim.kernel, task, process, f.node, u64::from(f.pages));
     (ns, FaultEnd::Go)
 }
 
@@ -94,9 +94,9 @@ pub(crate) fn huge_write_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u6
     sim.kernel.numa.counters.pgreuse += 1;
     sim.processes[s.process].space.vma_mut(s.vma).reuse_for_write(s.chunk, 0);
     let ns = sim.machine.costs.exception_ns as u64 + shoot_down(sim, s.cpu, s.task, CHUNK_PAGES);
-    let (place, until_ns) = (offset_in_vma(sim, s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
+    let (place, until_ns) = (offset_in_vma(&sim.processes, &sim.tasks, s.task, s.vma, s.chunk, 0), (clock + ns) as f64);
     find_contenders(sim, s.task, s.vma, place, until_ns);
-    sort_contenders(sim);
+    sort_contenders(&sim.kernel.sched, &mut sim.sweep_positions);
     for i in 0..sim.sweep_positions.contenders.len() {
         let c = sim.sweep_positions.contenders[i];
         let cpu = sim.kernel.sched.cpu_of(c.task) as usize;

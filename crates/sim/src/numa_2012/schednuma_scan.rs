@@ -5,7 +5,7 @@ use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::shoot_down;
 use crate::numa_2012::mark::{count_marks, mark_range};
 use crate::state::simulation::Simulation;
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 use numalab_kernel::hw::cost::ScanWork;
 use numalab_kernel::mm::CHUNK_PAGES;
 use numalab_kernel::numa::schednuma::scan::walk;
@@ -44,7 +44,7 @@ pub(crate) fn schednuma_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, cl
     let (mut ns, mut huge_passed) = (0, 0);
     for (id, s) in stretches {
         let m = mark_range(sim, process, id, s.from, s.to);
-        count_marks(sim, &m);
+        count_marks(&mut sim.kernel, &m);
         work.marked_pmds += m.huge;
         huge_passed += m.huge_passed;
         work.marked_ptes += m.ptes;

@@ -8,18 +8,18 @@
 //! Units: bytes. `crates/sim/tests/it/memory.rs` holds it against what runs took.
 
 use crate::config::SimConfig;
+use crate::hardware::contention::EPOCH_NS;
+use crate::hardware::pipes::bytes_of_pipe;
 use crate::predict::model_time::model_time_ns;
 use crate::predict::touched::{touched, ByProcess, Chunks, Home, Touched};
 use crate::process::background;
-use crate::state::contention::EPOCH_NS;
 use crate::state::maps;
-use crate::state::pipes::bytes_of_pipe;
 use crate::state::process::STACK_BYTES;
 use numalab_kernel::mm::thp::may_have_huge;
 use numalab_kernel::mm::{StateSizes, CHUNK_BYTES};
 use numalab_kernel::numa::design::Faults;
-use numalab_model::machine::Machine;
-use numalab_model::workload::{ForkPoint, Op, Region, RegionKind, Workload};
+use numalab_nouns::machine::Machine;
+use numalab_nouns::workload::{ForkPoint, Op, Region, RegionKind, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fitted with runs that do nothing on 1 to 64 nodes and 2 to 4,096 CPUs: bytes for each CPU, each pair of CPUs, and each pair of nodes.
@@ -151,7 +151,7 @@ fn thread_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes) -> f
     // No scan comes before the delay of the first one, and so no hint fault.
     let faults = model_time_ns(machine, workload) >= FIRST_SCAN_NS;
     let by_node = PER_THREAD_NODE + if faults { PER_FAULTS_NODE } else { 0.0 };
-    let threads = |p: &numalab_model::workload::Process| -> f64 {
+    let threads = |p: &numalab_nouns::workload::Process| -> f64 {
         let steps: usize = p.prologue.len() + p.threads.iter().map(|t| t.ops.len()).sum::<usize>();
         let own = p.threads.len() as f64 * (PER_THREAD + nodes * by_node + sizes.stack);
         // A process has data and the stack of its initial thread besides.

@@ -3,8 +3,8 @@
 //! Only the number of samples in the time series depends on it. So it is a guess from the machine at rest: a thread's compute
 //! time, sleeps, loops bounded by time, and memory at [`NS_PER_LINE`], times the threads for each CPU.
 
-use numalab_model::machine::Machine;
-use numalab_model::workload::{Bound, Op, Workload};
+use numalab_nouns::machine::Machine;
+use numalab_nouns::workload::{Bound, Op, Workload};
 use std::sync::Arc;
 
 /// Time of a line of 64 bytes that comes from memory, ns (10 GB/s).

@@ -6,7 +6,7 @@
 use crate::access::walks::draws;
 use numalab_base::math::exp;
 use numalab_kernel::mm::CHUNK_BYTES;
-use numalab_model::workload::{Bound, ForkPoint, Op, Process, Region, Span, Workload};
+use numalab_nouns::workload::{Bound, ForkPoint, Op, Process, Region, Span, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

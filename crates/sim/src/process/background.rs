@@ -8,11 +8,12 @@ use crate::numa_2012::hooks::fork;
 use crate::record::log::log_task_created;
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
-use crate::state::task::{Activity, Stage, Task, NOBODY};
+use crate::state::task::{Activity, Stage, Task};
+use crate::state::wait::NOBODY;
 use numalab_base::rng::Rng;
-use numalab_model::machine::{Background, Machine};
-use numalab_model::record::Status;
-use numalab_model::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
+use numalab_nouns::machine::{Background, Machine};
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::{Bound, ForkPoint, Op, Process, Thread, Workload};
 use std::sync::Arc;
 
 /// Turns of a CPU's kernel thread that are drawn; then they repeat.
@@ -114,11 +115,11 @@ pub(crate) fn start_machine_thread(sim: &mut Simulation<'_>, process: usize, cpu
         Some(Op::Sleep { ns, .. }) => *ns,
         _ => 0,
     };
-    sim.effects.at(sim.now_ns + first_ns, Event::Wake { task: id, waker: NOBODY, sleep: task.sleep });
+    sim.effects.at(sim.now_ns + first_ns, Event::Wake { task: id, waker: NOBODY, sleep: task.wait.sleep });
     sim.tasks.push(task);
     sim.processes[process].live_threads += 1;
     sim.kernel.numa.start(id, None, sim.kernel.next_pid);
-    fork(sim, process, None);
+    fork(&mut sim.kernel.numa_2012, process, None);
     sim.kernel.sched.set_process(id, process as u32);
     sim.kernel.sched.sleep_from_start(id, cpu, sim.now_ns);
     log_task_created(sim, id);

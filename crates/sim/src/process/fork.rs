@@ -13,8 +13,8 @@ use crate::state::task::{Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{CopiedEntries, Work, CHUNK_PAGES};
 use numalab_kernel::numa::fork::CloneKind;
-use numalab_model::record::Status;
-use numalab_model::workload::ForkPoint;
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::{ForkPoint, Op, Workload};
 
 /// Kernel time of `clone` without page tables, in exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
@@ -24,13 +24,13 @@ const CLONE_EXCEPTIONS: f64 = 10.0;
 const CLONE_CHANCE: f64 = 0.25;
 
 /// The program of a thread of a process.
-pub(crate) fn program<'a>(sim: &Simulation<'a>, process: usize, thread: usize) -> &'a [numalab_model::workload::Op] {
-    &sim.workload.processes[process].threads[thread].ops
+pub(crate) fn program(workload: &Workload, process: usize, thread: usize) -> &[Op] {
+    &workload.processes[process].threads[thread].ops
 }
 
 /// The stage of life that a task is in.
-pub(crate) fn stage(sim: &Simulation<'_>, task: u32) -> Stage {
-    sim.tasks[task as usize].stage
+pub(crate) fn stage(tasks: &[Task<'_>], task: u32) -> Stage {
+    tasks[task as usize].stage
 }
 
 /// Starts a process; a forked one gets the mappings it inherits. Returns what the fork copied.
@@ -71,7 +71,7 @@ pub(crate) fn start_process(
 fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_cpu: u32, parent: Option<u32>) {
     let first = thread == 0;
     let stage = if first { Stage::ForkEarly(0) } else { Stage::Body };
-    let ops = if first { &[] } else { program(sim, process, thread) };
+    let ops = if first { &[] } else { program(sim.workload, process, thread) };
     let pid = sim.kernel.next_pid;
     sim.kernel.next_pid += 1;
     let affinity = sim.workload.processes[process].threads[thread].affinity.clone();
@@ -103,7 +103,7 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
         }
     }
     sim.kernel.sched.set_process(id, process as u32);
-    let selected = fork(sim, process, parent);
+    let selected = fork(&mut sim.kernel.numa_2012, process, parent);
     let preferred = sim.kernel.numa.tasks[id as usize].numa_preferred_nid.map(|n| n as u32);
     sim.kernel.sched.set_preferred_nid(id, preferred.or(selected));
     sim.kernel.sched.fork(parent_cpu, id, sim.now_ns);
@@ -167,7 +167,7 @@ pub(crate) fn fork_child(
 fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
     let chunk = sim.processes[child].space.vma(vma).chunk_count() - 1;
-    let page = CHUNK_PAGES as usize - stack_frame_page(sim);
+    let page = CHUNK_PAGES as usize - stack_frame_page(sim.cfg.harness);
     let s = PageSite { cpu, task, process: child, vma, chunk, page, write: true };
     let mut ns = 0;
     if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, sim.now_ns, &mut ns) {

@@ -23,12 +23,12 @@ pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
 /// Touches the stack, as a thread does that calls functions at the start of a pass. It does not touch the control
 /// block, which only the start and the end of a thread need.
 pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
-    touch_stack_page(sim, cpu, task, stack_frame_page(sim));
+    touch_stack_page(sim, cpu, task, stack_frame_page(sim.cfg.harness));
 }
 
 /// The page of a stack that holds its frames, counted from 1 at the top.
-pub(crate) fn stack_frame_page(sim: &Simulation<'_>) -> usize {
-    match sim.cfg.harness {
+pub(crate) fn stack_frame_page(harness: Harness) -> usize {
+    match harness {
         Harness::Program => FRAME,
         // The worker's C library has small frames: a thread's stack uses one page in all (read in /proc/PID/smaps).
         Harness::Worker | Harness::ParallelWorker => CONTROL_BLOCK,

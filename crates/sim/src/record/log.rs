@@ -2,16 +2,16 @@
 //!
 //! Reasons are read off the counters of NUMA balancing before and after a call, so that the mechanisms know nothing of logs.
 
-use crate::state::logged::Before;
-use crate::state::logged::Fault;
+use crate::state::log::Log;
+use crate::state::logged::{Before, Fault};
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::scan::ScanReport;
-use numalab_kernel::numa::MigrateResult;
+use numalab_kernel::numa::{MigrateResult, NumaBalancing};
 use numalab_kernel::sched::Why as MoveWhy;
-use numalab_model::record::events::{Event, Fate, Kind, NONE};
-use numalab_model::record::why::Why;
+use numalab_nouns::record::events::{Event, Fate, Kind, NONE};
+use numalab_nouns::record::why::Why;
 use std::io;
 
 /// State of a task that leaves its CPU to sleep (`TASK_INTERRUPTIBLE`).
@@ -85,8 +85,8 @@ pub(crate) fn log_moved(sim: &mut Simulation<'_>, task: u32, from: u32, to: u32,
 }
 
 /// Pages were allocated for an access that found none.
-pub(crate) fn log_first_touch(sim: &mut Simulation<'_>, node: usize, pages: u64) {
-    if let Some(w) = &mut sim.record.log.why {
+pub(crate) fn log_first_touch(log: &mut Log, node: usize, pages: u64) {
+    if let Some(w) = &mut log.why {
         w.why.nodes[node].first_touched += pages;
     }
 }
@@ -117,9 +117,9 @@ pub(crate) fn log_scan(sim: &mut Simulation<'_>, cpu: usize, task: u32, clock: u
 }
 
 /// What to remember before a hint fault of `task`.
-pub(crate) fn log_before(sim: &Simulation<'_>, task: u32) -> Option<Before> {
-    let preferred = || sim.kernel.numa.tasks[task as usize].numa_preferred_nid;
-    sim.record.log.on.then(|| Before { reasons: sim.kernel.numa.reasons, preferred: preferred() })
+pub(crate) fn log_before(log: &Log, numa: &NumaBalancing, task: u32) -> Option<Before> {
+    let preferred = || numa.tasks[task as usize].numa_preferred_nid;
+    log.on.then(|| Before { reasons: numa.reasons, preferred: preferred() })
 }
 
 /// A hint fault is over.

@@ -1,6 +1,5 @@
-//! What a run writes down: logs, time series, the outcome, and the checks at its end.
+//! What a run writes down: logs, time series and the outcome.
 
-pub(crate) mod check;
 pub(crate) mod footprint;
 pub(crate) mod log;
 pub(crate) mod maps;

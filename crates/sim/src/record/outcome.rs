@@ -1,7 +1,9 @@
 //! What a run reports.
 
 use crate::state::simulation::Simulation;
-use numalab_model::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
+use crate::state::task::Task;
+use numalab_nouns::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
+use numalab_nouns::workload::Workload;
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;
@@ -39,8 +41,9 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
             "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
         ));
     }
-    let names = task_names(&sim);
-    let counters = counters(&sim);
+    let names = task_names(sim.workload, &sim.tasks);
+    let mut counters = counters(&sim);
+    counters.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     let mut reasons: Vec<(String, u64)> =
         sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
     if sim.kernel.numa_2012.active() {
@@ -64,11 +67,12 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
 }
 
 /// Names of all threads: `PROCESS/tTHREAD`.
-fn task_names(sim: &Simulation<'_>) -> Vec<String> {
-    let name = |process: u32| sim.workload.processes.get(process as usize).map_or("", |p| p.name.as_str());
-    sim.tasks.iter().map(|t| format!("{}/t{}", name(t.process), t.thread)).collect()
+fn task_names(workload: &Workload, tasks: &[Task<'_>]) -> Vec<String> {
+    let name = |process: u32| workload.processes.get(process as usize).map_or("", |p| p.name.as_str());
+    tasks.iter().map(|t| format!("{}/t{}", name(t.process), t.thread)).collect()
 }
 
+/// All that the kernel counts; it only grows.
 pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
     let a = &sim.mm.physical.counters;
     let v = &sim.kernel.vm;
@@ -109,6 +113,5 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
     if let Some(damon) = &sim.kernel.damon {
         out.extend(damon.counters());
     }
-    out.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     out
 }

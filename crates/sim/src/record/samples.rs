@@ -1,8 +1,9 @@
 //! Taking samples for the time series of a run.
 
 use crate::record::maps::sample_maps;
+use crate::state::samples::Samples;
 use crate::state::simulation::Simulation;
-use numalab_model::record::Series;
+use numalab_nouns::record::Series;
 
 /// Time between samples.
 const SAMPLE_NS: u64 = 200_000_000;
@@ -15,8 +16,8 @@ fn push(series: &mut Series, now: u64, values: impl Iterator<Item = f64>) {
 }
 
 /// Whether a sample is due.
-pub(crate) fn is_due(sim: &Simulation<'_>) -> bool {
-    sim.now_ns >= sim.record.samples.next_ns
+pub(crate) fn is_due(samples: &Samples, now_ns: u64) -> bool {
+    now_ns >= samples.next_ns
 }
 
 /// Takes a sample that is due.

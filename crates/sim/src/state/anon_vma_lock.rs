@@ -11,7 +11,7 @@
 //! which takes as long in all.) Migrations of single base pages neither wait nor delay others. Times are ns of model
 //! time.
 
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 
 /// Mappings whose pages are being moved: process, mapping, when the last migration ends, and the task that makes it.
 /// They are few, so this is a plain list.

@@ -1,7 +1,7 @@
 //! A CPU as the engine sees it: what it runs, and what it does at the end of its slice.
 
-use crate::state::working_sets::NO_GROUP;
-use numalab_model::machine::Machine;
+use crate::hardware::working_sets::NO_GROUP;
+use numalab_nouns::machine::Machine;
 
 /// What a CPU does at the end of its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use numalab_base::rng::Rng;
 use numalab_kernel::damon::scheme::Counting;
 use numalab_kernel::damon::{DamonConfig, Regions, Scheme};
 use numalab_kernel::mm::{AccessSample, PhysicalMemory};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// Label of its random stream.
 const RNG_PURPOSE: u64 = 0x0064_616d_6f6e;

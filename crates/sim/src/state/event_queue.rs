@@ -28,7 +28,7 @@ pub enum Event {
     Wake {
         /// Task.
         task: u32,
-        /// Task that wakes it; [`NOBODY`](crate::state::task::NOBODY) for a timer.
+        /// Task that wakes it; [`NOBODY`](crate::state::wait::NOBODY) for a timer.
         waker: u32,
         /// Number of the sleep it ends; an older number is stale.
         sleep: u32,
@@ -146,6 +146,11 @@ impl EventQueue {
         let near = self.present.iter().chain(self.buckets.iter().flatten());
         near.chain(self.far.iter().map(|e| &e.0)).map(|e| Event::of(e.words))
     }
+    /// When the earliest event is due, ns.
+    pub fn earliest_ns(&self) -> Option<u64> {
+        let near = self.present.iter().chain(self.buckets.iter().flatten());
+        near.chain(self.far.iter().map(|e| &e.0)).map(|e| e.at_ns).min()
+    }
     /// Adds an event at `at_ns`.
     pub fn push(&mut self, at_ns: u64, event: Event) {
         self.sequence += 1;
@@ -182,7 +187,9 @@ impl EventQueue {
         while self.present.is_empty() {
             self.go_on()?;
         }
-        self.present.pop().map(|e| (e.at_ns, Event::of(e.words)))
+        let first = self.present.pop()?;
+        debug_assert!(self.present.last().is_none_or(|next| *next > first), "{first:?} is not the first event");
+        Some((first.at_ns, Event::of(first.words)))
     }
     /// The next bucket that has events; some bucket has.
     fn next_bucket(&self) -> u64 {

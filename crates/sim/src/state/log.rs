@@ -7,7 +7,7 @@
 use crate::state::logged::{Fault, Visit};
 use crate::state::why::Collector;
 use numalab_kernel::numa::MigrateResult;
-use numalab_model::record::events::{Event, Kind, Sink, NONE};
+use numalab_nouns::record::events::{Event, Kind, Sink, NONE};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Observers {
     pub why: bool,
     /// Where the model time of the run is written now and then, ns.
     pub clock: Option<Arc<AtomicU64>>,
-    /// Whoever watches the run sets this to end it early: it then has [`Status::Timeout`](numalab_model::record::Status::Timeout),
+    /// Whoever watches the run sets this to end it early: it then has [`Status::Timeout`](numalab_nouns::record::Status::Timeout),
     /// and its figures are worth nothing.
     pub stop: Option<Arc<AtomicBool>>,
 }

@@ -5,8 +5,8 @@
 //! time between them doubles. A stretch shows the node that holds most of its pages, judged by at most 64 of its 2 MiB chunks.
 //! Values are nodes, or -1 for none: no page there yet, or a thread that is asleep, ended or not created yet.
 
-use numalab_model::record::Series;
-use numalab_model::workload::Process;
+use numalab_nouns::record::Series;
+use numalab_nouns::workload::Process;
 
 /// Most rows of the map of pages.
 pub(crate) const PAGE_ROWS: u64 = 256;

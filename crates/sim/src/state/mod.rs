@@ -3,16 +3,13 @@
 //! Each file holds one kind of state and the small rules that need nothing else. [`simulation`] puts the parts
 //! together. Whatever one part of the state does to another is a mechanism and stands in a folder above.
 
-pub(crate) mod access_kind;
 pub(crate) mod anon_vma_lock;
 pub(crate) mod by_offset;
 pub(crate) mod clock_hand;
 pub(crate) mod contender;
-pub(crate) mod contention;
 pub(crate) mod convoy;
 pub(crate) mod cpu;
 pub(crate) mod cpu_order;
-pub(crate) mod crossed_bytes;
 pub(crate) mod damon;
 pub(crate) mod effects;
 pub(crate) mod event_queue;
@@ -28,7 +25,6 @@ pub(crate) mod numa_2012;
 pub(crate) mod page_migration;
 pub(crate) mod page_site;
 pub(crate) mod pending_counts;
-pub(crate) mod pipes;
 pub(crate) mod policy;
 pub(crate) mod process;
 pub(crate) mod quiet_cpus;
@@ -42,7 +38,8 @@ pub(crate) mod swap_queue;
 pub(crate) mod sweep_positions;
 pub(crate) mod task;
 pub(crate) mod task_migration;
+pub(crate) mod unrun;
 pub(crate) mod userspace_balance;
 pub(crate) mod vm_counters;
+pub(crate) mod wait;
 pub(crate) mod why;
-pub(crate) mod working_sets;

@@ -3,7 +3,7 @@
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{interleave_index, MemPolicy};
 use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
-use numalab_model::workload::{Policy, Process};
+use numalab_nouns::workload::{Policy, Process};
 
 /// The policy as the kernel keeps it; nodes outside `mems` (those with memory) are left out, and a policy that loses
 /// all its nodes is the default, which the resolver of workloads rules out.

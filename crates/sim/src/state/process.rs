@@ -4,7 +4,7 @@ use crate::config::Harness;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
@@ -12,7 +12,7 @@ use numalab_kernel::mm::{
     AddressSpace, CopiedEntries, Mapper, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
 };
 use numalab_kernel::numa::VmaNuma;
-use numalab_model::workload::{HugeAdvice, Process, RegionKind, Workload};
+use numalab_nouns::workload::{HugeAdvice, Process, RegionKind, Workload};
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;

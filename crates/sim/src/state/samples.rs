@@ -1,8 +1,8 @@
 //! Time series of a run.
 
-use numalab_model::machine::Machine;
-use numalab_model::record::Series;
-use numalab_model::workload::{Process, Score};
+use numalab_nouns::machine::Machine;
+use numalab_nouns::record::Series;
+use numalab_nouns::workload::{Process, Score};
 
 /// Samples taken so far.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The seconds by which a score is divided, and the best of the intervals that it is timed in.
 
-use numalab_model::workload::Score;
+use numalab_nouns::workload::Score;
 
 /// The seconds of a score: those during which at least one thread's clock ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -5,8 +5,9 @@
 //! [`Effects`], and the engine carries that out.
 
 use crate::config::SimConfig;
+use crate::hardware::contention::AccessRates;
+use crate::hardware::working_sets::WorkingSets;
 use crate::state::clock_hand::ClockHands;
-use crate::state::contention::AccessRates;
 use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
 use crate::state::damon::Damon;
@@ -27,7 +28,6 @@ use crate::state::task::Task;
 use crate::state::task_migration::TaskMigrations;
 use crate::state::userspace_balance::UserspaceBalance;
 use crate::state::vm_counters::VmCounters;
-use crate::state::working_sets::WorkingSets;
 use numalab_base::rng::Rng;
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
@@ -38,9 +38,9 @@ use numalab_kernel::mm::thp::Ladders;
 use numalab_kernel::mm::{LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
-use numalab_model::machine::Machine;
-use numalab_model::record::Status;
-use numalab_model::workload::Workload;
+use numalab_nouns::machine::Machine;
+use numalab_nouns::record::Status;
+use numalab_nouns::workload::Workload;
 
 /// A run at an instant. Times are ns of model time.
 pub struct Simulation<'a> {

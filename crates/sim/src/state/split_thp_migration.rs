@@ -7,7 +7,7 @@
 //! once, and waits for no more than the page it meets. Moves of single base pages are over before anybody is likely to
 //! come by, and are not looked at.
 
-use crate::state::task::NOBODY;
+use crate::state::wait::NOBODY;
 use numalab_kernel::mm::CHUNK_PAGES;
 
 /// A huge page that is being moved page by page.

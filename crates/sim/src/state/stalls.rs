@@ -1,6 +1,6 @@
-//! How long each thread could not go on with its program, as records tell it ([`numalab_model::record::stalls`]).
+//! How long each thread could not go on with its program, as records tell it ([`numalab_nouns::record::stalls`]).
 
-use numalab_model::record::stalls::TaskStalls;
+use numalab_nouns::record::stalls::TaskStalls;
 
 /// The stalls of all threads.
 #[derive(Debug, Default)]

@@ -1,11 +1,10 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
 use crate::state::page_migration::{DecidedFault, PageMigration, PlannedSweep};
+use crate::state::unrun::Unrun;
+use crate::state::wait::Wait;
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_model::workload::{Bound, Op, Span};
-
-/// Who wakes up a task that waits for a timer or a daemon.
-pub(crate) const NOBODY: u32 = u32::MAX;
+use numalab_nouns::workload::{Bound, Op, Span};
 
 /// One open loop of a task's program.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +31,15 @@ pub struct Block {
     pub start: u64,
     /// Progress of the current access where the block began, bytes: below 0 in the accesses after that one.
     pub begun: i64,
+}
+
+/// Flushes of the TLB for the address space of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushesMet {
+    /// Time lost to them that the task's CPU has paid for, ns.
+    pub paid_ns: u64,
+    /// Those that it has met, or that came while it did not run.
+    pub seen: u64,
 }
 
 /// What the task does at the moment.
@@ -67,7 +75,7 @@ pub struct Task<'a> {
     pub activity: Activity,
     /// Whether the current op has been entered.
     pub entered: bool,
-    /// Working set of the loop it is in ([`NO_GROUP`](crate::state::working_sets::NO_GROUP) = none).
+    /// Working set of the loop it is in ([`NO_GROUP`](crate::hardware::working_sets::NO_GROUP) = none).
     pub group: u32,
     /// Bytes (sequential, strided) or accesses (random) of the current access already done.
     pub done: u64,
@@ -78,8 +86,6 @@ pub struct Task<'a> {
     /// Bins of memory traffic that it plans one by one, since it has come back from a wait and the machine does not know yet what it
     /// will ask for: what is left of the present one, and the next.
     pub short_bins: u8,
-    /// Rest of a slice in which it lost its CPU, ns: CPU time that it still has to run for work that is carried out already.
-    pub unrun_ns: u64,
     /// LLC it last ran on (`u32::MAX` = none yet).
     pub llc: u32,
     /// Spans of its program that it has loaded into this LLC, as bits.
@@ -88,10 +94,8 @@ pub struct Task<'a> {
     pub cold_lines: u64,
     /// Marking scans of its process after which it last used its stack and the program's data.
     pub marking_scans: u32,
-    /// Time lost to TLB flushes of its address space that its CPU has paid for, ns.
-    pub flush_paid_ns: u64,
-    /// Flushes of its address space that it has met, or that came while it did not run.
-    pub flushes_seen: u64,
+    /// Flushes of its address space that it has met and paid for.
+    pub flushes: FlushesMet,
     /// Open loops, innermost last.
     pub loops: Vec<LoopFrame>,
     /// Nanoseconds of the current compute op still to do, in units of unshared core time.
@@ -100,26 +104,12 @@ pub struct Task<'a> {
     pub user_ns: u64,
     /// Time in the kernel, ns.
     pub system_ns: u64,
-    /// What was planned for the end of that slice.
-    pub unrun_end: Option<crate::state::cpu::Pending>,
     /// Stage of the initial thread.
     pub stage: Stage,
-    /// Sleep for a lock or a page under migration that begins when its step ends, or first thing in its next slice, ns.
-    pub block_ns: u64,
-    /// Task that wakes it up from that sleep ([`NOBODY`] = no thread of the workload).
-    pub blocked_by: u32,
-    /// When it wakes up from that sleep, ns; 0 if it does not sleep for a lock or a page.
-    pub wakes_ns: u64,
-    /// Task that wakes it up from a sleep of fixed length ([`NOBODY`] = a timer).
-    pub waker: u32,
-    /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
-    pub released_ns: u64,
-    /// Number of the current sleep.
-    pub sleep: u32,
-    /// A message ends the current sleep.
-    pub message: bool,
-    /// Since when it waits for a page under migration, ns.
-    pub blocked_since_ns: Option<u64>,
+    /// Rest of a slice in which it lost its CPU.
+    pub unrun: Unrun,
+    /// What it waits for, and what it sleeps or busy-waits for now.
+    pub wait: Wait,
     /// Page (chunk, page) that its random access still has to fault in, and whether the access is a store.
     pub pending_access: Option<(usize, usize, bool)>,
     /// Hint fault that it has decided ahead of the run.
@@ -167,34 +157,25 @@ impl<'a> Task<'a> {
             compute_left_ns: 0,
             entered: false,
             activity: Activity::Running,
-            released_ns: 0,
             policy: MemPolicy::DEFAULT,
             user_ns: 0,
             system_ns: 0,
-            blocked_since_ns: None,
             pending_access: None,
             block: None,
             planned_sweep: None,
             decided_fault: None,
             migration: None,
-            block_ns: 0,
-            blocked_by: NOBODY,
-            wakes_ns: 0,
-            waker: NOBODY,
-            sleep: 0,
             marking_scans: u32::MAX,
-            message: false,
-            flush_paid_ns: 0,
-            flushes_seen: 0,
             llc: u32::MAX,
             warm: 0,
             cold_lines: 0,
             planned_until_ns: 0,
             short_bins: 0,
-            unrun_ns: 0,
             ns_per_byte: 0.0,
-            group: crate::state::working_sets::NO_GROUP,
-            unrun_end: None,
+            group: crate::hardware::working_sets::NO_GROUP,
+            flushes: FlushesMet::default(),
+            unrun: Unrun::default(),
+            wait: Wait::default(),
             stage,
         }
     }

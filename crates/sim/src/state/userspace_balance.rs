@@ -2,7 +2,7 @@
 
 use numalab_kernel::numa::topology::NumaTopology;
 use numalab_kernel::userspace_balance::{Balancer, Settings, UserspaceTunables};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The daemon: its decisions, and what it has seen and done.
 #[derive(Debug)]

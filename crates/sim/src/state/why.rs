@@ -1,13 +1,13 @@
-//! Collecting the counts of the decision log ([`numalab_model::record::why`]).
+//! Collecting the counts of the decision log ([`numalab_nouns::record::why`]).
 
 use crate::state::logged::{Fault, Visit};
 use crate::state::process::ProcessState;
 use numalab_kernel::mm::CHUNK_BYTES;
 use numalab_kernel::numa::counters::{Denial, Placement, Refusal, SkipReason};
 use numalab_kernel::numa::MigrateResult;
-use numalab_model::record::events::{Fate, MOVE_WORDS};
-use numalab_model::record::why::{tally, ChunkWhy, FaultWhy, MoveWhy, NodeWhy, PreferredWhy, TaskWhy, VmaWhy, Why};
-use numalab_model::workload::Workload;
+use numalab_nouns::record::events::{Fate, MOVE_WORDS};
+use numalab_nouns::record::why::{tally, ChunkWhy, FaultWhy, MoveWhy, NodeWhy, PreferredWhy, TaskWhy, VmaWhy, Why};
+use numalab_nouns::workload::Workload;
 
 /// Most stretches of 2 MiB that are told apart: 32 GiB, and some 20 MB of log.
 const MAX_CHUNKS: usize = 1 << 14;

@@ -1,10 +1,10 @@
 //! What the daemon asks the kernel for.
 
 use crate::charge::tlb_flush::flush_from_daemon;
+use crate::hardware::contention::When;
 use crate::mm::daemon_time::occupy_node_cpu;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::move_page::{move_base_page, move_page};
-use crate::state::contention::When;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use crate::state::userspace_balance::UserspaceBalance;
@@ -28,7 +28,7 @@ pub(crate) fn act(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, actio
 fn move_task(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance, task: u32, to: usize) {
     let t = &sim.tasks[task as usize];
     let leaving = sim.cpus.iter().any(|c| c.task == Some(task) && c.pending.leaves());
-    if t.activity == Activity::Dead || t.unrun_end.is_some() || leaving {
+    if t.activity == Activity::Dead || t.unrun.end.is_some() || leaving {
         return;
     }
     let cpus: Vec<u32> = sim.machine.nodes[to].cpus.iter().map(|c| *c as u32).collect();

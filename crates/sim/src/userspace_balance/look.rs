@@ -1,6 +1,7 @@
 //! What the daemon sees: threads and mappings, as procfs shows them.
 
 use crate::mm::daemon_time::occupy_node_cpu;
+use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Task};
 use crate::state::userspace_balance::UserspaceBalance;
@@ -28,7 +29,7 @@ pub(crate) fn look(sim: &mut Simulation<'_>, daemon: &mut UserspaceBalance) -> L
     let look = Look {
         nodes,
         tasks: tasks(sim, daemon, interval_ns),
-        mappings: mappings(sim),
+        mappings: mappings(&sim.tasks, &sim.processes),
         budget_pages: bytes / PAGE_BYTES,
     };
     let pages: u64 = look.mappings.iter().flat_map(|m| &m.pages).sum();
@@ -61,11 +62,11 @@ fn tasks(sim: &Simulation<'_>, daemon: &mut UserspaceBalance, interval_ns: u64) 
     out
 }
 
-fn mappings(sim: &Simulation<'_>) -> Vec<MappingLook> {
+fn mappings(tasks: &[Task<'_>], processes: &[ProcessState]) -> Vec<MappingLook> {
     let mut out = Vec::new();
-    for (id, p) in sim.processes.iter().enumerate().filter(|(_, p)| p.started && !p.ended) {
+    for (id, p) in processes.iter().enumerate().filter(|(_, p)| p.started && !p.ended) {
         let of_process = |t: &&Task<'_>| t.process as usize == id && t.thread == 0;
-        let own_policy = sim.tasks.iter().find(of_process).is_some_and(|t| t.policy.mode() != PolicyMode::Default);
+        let own_policy = tasks.iter().find(of_process).is_some_and(|t| t.policy.mode() != PolicyMode::Default);
         for place in 0..p.space.len() {
             let vma_id = p.space.id_at(place);
             let v = p.space.vma(vma_id);

@@ -1,5 +1,5 @@
 //! Snapshots for fixed seeds: any change of a figure shows up in a diff. The same files are compared in
-//! debug and release builds, so both give the same bytes.
+//! the profiles `release` and `checked`, so both give the same bytes.
 //!
 //! After a change that is meant to move figures: `NUMALAB_GOLDEN=write cargo test -p numalab-sim --test it golden`,
 //! and say in the commit why they moved.

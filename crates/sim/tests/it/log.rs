@@ -16,7 +16,8 @@ fn watched(dir: &Path, kernel_name: &str) -> (Outcome, Vec<Event>, Vec<Event>, W
     let m = machine("4x1x6x2");
     let w = workload("numa01_THREAD_ALLOC", &m, 11, &[("loops", "2000"), ("memory", "256MiB")]);
     let header = Header::new("r", &m, &w);
-    let sink = |name: &str| Sink::new(&header, Box::new(File::create(dir.join(name)).unwrap())).unwrap();
+    let sink =
+        |name: &str| Sink::new(&header.line().unwrap(), Box::new(File::create(dir.join(name)).unwrap())).unwrap();
     let ask =
         Observers { trace: Some(sink("trace")), decisions: Some(sink("head")), why: true, ..Observers::default() };
     let o = observe(&m, &w, &kernel(kernel_name), 11, true, ask).unwrap();
@@ -88,7 +89,8 @@ fn whoever_sleeps_behind_a_page_leaves_its_cpu() {
     let w = workload("numa01", &m, 1, &[("loops", "4000"), ("memory", "16MiB")]);
     let sleeps = |kernel_name: &str| {
         let path = dir.path().join(kernel_name);
-        let sink = Sink::new(&Header::new("r", &m, &w), Box::new(File::create(&path).unwrap())).unwrap();
+        let sink =
+            Sink::new(&Header::new("r", &m, &w).line().unwrap(), Box::new(File::create(&path).unwrap())).unwrap();
         let ask = Observers { trace: Some(sink), ..Observers::default() };
         let o = observe(&m, &w, &kernel(kernel_name), 1, true, ask).unwrap().outcome;
         let mut trace = Events::open(&path).unwrap();
@@ -121,7 +123,8 @@ fn a_cpu_whose_thread_sleeps_for_a_lock_pulls_threads_home() {
     let w = workload("numa02_SMT", &m, 3, &[("loops", "120")]);
     let between_nodes = |kernel_name: &str| {
         let path = dir.path().join(kernel_name);
-        let sink = Sink::new(&Header::new("r", &m, &w), Box::new(File::create(&path).unwrap())).unwrap();
+        let sink =
+            Sink::new(&Header::new("r", &m, &w).line().unwrap(), Box::new(File::create(&path).unwrap())).unwrap();
         let ask = Observers { trace: Some(sink), ..Observers::default() };
         observe(&m, &w, &kernel(kernel_name), 3, true, ask).unwrap();
         let mut trace = Events::open(&path).unwrap();
@@ -185,7 +188,7 @@ fn a_log_that_cannot_be_written_is_an_error() {
     }
     let m = machine("2x1x2x1");
     let w = workload("numa02", &m, 1, &[("loops", "1")]);
-    let sink = Sink::new(&Header::new("r", &m, &w), Box::new(Full(false))).unwrap();
+    let sink = Sink::new(&Header::new("r", &m, &w).line().unwrap(), Box::new(Full(false))).unwrap();
     let ask = Observers { trace: Some(sink), ..Observers::default() };
     let e = observe(&m, &w, &kernel("6.3"), 1, true, ask).unwrap_err();
     assert!(e.to_string().contains("no space left"), "{e}");

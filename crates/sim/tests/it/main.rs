@@ -4,11 +4,13 @@
 mod background;
 mod bound_process;
 mod caches;
+mod checks;
 mod common;
 mod copies;
 mod damon;
 mod designs_2012;
 mod determinism;
+mod digest;
 mod ends;
 mod fault_around;
 mod filling;

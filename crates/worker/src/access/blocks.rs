@@ -1,8 +1,8 @@
-//! Blocks anywhere in the range, each in address order ([`Order::Blocks`](numalab_model::access::Order::Blocks)).
+//! Blocks anywhere in the range, each in address order ([`Order::Blocks`](numalab_nouns::access::Order::Blocks)).
 
 use super::{touch, Draw, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;
-use numalab_model::access::scale;
+use numalab_nouns::access::scale;
 
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;

@@ -1,6 +1,6 @@
 //! Real accesses to memory: one file per walk.
 //!
-//! Access patterns describe themselves in terms of walks ([`numalab_model::access`]), and the simulator carries out the same
+//! Access patterns describe themselves in terms of walks ([`numalab_nouns::access`]), and the simulator carries out the same
 //! walks; no pattern has a name here. Every walk accesses one 8-byte word of each 64-byte line that it visits. An integer
 //! accumulator spreads writes evenly over the accesses; a pass that writes at all writes at least once to each page. Work
 //! is done in batches. After each batch the thread computes for the time of its lines and adds to the score, so that
@@ -12,10 +12,10 @@ pub mod stride;
 pub mod sweep;
 
 use crate::spin;
-use numalab_model::access::{self, Order, Pattern, Ranks, Traffic};
+use numalab_nouns::access::{self, Order, Pattern, Ranks, Traffic};
 use std::sync::Arc;
 
-pub use numalab_model::access::LINE_BYTES;
+pub use numalab_nouns::access::LINE_BYTES;
 
 /// A walk that is ready to run.
 #[derive(Clone, Debug)]

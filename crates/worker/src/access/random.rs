@@ -1,11 +1,11 @@
-//! Lines drawn at random ([`Walk::Random`](numalab_model::access::Walk::Random)).
+//! Lines drawn at random ([`Walk::Random`](numalab_nouns::access::Walk::Random)).
 //!
 //! In a dependent walk the next address depends on the value just read, so a CPU cannot start the next load early. A zero
 //! that is opaque to the compiler masks the value. So the walk needs no pointers in memory, and writing them would be a
 //! first touch.
 
 use super::{touch, Draw, Lines, Range, WriteTurn, LINE_BYTES};
-use numalab_model::access::scale;
+use numalab_nouns::access::scale;
 use std::hint::black_box;
 
 /// Accesses between two calls of `after`.
@@ -91,7 +91,7 @@ fn each_dependent(
 mod tests {
     use super::super::tests::Buffer;
     use super::*;
-    use numalab_model::access::Pattern;
+    use numalab_nouns::access::Pattern;
     use std::sync::Arc;
 
     #[test]

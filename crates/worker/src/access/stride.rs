@@ -1,4 +1,4 @@
-//! One line per stride ([`Walk::Stride`](numalab_model::access::Walk::Stride)).
+//! One line per stride ([`Walk::Stride`](numalab_nouns::access::Walk::Stride)).
 
 use super::{touch, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;

@@ -1,4 +1,4 @@
-//! Every line in address order ([`Order::Address`](numalab_model::access::Order::Address)).
+//! Every line in address order ([`Order::Address`](numalab_nouns::access::Order::Address)).
 
 use super::{touch, Range, WriteTurn, LINE_BYTES};
 use crate::sys::PAGE_BYTES;

@@ -3,7 +3,7 @@
 //! A probe is defined for all of tracefs, under a group that has the process id of the run, and enabled in the run's own
 //! instance. The probes of runs that were killed are removed by the next run.
 
-use numalab_model::record::stalls::Durations;
+use numalab_nouns::record::stalls::Durations;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -5,7 +5,7 @@
 //! at the end of the run; the next run removes the instances of runs that were killed.
 
 use super::probes::{Calls, Probes};
-use numalab_model::record::stalls::Durations;
+use numalab_nouns::record::stalls::Durations;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -1,6 +1,6 @@
 //! `/proc/vmstat`: event counters and their growth during a run.
 
-use numalab_model::counters::ALWAYS_RECORDED;
+use numalab_nouns::record::ALWAYS_RECORDED;
 
 /// The counters at one time, in the kernel's order, without gauges (`nr_…`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

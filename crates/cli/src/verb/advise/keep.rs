@@ -11,7 +11,7 @@ use numalab_host::advise::session::Sample;
 use numalab_host::advise::Way;
 use numalab_host::procfs::Roots;
 use numalab_model::experiment::{Axes, Cell, Experiment};
-use numalab_model::machine::{import, Machine};
+use numalab_model::machine::{from_toml, import};
 use numalab_model::plan::{Backend, PlanInput, SourceFile};
 use numalab_model::record::{Outcome, Scalar, Store};
 use numalab_stats::Better;
@@ -47,7 +47,7 @@ pub fn check(args: &Args) -> Result<(), Failure> {
 pub fn keep(context: &Context, args: &Args, program: &str, all: &[Measured]) -> Result<(), Failure> {
     let (Some(dir), false) = (&args.out, all.is_empty()) else { return Ok(()) };
     let text = import::sysfs(Path::new("/"), "host")?;
-    let machine = Arc::new(Machine::from_toml("host.toml", &text)?);
+    let machine = Arc::new(from_toml("host.toml", &text)?);
     let workload = Arc::new(unknown_workload(&plain(program)));
     let source = SourceFile { place: "machines/host.toml".into(), text: text.into() };
     let mut columns: Vec<&str> = Vec::new();

@@ -5,7 +5,7 @@ use crate::failure::{note, Failure};
 use crate::records::Run;
 use crate::sources;
 use numalab_model::machine::Machine;
-use numalab_model::plan::fingerprint;
+use numalab_model::plan::{of_machine, PlanId};
 use numalab_model::record::{Store, SOURCES};
 
 /// The machines of the runs, each once: from the given files, the catalog, or the files that a record was made from. A
@@ -17,7 +17,7 @@ pub fn machines(context: &Context, store: &Store, runs: &[Run], files: &[String]
     let given =
         files.iter().map(|f| sources::machine(context, &named("--machine", f))).collect::<Result<Vec<_>, _>>()?;
     for machine in &given {
-        if runs.iter().all(|r| r.manifest.plan.machine.sha256 != fingerprint(machine)) {
+        if runs.iter().all(|r| r.manifest.plan.machine.sha256 != of_machine(machine)) {
             let text =
                 format!("numalab: no run here is of machine {} as --machine gives it; it is not drawn", machine.name);
             note(&text);
@@ -31,10 +31,10 @@ pub fn machines(context: &Context, store: &Store, runs: &[Run], files: &[String]
             continue;
         }
         seen.push(&plan.sha256);
-        let same = |m: &Machine| fingerprint(m) == plan.sha256;
+        let same = |m: &Machine| of_machine(m) == plan.sha256;
         let by_name = |c: &Context| sources::machine(c, &named("machine", &plan.name)).ok().filter(same);
         let kept = || {
-            let id = run.manifest.plan.id().ok()?;
+            let id = PlanId::of(&run.manifest.plan).ok()?;
             by_name(&Context::new(Some(&store.dir().join(id.short()).join(SOURCES))).ok()?)
         };
         match given.iter().find(|m| same(m)).cloned().or_else(|| by_name(context)).or_else(kept) {

@@ -1,7 +1,7 @@
 //! Traffic that shares memory: flows of threads, copies of pages, and the rates that result.
 
 use super::parameters::{byte_weight, RANDOM_FACTOR};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// [`Flow::llc`] of a flow whose cache port is not modelled.
 pub const NO_LLC: u32 = u32::MAX;

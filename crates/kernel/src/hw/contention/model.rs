@@ -3,7 +3,7 @@
 use super::flow::{Flow, PageCopy, Rate};
 use super::paths::Paths;
 use super::solve::{each_crossing, Solver};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The shared resources of a machine and the last solution, which is the start of the next one.
 #[derive(Clone, Debug)]

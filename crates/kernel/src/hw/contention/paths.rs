@@ -5,7 +5,7 @@
 //! because parallel routes carry a part each.
 
 use super::parameters::{CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES};
-use numalab_model::machine::{Machine, MemoryKind};
+use numalab_nouns::machine::{Machine, MemoryKind};
 
 /// A resource with a bandwidth.
 #[derive(Clone, Copy, Debug)]

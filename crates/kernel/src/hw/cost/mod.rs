@@ -14,7 +14,7 @@
 //!
 //! Units: ns. No cost depends on the kernel that runs; kernels differ in the operations and flushes that they ask for.
 //!
-//! [`KernelCosts`]: numalab_model::machine::KernelCosts
+//! [`KernelCosts`]: numalab_nouns::machine::KernelCosts
 //! [`Contention::latency_factor`]: super::contention::Contention::latency_factor
 
 mod flush;

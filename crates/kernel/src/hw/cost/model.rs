@@ -2,7 +2,7 @@
 
 use super::socket_hops::SocketHops;
 use crate::hw::tlb::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
-use numalab_model::machine::{KernelCosts, Machine};
+use numalab_nouns::machine::{KernelCosts, Machine};
 
 /// Base pages in a huge page.
 pub const PAGES_PER_HUGE: u64 = HUGE_PAGE_BYTES / BASE_PAGE_BYTES;

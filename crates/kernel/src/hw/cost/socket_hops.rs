@@ -1,6 +1,6 @@
 //! Number of hops between the sockets of two nodes.
 
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// Hops between the sockets of two nodes: 0 on the same socket, 1 between nearest sockets, 2 for all others.
 #[derive(Clone, Debug)]

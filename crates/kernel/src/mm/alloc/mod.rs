@@ -1,6 +1,7 @@
 //! The page allocator (thp-and-allocation.md section 3).
 //!
 //! * [`gfp`](Gfp) what a request may do; `request` the request and its result;
+//! * `take_page` the first zone above a watermark, and a page of it;
 //! * `fast` one walk over the zonelist above the low watermarks, with node reclaim where it is enabled;
 //! * `slow` the slow path: kswapd, the min watermarks, compaction, reclaim, the OOM killer;
 //! * `slow_rules` rules of the slow path that changed between kernels;
@@ -12,6 +13,7 @@ pub(in crate::mm) mod gfp;
 pub(in crate::mm) mod request;
 mod slow;
 pub(in crate::mm) mod slow_rules;
+pub(in crate::mm) mod take_page;
 
 pub use fast::AllocSite;
 pub use gfp::Gfp;

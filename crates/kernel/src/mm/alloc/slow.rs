@@ -1,9 +1,9 @@
 //! The slow path: no zone of the zonelist is above its low watermark (thp-and-allocation.md section 3.2).
 
-use super::fast::Mark;
 use super::gfp::Gfp;
 use super::request::{AllocError, AllocatedPage, Request};
 use super::slow_rules::BailRule;
+use super::take_page::Mark;
 use crate::mm::compact::attempt::{Mode, Status};
 use crate::mm::compact::tunables::CompactEra;
 use crate::mm::physical_memory::PhysicalMemory;

@@ -3,8 +3,8 @@
 use super::attempt::{Mode, Status};
 use super::scan::{CompactWork, Outcome};
 use super::suitable;
-use crate::mm::alloc::fast::Mark;
 use crate::mm::alloc::request::{AllocatedPage, Request};
+use crate::mm::alloc::take_page::Mark;
 use crate::mm::pageblock::fragmentation::fragmentation_index;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;

@@ -4,7 +4,7 @@ use super::interleave::node_of_index;
 use super::policy_nodes::PolicyNodes;
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
 use numalab_base::node_mask::{NodeMask, MAX_NODES};
-use numalab_model::workload::PolicyMode;
+use numalab_nouns::workload::PolicyMode;
 
 /// A policy of a task or a VMA.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,6 +11,6 @@ mod tunables;
 
 pub use interleave::{interleave_index, node_of_index};
 pub use mempolicy::{all_nodes, MemPolicy, PolicyError};
-pub use numalab_model::workload::PolicyMode;
+pub use numalab_nouns::workload::PolicyMode;
 pub use policy_nodes::PolicyNodes;
 pub use tunables::MempolicyTunables;

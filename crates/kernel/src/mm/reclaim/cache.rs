@@ -2,9 +2,9 @@
 
 use super::anon_reclaim::AnonReclaim;
 use crate::mm::account::PageClass;
-use crate::mm::alloc::fast::Mark;
 use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::request::{AllocError, Request};
+use crate::mm::alloc::take_page::Mark;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::policy::policy_nodes::PolicyNodes;

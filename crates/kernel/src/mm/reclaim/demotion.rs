@@ -2,7 +2,7 @@
 
 use numalab_base::node_mask::NodeMask;
 use numalab_base::words;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 words! {
     /// Which of the slower nodes take pages of a node, and what a cpuset says to that.

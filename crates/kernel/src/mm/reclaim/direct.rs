@@ -7,8 +7,8 @@
 use super::anon_reclaim::AnonReclaim;
 use super::files::FileRules;
 use super::scan_control::{ScanControl, DEF_PRIORITY, SWAP_CLUSTER_MAX};
-use crate::mm::alloc::fast::Mark;
 use crate::mm::alloc::request::Request;
+use crate::mm::alloc::take_page::Mark;
 use crate::mm::compact::suitable::COMPACT_GAP;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;

@@ -5,7 +5,7 @@ use super::balance::{scan_targets, ScanFacts};
 use super::files::Extent;
 use super::scan_control::{ScanControl, SWAP_CLUSTER_MAX};
 use crate::mm::account::PageClass;
-use crate::mm::alloc::fast::Mark;
+use crate::mm::alloc::take_page::Mark;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::work::Work;
 

@@ -102,6 +102,20 @@ impl SwapDevice {
         }
         true
     }
+    /// Checks that every slot is used or free, and that clusters without a used slot are known as empty.
+    ///
+    /// # Errors
+    /// A sentence that names the first disagreement.
+    pub fn check(&self) -> Result<(), String> {
+        let (free, used, all) = (self.free_slots(), self.used_slots(), (self.used.len() * CLUSTER) as u64);
+        if free + used != all {
+            return Err(format!("{free} free and {used} used slots of {all}"));
+        }
+        match self.used.iter().enumerate().find(|(c, used)| self.empty.contains(*c) != (**used == 0)) {
+            Some((c, used)) => Err(format!("cluster {c} has {used} used slots, and the index says otherwise")),
+            None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +136,18 @@ mod tests {
         assert_eq!((s.free_slots(), s.used_slots()), (1536, 0));
         assert!(!s.put(5000));
         assert_eq!(SwapDevice::new(0).take(), None);
+    }
+
+    #[test]
+    fn a_slot_that_is_neither_used_nor_free_is_found() {
+        let mut s = SwapDevice::new(6);
+        s.take();
+        assert_eq!(s.check(), Ok(()));
+        s.used[0] += 1;
+        assert_eq!(s.check().unwrap_err(), "1535 free and 2 used slots of 1536");
+        s.used[0] -= 1;
+        s.empty.insert(0);
+        assert_eq!(s.check().unwrap_err(), "cluster 0 has 1 used slots, and the index says otherwise");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::mm::thp::locality::parts::{Attempt, FaultContext, HugeRules};
 use crate::mm::thp::locality::Locality;
 use crate::mm::zone::zonelist::{fallback_orders, NodeShape};
 use numalab_base::node_mask::NodeMask;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// How a step gets its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

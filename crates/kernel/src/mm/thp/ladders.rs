@@ -4,7 +4,7 @@ use super::latency::AccessLatency;
 use crate::mm::zone::zonelist::distance_classes;
 use numalab_base::node_mask::NodeMask;
 use numalab_base::rung_list::RungList;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// A step of a ladder, as seen from one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

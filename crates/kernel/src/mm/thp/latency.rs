@@ -4,7 +4,7 @@
 //! t_walk + P * L(d_pt)`, with the page tables on the node of the data. The footprint is far above the TLB reach.
 
 use crate::hw::tlb::{PageSize, TlbModel};
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// A footprint far above the TLB reach, for which the page tables of huge pages fit into the caches, bytes.
 const FOOTPRINT_BYTES: u64 = 32 << 30;

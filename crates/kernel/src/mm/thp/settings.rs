@@ -2,7 +2,7 @@
 
 use super::tunables::{ThpDefrag, ThpEffort, ThpEnabled, ThpTunables};
 use crate::mm::alloc::gfp::Gfp;
-use numalab_model::workload::HugeAdvice;
+use numalab_nouns::workload::HugeAdvice;
 
 /// Whether a mapping with this advice may hold huge pages.
 pub fn may_have_huge(thp: &ThpTunables, advice: HugeAdvice) -> bool {

@@ -6,7 +6,7 @@ use crate::mm::thp::locality::{Ladder, Locality};
 use numalab_base::rung_list::RungList;
 use numalab_base::tunable::Needs;
 use numalab_base::words;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 numalab_base::tunables! {
     /// Settings of transparent huge pages.

@@ -22,11 +22,7 @@ impl Vma {
     pub fn partly_mapped_thps(&self) -> usize {
         self.partly_mapped.len()
     }
-    /// Whether a part of a huge page is mapped in the chunk.
-    #[inline]
-    pub fn is_partly_mapped(&self, chunk: usize) -> bool {
-        !self.partly_mapped.is_empty() && self.partly_mapped.iter().any(|p| p.chunk == chunk)
-    }
+
     /// Maps the exclusive huge page of a chunk by base entries; the page stays whole.
     fn split_pmd(&mut self, chunk: usize) {
         let (node, frame) = self.split_huge(chunk);
@@ -110,19 +106,5 @@ impl Vma {
     /// Adds the partly mapped huge pages on the active list, on each node, to `out`, in base pages.
     pub(in crate::mm) fn add_active_partly_mapped(&self, out: &mut [u64]) {
         self.partly_mapped.iter().filter(|p| p.frame.has(Frame::ACTIVE)).for_each(|p| out[p.node] += CHUNK_PAGES);
-    }
-    /// Checks the invariants of partly mapped huge pages.
-    pub(in crate::mm) fn check_partly_mapped(&self) -> Result<(), String> {
-        for p in &self.partly_mapped {
-            let wrong = |page: &usize| {
-                p.mapped.get(*page)
-                    && (self.exclusive_node(p.chunk, *page) != Some(p.node)
-                        || self.frame_map.get(p.chunk, *page) != Frame::UNKNOWN)
-            };
-            if let Some(page) = (0..CHUNK_PAGES as usize).find(wrong) {
-                return Err(format!("chunk {}: page {page} is no part of its huge page", p.chunk));
-            }
-        }
-        Ok(())
     }
 }

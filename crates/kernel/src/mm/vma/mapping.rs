@@ -119,6 +119,39 @@ impl Vma {
     pub fn chunk(&self, chunk: usize) -> &Chunk {
         &self.chunks[chunk]
     }
+    /// Number of entries that map the zero page, in base pages.
+    #[inline]
+    pub fn zero_entries(&self) -> u64 {
+        self.zeros.pages()
+    }
+    /// Whether an entry maps the zero page.
+    #[inline]
+    pub fn maps_zero_page(&self, chunk: usize, page: usize) -> bool {
+        self.zeros.pages() > 0 && self.zeros.get(chunk, page)
+    }
+    /// Whether a chunk has entries that map the zero page.
+    pub fn has_zero_entries(&self, chunk: usize) -> bool {
+        self.zeros.at(chunk).is_some()
+    }
+    /// Whether a chunk is one huge entry that maps the huge zero page.
+    pub fn is_huge_zero_page(&self, chunk: usize) -> bool {
+        self.zeros.at(chunk).is_some_and(|z| z.huge)
+    }
+    /// Whether nothing is mapped at the page.
+    #[inline]
+    pub fn is_absent(&self, chunk: usize, page: usize) -> bool {
+        let c = &self.chunks[chunk];
+        match c.kind {
+            ChunkKind::Empty => true,
+            ChunkKind::Huge => false,
+            ChunkKind::Small => !self.blocks[c.index as usize].present.get(page),
+        }
+    }
+    /// Whether a part of a huge page is mapped in the chunk.
+    #[inline]
+    pub fn is_partly_mapped(&self, chunk: usize) -> bool {
+        !self.partly_mapped.is_empty() && self.partly_mapped.iter().any(|p| p.chunk == chunk)
+    }
     /// Whether a chunk has entries but no page table yet.
     pub fn lacks_table(&self, chunk: usize) -> bool {
         let mapped = self.chunks[chunk].kind != ChunkKind::Empty || self.has_zero_entries(chunk);
@@ -388,81 +421,6 @@ impl Vma {
                 own.last[page] = NEVER;
             }
         }
-    }
-    /// Adds the pages that no other VMA can map, on each node, to `out`, with the unmapped pages of partly mapped
-    /// huge pages.
-    pub fn add_exclusive_on_node(&self, out: &mut [u64]) {
-        self.add_deferred_split_pages(out);
-        for (i, c) in self.chunks.iter().enumerate() {
-            match c.kind {
-                ChunkKind::Empty => {}
-                ChunkKind::Huge => out[c.node as usize] += CHUNK_PAGES - u64::from(c.shared),
-                // Nothing is shared, so the counts by node are those of exclusive pages.
-                ChunkKind::Small if c.shared == 0 => {
-                    out.iter_mut().zip(self.node_counts(i)).for_each(|(o, &n)| *o += u64::from(n));
-                }
-                ChunkKind::Small if c.shared == c.present => {}
-                ChunkKind::Small => {
-                    let b = &self.blocks[c.index as usize];
-                    let (own, mut from) = (b.exclusive(), 0);
-                    while let Some(p) = own.next(from) {
-                        out[usize::from(b.own_page(p).0)] += 1;
-                        from = p + 1;
-                    }
-                }
-            }
-        }
-    }
-    /// Checks the invariants of a mapping.
-    ///
-    /// # Errors
-    /// A sentence that names the first violated invariant.
-    pub fn check(&self) -> Result<(), String> {
-        let mut on_node = vec![0u64; self.nodes];
-        let mut marked = 0u64;
-        for (i, c) in self.chunks.iter().enumerate() {
-            let sum: u64 = self.node_counts(i).iter().map(|&k| u64::from(k)).sum();
-            if sum != u64::from(c.present) {
-                return Err(format!("chunk {i}: {sum} pages on nodes, {} present", c.present));
-            }
-            for (n, &k) in self.node_counts(i).iter().enumerate() {
-                on_node[n] += u64::from(k);
-            }
-            match c.kind {
-                ChunkKind::Small => {
-                    let b = &self.blocks[c.index as usize];
-                    if b.marked.zip(&b.present, |m, p| m & !p).count() > 0 {
-                        return Err(format!("chunk {i}: a marked page is absent"));
-                    }
-                    let counts = [c.present, c.marked, c.read_only, c.shared].map(u32::from);
-                    if [b.present, b.marked, b.read_only, b.shared].map(|m| m.count()) != counts {
-                        return Err(format!("chunk {i}: bitmap and count differ"));
-                    }
-                    if b.shared.zip(&b.present, |s, p| s & !p).count() > 0 {
-                        return Err(format!("chunk {i}: a shared page is absent"));
-                    }
-                    marked += u64::from(c.marked);
-                }
-                ChunkKind::Huge => marked += CHUNK_PAGES * u64::from(c.pmd_marked),
-                ChunkKind::Empty => {}
-            }
-        }
-        self.check_partly_mapped()?;
-        let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
-        let maps_page = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
-        let n = self.chunks.len();
-        if (0..n).map(zeros).sum::<u64>() != self.zeros.pages()
-            || (0..n).any(|i| self.has_zero_entries(i) && maps_page(i))
-        {
-            return Err("an entry maps the zero page and a page, or the count of zero entries is wrong".into());
-        }
-        if !self.write_protected && self.chunks.iter().any(|c| c.read_only > 0) {
-            return Err("an entry is write-protected in a mapping that never had one".into());
-        }
-        if on_node != self.pages_on_node || marked != self.marked_pages {
-            return Err("totals of the mapping and of its chunks differ".into());
-        }
-        Ok(())
     }
 }
 

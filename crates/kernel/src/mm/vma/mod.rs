@@ -2,9 +2,10 @@
 //!
 //! * `mapping` the mapping, its chunks and pages; `chunk` 2 MiB of it; `kind` what backs it;
 //! * `frame_map` pageblocks, swap slots and page tables of its pages;
+//! * `check` what must hold of all that; `exclusive` pages that no other mapping can have;
 //! * `pending` which pages an access would fault on; `page_state` the state of one page;
 //! * `marking` PROT_NONE marking for NUMA hinting;
-//! * `sharing` fork, copy-on-write, unmapping; `shared_runs` many shared pages at once;
+//! * `sharing` fork, copy-on-write, unmapping; `shared_runs` many shared pages at once; `shared_slots` their swap slots;
 //! * `huge` splitting, collapsing and swapping out huge pages;
 //! * `deferred_split` huge pages of which a part is mapped (`partly_mapped_thp`);
 //! * `zero_page` entries that map the zero page (`zero_entries`);
@@ -13,8 +14,10 @@
 mod access_runs;
 mod access_sample;
 mod accessed;
+mod check;
 pub(in crate::mm) mod chunk;
 mod deferred_split;
+mod exclusive;
 pub(in crate::mm) mod frame_map;
 mod huge;
 pub(in crate::mm) mod kind;
@@ -24,6 +27,7 @@ mod page_state;
 mod partly_mapped_thp;
 mod pending;
 mod shared_runs;
+mod shared_slots;
 pub(in crate::mm) mod sharing;
 mod zero_entries;
 mod zero_page;

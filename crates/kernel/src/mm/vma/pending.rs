@@ -49,6 +49,18 @@ impl Vma {
         }
         self.next_fault_mapped(chunk, from, to, write)
     }
+    /// First page at or after `from` whose read faults, in a chunk whose entries may map the zero page.
+    #[cold]
+    fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
+        while from < to {
+            let page = self.next_fault_mapped(chunk, from, to, false)?;
+            if !self.zeros.get(chunk, page) {
+                return Some(page);
+            }
+            from = page + 1;
+        }
+        None
+    }
     /// As [`Self::next_fault`], for entries that do not map the zero page.
     #[inline]
     pub(in crate::mm) fn next_fault_mapped(&self, chunk: usize, from: usize, to: usize, write: bool) -> Option<usize> {
@@ -64,16 +76,7 @@ impl Vma {
             }
         }
     }
-    /// Whether nothing is mapped at the page.
-    #[inline]
-    pub fn is_absent(&self, chunk: usize, page: usize) -> bool {
-        let c = &self.chunks[chunk];
-        match c.kind {
-            ChunkKind::Empty => true,
-            ChunkKind::Huge => false,
-            ChunkKind::Small => !self.blocks[c.index as usize].present.get(page),
-        }
-    }
+
     /// Whether the entry of the page is marked.
     #[inline]
     pub fn is_marked(&self, chunk: usize, page: usize) -> bool {
@@ -195,6 +198,7 @@ impl Vma {
         }
         out
     }
+
     /// Pending pages of a chunk, including pages beyond the ends of the mapping.
     #[inline]
     pub fn pending_of_chunk(&self, chunk: usize) -> PendingPages {
@@ -282,7 +286,27 @@ mod tests {
         let picked = by_chunk.iter().flat_map(|&(c, n)| (0..n).map(move |rank| (c as usize, nth(c, rank).unwrap())));
         assert_eq!(picked.collect::<Vec<_>>(), selected);
         assert!(by_chunk.iter().all(|&(c, n)| nth(c, n).is_none()));
+        assert_eq!(v.check_pending(), Ok(()));
         n
+    }
+
+    #[test]
+    fn counts_and_bitmaps_that_differ_are_found() {
+        let mut v = Vma::new(0, 2 * CHUNK_BYTES, VmaKind::PrivateAnon, true, 1);
+        (0..8).for_each(|p| v.populate(0, p, 0, Frame::UNKNOWN));
+        assert_eq!((v.check(), v.check_pending()), (Ok(()), Ok(())));
+        v.marked_pages += 1;
+        let differ = "reads fault on 1017 pages of the mapping, and on 1016 of its chunks";
+        assert_eq!(v.check_pending().unwrap_err(), differ);
+        assert_eq!(v.check().unwrap_err(), "totals of the mapping and of its chunks differ");
+        v.marked_pages -= 1;
+        v.small_block(0).1.marked = Bits512::range(3, 4);
+        assert_eq!(v.check().unwrap_err(), "chunk 0: bitmap and count differ");
+        v.small_block(0).1.marked = Bits512::range(9, 10);
+        assert_eq!(v.check().unwrap_err(), "chunk 0: a marked page is absent");
+        v.small_block(0).1.marked = Bits512::default();
+        v.counts[0] -= 1;
+        assert_eq!(v.check().unwrap_err(), "chunk 0: 7 pages on nodes, 8 present");
     }
 
     #[test]

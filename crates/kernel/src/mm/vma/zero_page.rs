@@ -11,24 +11,6 @@ use crate::mm::block::Bits512;
 use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
-    /// Number of entries that map the zero page, in base pages.
-    #[inline]
-    pub fn zero_entries(&self) -> u64 {
-        self.zeros.pages()
-    }
-    /// Whether an entry maps the zero page.
-    #[inline]
-    pub fn maps_zero_page(&self, chunk: usize, page: usize) -> bool {
-        self.zeros.pages() > 0 && self.zeros.get(chunk, page)
-    }
-    /// Whether a chunk has entries that map the zero page.
-    pub fn has_zero_entries(&self, chunk: usize) -> bool {
-        self.zeros.at(chunk).is_some()
-    }
-    /// Whether a chunk is one huge entry that maps the huge zero page.
-    pub fn is_huge_zero_page(&self, chunk: usize) -> bool {
-        self.zeros.at(chunk).is_some_and(|z| z.huge)
-    }
     /// Maps the zero page in an absent entry.
     pub fn map_zero_page(&mut self, chunk: usize, page: usize) {
         debug_assert!(self.is_absent(chunk, page) && self.frame_map.slot(chunk, page).is_none());
@@ -48,18 +30,6 @@ impl Vma {
             self.zeros.chunks = vec![None; self.chunks.len()];
         }
         self.zeros.chunks[chunk].get_or_insert_with(|| Box::new(Zeros { entries: Bits512::default(), huge: false }))
-    }
-    /// First page at or after `from` whose read faults, in a chunk whose entries may map the zero page.
-    #[cold]
-    pub(in crate::mm) fn next_read_fault(&self, chunk: usize, mut from: usize, to: usize) -> Option<usize> {
-        while from < to {
-            let page = self.next_fault_mapped(chunk, from, to, false)?;
-            if !self.zeros.get(chunk, page) {
-                return Some(page);
-            }
-            from = page + 1;
-        }
-        None
     }
 }
 

@@ -83,15 +83,6 @@ impl NumaBalancing {
         })
     }
 
-    /// Whether a node is one of the group's active nodes, by the last count.
-    pub(in crate::numa) fn is_active(&self, group: u32, nid: usize) -> bool {
-        let g = self.groups.get(group);
-        match self.cfg.switches.active_node_mask {
-            true => g.in_active_mask(nid),
-            false => g.is_active(self.topo.nodes(), nid),
-        }
-    }
-
     /// Places the task if that is due (§11.1 step 5).
     #[inline]
     fn place_if_due<H: TaskHost>(&mut self, task: TaskId, now: Jiffies, host: &mut H) {

@@ -164,15 +164,6 @@ impl NumaBalancing {
         best
     }
 
-    /// Sets the preferred node and tells the scheduler.
-    pub(crate) fn sched_setnuma<H: TaskHost>(&mut self, task: TaskId, node: Option<usize>, host: &mut H) {
-        let old = self.tasks[task as usize].numa_preferred_nid;
-        if old != node {
-            self.tasks[task as usize].numa_preferred_nid = node;
-            host.preferred_changed(task, old, node);
-        }
-    }
-
     /// Adapts the scan period, with its side effects (§12).
     fn update_task_scan_period(&mut self, task: TaskId, now: Jiffies, rss: u64, sums: [u64; 2]) {
         let t = &self.tasks[task as usize];

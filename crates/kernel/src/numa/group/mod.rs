@@ -4,6 +4,7 @@
 //! larger, or equal and older, the faulting task joins it. Groups never split; tasks leave on exec and exit. The kernel
 //! breaks ties by address; here creation order stands for address order.
 
+mod active_nodes;
 mod numa_group;
 mod preferred_group_nid;
 mod task_numa_group;

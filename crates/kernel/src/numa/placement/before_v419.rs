@@ -101,7 +101,7 @@ impl NumaBalancing {
             None if model.no_room(s) => return,
             // Loads do not matter where each CPU runs one task.
             Some(_) if better(imp) && [s.src_cpu, s.dst_cpu].iter().all(|&c| host.cpu_stats(c).nr_running == 1) => {
-                return Self::task_numa_assign(s, cur, imp);
+                return s.assign(cur, imp);
             }
             _ => {}
         }
@@ -109,7 +109,7 @@ impl NumaBalancing {
         if !v313 && move_imp > imp && better(move_imp) && !model.unbalances(s, load) {
             // The importance is one less, so that an idle CPU wins. The task moves to this very CPU although it is
             // busy.
-            return Self::task_numa_assign(s, None, move_imp - 1);
+            return s.assign(None, move_imp - 1);
         }
         let back = cur.map_or(0, |t| host.task_load(t) as i64);
         if !better(imp) || model.unbalances(s, load - back) {
@@ -118,7 +118,7 @@ impl NumaBalancing {
         if cur.is_none() && !v313 {
             s.dst_cpu = host.idle_sibling(s.task, s.src_cpu, s.dst_cpu);
         }
-        Self::task_numa_assign(s, cur, imp);
+        s.assign(cur, imp);
     }
 
     /// Gain of both tasks from a swap. A grouped task counts by its group, unless both tasks are in the same group.

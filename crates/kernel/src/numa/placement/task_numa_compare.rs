@@ -61,7 +61,7 @@ impl NumaBalancing {
             Some(0) => {
                 if let Some(idle) = s.dst.idle_cpu {
                     s.dst_cpu = idle;
-                    Self::task_numa_assign(s, None, 0);
+                    s.assign(None, 0);
                     return;
                 }
                 true
@@ -135,7 +135,7 @@ impl NumaBalancing {
                 return false;
             }
         }
-        Self::task_numa_assign(s, Some(cur), imp);
+        s.assign(Some(cur), imp);
         bias && !may_move && s.best_task.is_some_and(|best| self.prefers(best, s.src_nid))
     }
 
@@ -172,7 +172,7 @@ impl NumaBalancing {
             // The kernel sets numa_migrate_on there, and finds it set if this search or another one has chosen the CPU
             // before.
             if s.best_cpu != Some(s.dst_cpu) && !host.claimed(s.dst_cpu) {
-                Self::task_numa_assign(s, None, imp);
+                s.assign(None, imp);
             }
             return false;
         }
@@ -183,24 +183,12 @@ impl NumaBalancing {
             }
         }
         s.dst_cpu = cpu;
-        Self::task_numa_assign(s, None, imp);
+        s.assign(None, imp);
         // Moves are assigned only where they are allowed.
         s.best_cpu.is_some_and(|best| host.idle(best))
     }
 
-    /// Records a better choice. The kernel claims the CPU for this search (`numa_migrate_on`), and looks for another
-    /// one if a concurrent search was faster. Searches run one at a time here, so an unclaimed CPU stays unclaimed.
-    pub(super) fn task_numa_assign(s: &mut Search, swap_with: Option<TaskId>, imp: i64) {
-        s.best_task = swap_with;
-        s.best_imp = imp;
-        s.best_cpu = Some(s.dst_cpu);
-    }
-
     fn grouped(&self, task: TaskId) -> bool {
         self.tasks[task as usize].numa_group.is_some()
-    }
-
-    pub(super) fn prefers(&self, task: TaskId, nid: usize) -> bool {
-        self.tasks[task as usize].numa_preferred_nid == Some(nid)
     }
 }

@@ -22,8 +22,14 @@ const VIRTUAL_FACTOR: i64 = 8;
 /// Length of a PID window in scan delays.
 const VMA_PID_RESET_DELAYS: u32 = 4;
 
-/// Position and budgets of a walk.
+/// A walk: for whom it is made, its position and its budgets.
 struct Walk {
+    /// The task that scans.
+    task: TaskId,
+    /// Its address space.
+    mm: MmId,
+    /// Where and when.
+    args: ScanArgs,
     /// Address after the last chunk.
     start: u64,
     /// Scan budget left, pages.
@@ -61,10 +67,10 @@ impl NumaBalancing {
         report: &mut ScanReport,
     ) {
         let (pages, virt) = budgets(&self.cfg);
-        let mut walk = Walk { start: 0, pages, virt, skipped: false, forced: false };
+        let mut walk = Walk { task, mm, args, start: 0, pages, virt, skipped: false, forced: false };
         let parts = *self.cfg.vma_filter.parts();
         loop {
-            let current = self.round(task, mm, args, space, &mut walk, report);
+            let current = self.round(space, &mut walk, report);
             if current {
                 self.mms[mm as usize].numa_scan_offset = walk.start;
                 return;
@@ -81,16 +87,8 @@ impl NumaBalancing {
     }
 
     /// One round from the stored offset. Returns true if it left with a current VMA, false if the list ended.
-    fn round<S: ScanSpace>(
-        &mut self,
-        task: TaskId,
-        mm: MmId,
-        args: ScanArgs,
-        space: &mut S,
-        walk: &mut Walk,
-        report: &mut ScanReport,
-    ) -> bool {
-        let m = &mut self.mms[mm as usize];
+    fn round<S: ScanSpace>(&mut self, space: &mut S, walk: &mut Walk, report: &mut ScanReport) -> bool {
+        let m = &mut self.mms[walk.mm as usize];
         walk.start = m.numa_scan_offset;
         let mut index = space.first_vma_with_end_above(walk.start);
         if index >= space.vma_count() {
@@ -101,7 +99,7 @@ impl NumaBalancing {
         }
         while index < space.vma_count() {
             report.vmas_visited += 1;
-            if self.visit(task, mm, args, space, index, walk, report) == Step::Leave {
+            if self.visit(space, index, walk, report) == Step::Leave {
                 return true;
             }
             index += 1;
@@ -109,39 +107,31 @@ impl NumaBalancing {
         false
     }
 
-    #[allow(clippy::too_many_arguments)] // One step of the walk: everything it touches is the walk's.
-    fn visit<S: ScanSpace>(
-        &mut self,
-        task: TaskId,
-        mm: MmId,
-        args: ScanArgs,
-        space: &mut S,
-        index: usize,
-        walk: &mut Walk,
-        report: &mut ScanReport,
-    ) -> Step {
+    fn visit<S: ScanSpace>(&mut self, space: &mut S, index: usize, walk: &mut Walk, report: &mut ScanReport) -> Step {
         let vma = space.vma(index);
         let parts = *self.cfg.vma_filter.parts();
         let skip = self.skip_by_kind(&vma).or_else(|| {
             let state = parts.state.then(|| space.state(index))?;
-            self.admit(task, mm, args, &vma, state, walk).err()
+            self.admit(&vma, state, walk).err()
         });
         if let Some(reason) = skip {
             self.reasons.skip[reason as usize] += 1;
             space.passed_over(index, reason);
             let gated = matches!(reason, SkipReason::PidInactive | SkipReason::SharedRo);
             if gated && self.cfg.switches.promote_only && self.cfg.tiering() {
-                let done = self.scan_vma(mm, args, space, index, &vma, walk, report, true);
+                let rules = self.mark_rules(&vma, walk).slow_tier_only(&self.topo);
+                let done = self.scan_vma(space, (index, &vma), &rules, walk, report);
                 return if done && walk.pages > 0 && walk.virt > 0 { Step::Next } else { Step::Leave };
             }
             return Step::Next;
         }
-        let complete = self.scan_vma(mm, args, space, index, &vma, walk, report, false);
+        let rules = self.mark_rules(&vma, walk);
+        let complete = self.scan_vma(space, (index, &vma), &rules, walk, report);
         if !complete {
             return Step::Leave;
         }
         if parts.completion {
-            let seq = self.mms[mm as usize].numa_scan_seq;
+            let seq = self.mms[walk.mm as usize].numa_scan_seq;
             if let Some(state) = space.state(index) {
                 state.prev_scan_seq = seq;
             }
@@ -173,15 +163,8 @@ impl NumaBalancing {
 
     /// Whether the scan state admits the VMA (§5 checks 11.4 to 11.8): state, delay, PID window, completion, access
     /// filter.
-    fn admit(
-        &mut self,
-        task: TaskId,
-        mm: MmId,
-        args: ScanArgs,
-        vma: &VmaView,
-        state: &mut Option<VmaNuma>,
-        walk: &mut Walk,
-    ) -> Result<(), SkipReason> {
+    fn admit(&mut self, vma: &VmaView, state: &mut Option<VmaNuma>, walk: &mut Walk) -> Result<(), SkipReason> {
+        let (task, mm, args) = (walk.task, walk.mm, walk.args);
         let parts = *self.cfg.vma_filter.parts();
         let m = &mut self.mms[mm as usize];
         let seq = m.numa_scan_seq;
@@ -234,29 +217,26 @@ impl NumaBalancing {
         Ok(())
     }
 
+    /// Which pages of a VMA the walk marks.
+    fn mark_rules(&self, vma: &VmaView, walk: &Walk) -> MarkRules {
+        let (users, args) = (self.mms[walk.mm as usize].users, &walk.args);
+        MarkRules::new(&self.cfg, &self.topo, args.this_node, users, vma.shared, args.now)
+    }
+
     /// Scans the VMA (§5 step 11.9). Returns false if a budget was used up first.
-    #[allow(clippy::too_many_arguments)] // As `visit`.
     fn scan_vma<S: ScanSpace>(
         &mut self,
-        mm: MmId,
-        args: ScanArgs,
         space: &mut S,
-        index: usize,
-        vma: &VmaView,
+        (index, vma): (usize, &VmaView),
+        rules: &MarkRules,
         walk: &mut Walk,
         report: &mut ScanReport,
-        slow_tier_only: bool,
     ) -> bool {
-        let users = self.mms[mm as usize].users;
-        let mut rules = MarkRules::new(&self.cfg, &self.topo, args.this_node, users, vma.shared, args.now);
-        if slow_tier_only {
-            rules = rules.slow_tier_only(&self.topo);
-        }
         report.vmas_scanned += 1;
         loop {
             walk.start = walk.start.max(vma.start);
             let end = align_up(walk.start.saturating_add(bytes(walk.pages))).min(vma.end);
-            let marked = space.mark(index, walk.start, end, &rules);
+            let marked = space.mark(index, walk.start, end, rules);
             self.counters.numa_pte_updates += marked.updates;
             self.counters.numa_huge_pte_updates += marked.huge;
             let walked_to = marked.stop_at.map_or(end, |page| page + PAGE_BYTES);

@@ -184,15 +184,4 @@ impl Scheduler {
     fn count_newidle(&mut self, dom: DomId, success: u32) {
         self.dom[dom as usize].dice.count(success, self.params.ni_rate, self.now);
     }
-    /// Whether another CPU's search holds the token of domains that are balanced by one CPU at a time (6.19:
-    /// 522fb20fbdbe, 3324b2180c17).
-    pub(super) fn token_busy(&self, cpu: u32, dom: DomId) -> bool {
-        let serialized = |d: DomId| self.topo.domain(d).flags.has(Flags::SERIALIZE);
-        self.params.serialize_busy
-            && serialized(dom)
-            && self.searching.is_some_and(|other| {
-                let at = self.rqs[other as usize].newidle.as_ref().map(|s| s.at);
-                other != cpu && at.is_some_and(serialized)
-            })
-    }
 }

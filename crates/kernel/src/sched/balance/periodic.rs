@@ -1,24 +1,10 @@
 //! Periodic balancing of all domains of a CPU (kernel-scheduler.md §4.1).
 
-use crate::sched::domains::{BusyInterval, DomId};
 use crate::sched::event::{Event, Why};
 use crate::sched::numa_view::NumaView;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// Jiffies between passes over a domain whose interval is `ms`, on a machine of `cpus` CPUs. While the CPU is `busy`,
-/// the interval is longer. The result is at least one jiffy and at most a tenth of a second per CPU.
-pub fn get_sd_balance_interval(ms: u64, busy: Option<BusyInterval>, hz: u64, cpus: u64) -> u64 {
-    let jiffies = |ms: u64| (ms * hz).div_ceil(1000);
-    let wanted = busy.map_or(jiffies(ms), |b| jiffies(ms * b.factor).saturating_sub(b.less));
-    wanted.clamp(1, (hz * cpus / 10).max(1))
-}
-
 impl Scheduler {
-    /// Balance interval of a domain, jiffies.
-    pub(in crate::sched) fn get_sd_balance_interval(&self, dom: DomId, busy: bool) -> u64 {
-        let busy = busy.then_some(self.topo.domain(dom).busy);
-        get_sd_balance_interval(self.dom[dom as usize].interval_ms, busy, self.params.hz, self.topo.cpus() as u64)
-    }
     /// Balances the domains of the ticking `cpu` that are due.
     pub(in crate::sched) fn sched_balance_softirq<V: NumaView>(&mut self, cpu: u32, view: &V) {
         let idle = if self.idle.contains(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
@@ -27,6 +13,7 @@ impl Scheduler {
             self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus, stretch: cpus });
         }
     }
+
     /// Balances the domains of `cpu` that are due. Returns the number of passes made and of CPUs they looked at.
     pub(in crate::sched) fn sched_balance_domains<V: NumaView>(
         &mut self,
@@ -35,47 +22,7 @@ impl Scheduler {
         why: Why,
         view: &V,
     ) -> (u32, u32) {
-        let mut idle = idle;
-        let mut go_on = true;
-        let mut next: Option<u64> = None;
-        let mut work = (0, 0);
-        let mut decayed = false;
-        let mut max_cost = 0;
-        for d in self.topo.ids(cpu) {
-            decayed = self.decay_newidle_cost(d);
-            max_cost += self.dom[d as usize].max_newidle_cost_ns;
-            if !go_on {
-                if decayed {
-                    continue;
-                }
-                break;
-            }
-            let mut interval = self.get_sd_balance_interval(d, idle == CpuIdleType::NotIdle);
-            if self.jiffy >= self.dom[d as usize].last_balance + interval {
-                let before = self.counters.passes;
-                let pass = self.sched_balance_rq(cpu, d, idle, why, view);
-                if self.counters.passes > before {
-                    work.0 += 1;
-                    work.1 += self.topo.domain(d).weight;
-                }
-                go_on = pass.go_on;
-                if pass.moved > 0 {
-                    idle = if self.idle.contains(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
-                }
-                self.dom[d as usize].last_balance = self.jiffy;
-                interval = self.get_sd_balance_interval(d, idle == CpuIdleType::NotIdle);
-            }
-            let due = self.dom[d as usize].last_balance + interval;
-            next = Some(next.map_or(due, |n| n.min(due)));
-        }
-        let rq = &mut self.rqs[cpu as usize];
-        if decayed {
-            rq.max_idle_cost_ns = (self.params.migration_cost_ns.max(0) as u64).max(max_cost);
-        }
-        if let Some(next) = next {
-            rq.next_balance = next.min(self.jiffy + 60 * self.params.hz);
-        }
-        work
+        self.balance_due_domains(cpu, idle, |sched, dom, idle| sched.sched_balance_rq(cpu, dom, idle, why, view))
     }
     /// Whether the periodic balance of `cpu` is due at its tick. AutoNUMA's hook runs at the end of that softirq.
     pub fn balance_due(&self, cpu: u32, now_ns: u64) -> bool {

@@ -1,28 +1,18 @@
 //! One balance pass of a CPU over a domain (before 6.10 `load_balance`, kernel-scheduler.md §4.3 and §4.8).
 
+use super::finish_pass::PassEnd;
 use super::lb_env::{LbEnv, PassResult};
 use super::migration_type::MigrationType;
 use crate::sched::cache_aware::state::CachePull;
 use crate::sched::domains::{DomId, Flags};
-use crate::sched::event::{Event, Why};
+use crate::sched::event::Why;
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::task::NONE;
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::{CpuIdleType, Scheduler};
 
-/// Limit of the interval while all tasks are pinned, ms.
-const MAX_PINNED_INTERVAL_MS: u64 = 512;
-
 /// Weight of a task off its home. Tasks that schednuma moves have nice 0.
 const TASK_LOAD: i64 = 1024;
-
-/// How a pass ends that moved none of the tasks it looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PassEnd {
-    Balanced,
-    AllPinned,
-    OnePinned,
-}
 
 impl Scheduler {
     /// Makes one balance pass.
@@ -35,12 +25,7 @@ impl Scheduler {
         view: &V,
     ) -> PassResult {
         let mut env = LbEnv::new(cpu, dom, idle, why);
-        if self.finds_nothing && self.topo.lead(dom).balance_cpu == Some(cpu) {
-            self.counters.passes += 1;
-            self.finish_pass(&env, PassEnd::Balanced);
-            return PassResult { moved: 0, go_on: true };
-        }
-        if self.finds_nothing || !self.should_we_balance(&env) {
+        if !self.should_we_balance(&env) {
             self.counters.not_designated += 1;
             self.finish_pass(&env, PassEnd::Balanced);
             return PassResult { moved: 0, go_on: false };
@@ -53,10 +38,7 @@ impl Scheduler {
         let moved = self.pull(&mut env, view);
         PassResult { moved, go_on: true }
     }
-    /// Ends a pass that was not made because another CPU makes one: it counts as balanced.
-    pub(super) fn finish_balanced(&mut self, cpu: u32, dom: DomId, idle: CpuIdleType, why: Why) {
-        self.finish_pass(&LbEnv::new(cpu, dom, idle, why), PassEnd::Balanced);
-    }
+
     /// Whether this CPU balances for its group.
     fn should_we_balance(&self, env: &LbEnv) -> bool {
         if env.idle == CpuIdleType::NewlyIdle {
@@ -179,15 +161,7 @@ impl Scheduler {
         }
         self.candidates.remove(without);
     }
-    fn set_parent_imbalanced(&mut self, dom: DomId, value: bool) {
-        if let Some(record) = self.topo.lead(dom).parent_record {
-            let was = std::mem::replace(&mut self.imbalanced[record as usize], value);
-            if value && !was {
-                self.events.push(Event::QuietEnds);
-            }
-            self.marked_imbalanced = self.marked_imbalanced + u32::from(value) - u32::from(was);
-        }
-    }
+
     /// Updates failures and interval after a pull from a source queue. May push a running task.
     fn update_after_pull(&mut self, env: &mut LbEnv, moved: u32) -> u32 {
         let dom = env.dom as usize;
@@ -231,24 +205,15 @@ impl Scheduler {
         let longer = interval_ms < u64::from(domain.max_interval_ms);
         state.interval_ms = if longer { 2 * interval_ms } else { interval_ms };
     }
-    /// Ends a pass that found nothing it should move, or nothing it may move.
-    fn finish_pass(&mut self, env: &LbEnv, how: PassEnd) -> u32 {
-        if how == PassEnd::Balanced && !env.all_pinned {
-            self.set_parent_imbalanced(env.dom, false);
-        }
-        let max = u64::from(self.topo.domain(env.dom).max_interval_ms);
-        let state = &mut self.dom[env.dom as usize];
-        if how != PassEnd::OnePinned {
-            state.nr_balance_failed = 0;
-        }
-        // Up to 4.20 a pass of a newly idle CPU counts too (3f130a37c442, release from memory).
-        let counts = self.params.balancer < Balancer::V420;
-        if env.idle != CpuIdleType::NewlyIdle || counts {
-            let pinned = env.all_pinned && state.interval_ms < MAX_PINNED_INTERVAL_MS;
-            if pinned || state.interval_ms < max {
-                state.interval_ms *= 2;
-            }
-        }
-        0
+    /// Whether another CPU's search holds the token of domains that are balanced by one CPU at a time (6.19:
+    /// 522fb20fbdbe, 3324b2180c17).
+    pub(super) fn token_busy(&self, cpu: u32, dom: DomId) -> bool {
+        let serialized = |d: DomId| self.topo.domain(d).flags.has(Flags::SERIALIZE);
+        self.params.serialize_busy
+            && serialized(dom)
+            && self.searching.is_some_and(|other| {
+                let at = self.rqs[other as usize].newidle.as_ref().map(|s| s.at);
+                other != cpu && at.is_some_and(serialized)
+            })
     }
 }

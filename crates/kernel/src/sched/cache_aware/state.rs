@@ -8,7 +8,7 @@ use crate::sched::domains::Domains;
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::task::{TaskId, NONE, NO_NODE};
 use crate::sched::state::Scheduler;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// A process, as cache-aware scheduling sees it.
 #[derive(Clone, Debug, Default)]

@@ -16,7 +16,7 @@ use crate::sched::error::SchedError;
 use crate::sched::imbalance::{Allowance, NodeShape, Scale};
 use crate::sched::rules::DomainConstants;
 use numalab_base::cpu_set::CpuSet;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 impl Domains {
     /// Builds the towers of `machine` for `config`.

@@ -1,7 +1,7 @@
 //! Node distances: checked, listed and classified (`sched_init_numa`, `init_numa_topology_type`).
 
 use crate::sched::error::SchedError;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// Class of the distances between nodes. Only NUMA balancing uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::sched::error::SchedError;
 use numalab_base::cpu_set::CpuSet;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The cores, caches and nodes of a machine.
 pub(super) struct Layout {

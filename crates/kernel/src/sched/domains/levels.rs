@@ -7,7 +7,7 @@ use super::level::Level;
 use crate::sched::config::Params;
 use crate::sched::rules::Form;
 use numalab_base::cpu_set::CpuSet;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// One level: `masks[mask_of[cpu]]` are the CPUs that it joins with `cpu`.
 pub(super) struct LevelDef {

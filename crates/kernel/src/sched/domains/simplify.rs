@@ -4,7 +4,7 @@
 //! On Granite Rapids and Clearwater Forest with sub-NUMA clusters and several packages the remote distances all differ.
 //! Each would make a level of its own, so they are replaced by their mean.
 
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// Least distance that counts as remote.
 const REMOTE_DISTANCE: u32 = 20;

@@ -32,6 +32,7 @@ impl NodeTasks {
     }
     /// A queue of the node that held `before` holds `now`.
     pub fn change(&mut self, before: &Self, now: &Self) {
+        debug_assert!(self.nr >= before.nr && self.stacked >= before.stacked, "{self:?} lacks {before:?}");
         self.nr = self.nr + now.nr - before.nr;
         self.nr_numa = self.nr_numa + now.nr_numa - before.nr_numa;
         self.nr_preferred = self.nr_preferred + now.nr_preferred - before.nr_preferred;

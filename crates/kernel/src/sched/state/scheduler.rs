@@ -15,7 +15,7 @@ use crate::sched::quiet::{plain_domains, Unseen, UnseenPass};
 use crate::sched::rq::runqueue::Rq;
 use crate::sched::rq::task::{State, Task, TaskId, NONE};
 use numalab_base::cpu_set::CpuSet;
-use numalab_model::machine::Machine;
+use numalab_nouns::machine::Machine;
 
 /// The modelled scheduler of one machine: a deterministic state machine without a clock of its own.
 ///
@@ -43,8 +43,6 @@ pub struct Scheduler {
     pub(in crate::sched) unseen_passes: Vec<UnseenPass>,
     /// By domain, whether passes that find nothing may be made late.
     pub(in crate::sched) plain_domains: Vec<bool>,
-    /// The present pass is one of an unseen tick.
-    pub(in crate::sched) finds_nothing: bool,
     /// Number of CPUs with one task.
     pub(in crate::sched) lone: u32,
     /// Number of flags set in `imbalanced`.
@@ -97,7 +95,6 @@ impl Scheduler {
             unseen: vec![Unseen::default(); cpus],
             unseen_passes: Vec::new(),
             plain_domains: plain_domains(&topo),
-            finds_nothing: false,
             lone: 0,
             marked_imbalanced: 0,
             overload: false,

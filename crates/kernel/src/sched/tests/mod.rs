@@ -5,6 +5,7 @@ mod balance;
 mod balance_v311;
 mod balance_v37;
 mod balance_v55;
+mod check;
 mod four_nodes;
 mod fuzz;
 mod locality;
@@ -39,7 +40,9 @@ pub(super) fn word<T: Words>(word: &str) -> T {
 
 /// The scheduler of a release of the catalog.
 pub(super) fn release(major: u32, minor: u32) -> SchedConfig {
-    registry::sched_config(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
+    registry::sched_config(
+        &numalab_model::catalog::built_in_kernel(&format!("{major}.{minor}"), &registry::vocabulary()).unwrap(),
+    )
 }
 
 /// A scheduler with a clock. After every step its reschedules are carried out and its counts are checked.

@@ -22,7 +22,7 @@ pub fn mib_pages(mib: u64) -> u64 {
 
 /// The settings of a release.
 pub fn settings(release: &str) -> NumaSettings {
-    registry::numa_settings(&registry::catalog_kernel(release).unwrap())
+    registry::numa_settings(&numalab_model::catalog::built_in_kernel(release, &registry::vocabulary()).unwrap())
 }
 
 /// The configuration of a release.

@@ -19,7 +19,9 @@ pub fn word<T: Words>(word: &str) -> T {
 
 /// The scheduler of a release of the catalog.
 pub fn release(major: u32, minor: u32) -> SchedConfig {
-    registry::sched_config(&registry::catalog_kernel(&format!("{major}.{minor}")).unwrap())
+    registry::sched_config(
+        &numalab_model::catalog::built_in_kernel(&format!("{major}.{minor}"), &registry::vocabulary()).unwrap(),
+    )
 }
 
 pub struct World<V: NumaView = NoNuma> {

@@ -30,7 +30,7 @@ pub fn lab(timing: Timing) -> Lab {
 
 /// A machine of `nodes` nodes, each with `cpus` CPUs, 1 GiB and a small cache. The local latency is 80 ns.
 pub fn machine(nodes: usize, cpus: usize, remote_ns: f64) -> Machine {
-    let mut m = Machine::from_shorthand(&format!("{nodes}x1x{cpus}x1")).unwrap();
+    let mut m = numalab_model::machine::from_shorthand(&format!("{nodes}x1x{cpus}x1")).unwrap();
     for (i, row) in m.latency_ns.iter_mut().enumerate() {
         for (j, ns) in row.iter_mut().enumerate() {
             *ns = if i == j { 80.0 } else { remote_ns };

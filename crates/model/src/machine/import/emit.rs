@@ -12,7 +12,7 @@ use crate::machine::layout::GBPS;
 use crate::machine::load::GHZ;
 use crate::machine::matrix::{MAX_LATENCY_NS, MIN_LATENCY_NS};
 use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
-use crate::machine::{cpulist, size, Machine, MemoryKind};
+use crate::machine::{cpulist, from_toml, size, MemoryKind};
 use crate::spec::{clip, is_hidden, SpecError};
 use std::fmt::Write;
 
@@ -78,7 +78,7 @@ impl Found {
         matrices(&distance, &latency, self.distance.is_some(), !self.latency_ns.is_empty(), &mut out);
         self.links(&sockets, &latency, &mut out);
         self.rest(&mut out);
-        match Machine::from_toml(&self.file, &out) {
+        match from_toml(&self.file, &out) {
             Ok(_) => Ok(out),
             // Lines and columns of the generated text mean nothing to the user.
             Err(e) => Err(SpecError { line: 0, column: 0, what: format!("makes no machine: {}", e.what), ..e }),

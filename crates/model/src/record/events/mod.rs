@@ -1,20 +1,10 @@
-//! The event log of a run: what happened when, one entry of fixed size per event.
-//!
-//! Problem: a trace of a long run is gigabytes, so it must be written and read in constant memory. Its writer must not
-//! slow the run.
-//! Approach: a log begins with one line of JSON ([`Header`]: machine and processes). Entries of [`Event::BYTES`] bytes,
-//! little-endian, follow. The last entry, [`Kind::End`], holds the number of entries before it and a digest of the
-//! whole log ([`Sink`]), so that a log that was cut off or changed is noticed.
-//! Units: ns of run time; nodes and CPUs are dense. The meaning of every field is at [`Kind`].
+//! The first line of an event log, and reading a log from a file. [`numalab_nouns::record::events`] has the entries.
 
-mod entry;
 mod header;
 #[cfg(feature = "store")]
 mod reader;
-mod sink;
 
-pub use entry::{Event, Fate, Kind, MOVE_WORDS, NONE};
 pub use header::{CpuEntry, Header, ProcessEntry};
+pub use numalab_nouns::record::events::*;
 #[cfg(feature = "store")]
 pub use reader::Events;
-pub use sink::Sink;

@@ -1,8 +1,7 @@
 //! Reading a log from a file.
 
 use super::header::{FORMAT, VERSION};
-use super::sink::Digest;
-use super::{Event, Header, Kind};
+use super::{Digest, Event, Header, Kind};
 use crate::files::input::{self, InputErrorKind};
 use crate::record::RecordError;
 use std::fs::File;
@@ -136,7 +135,7 @@ mod tests {
             machine: "m".into(),
             ..Header::default()
         };
-        let mut sink = Sink::new(&header, Box::new(File::create(&path).unwrap())).unwrap();
+        let mut sink = Sink::new(&header.line().unwrap(), Box::new(File::create(&path).unwrap())).unwrap();
         for e in [Event::new(1, Kind::Born, 0), Event { x: 3, z: 9, ..Event::new(2, Kind::Scanned, 0) }] {
             sink.write(&e.encode()).unwrap();
         }

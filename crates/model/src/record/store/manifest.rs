@@ -1,8 +1,8 @@
 //! The files of a record as serialisable types.
 
 use super::json::ordered;
-use crate::outcome::{EffectiveTunable, Outcome, Scalar, Status};
 use crate::plan::Plan;
+use crate::record::{EffectiveTunable, Outcome, Scalar, Status};
 use serde::{Deserialize, Serialize};
 
 /// `format` of a manifest.

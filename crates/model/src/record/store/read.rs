@@ -6,8 +6,8 @@ use super::names::{is_short_id, MANIFEST, SCALARS, SOURCES};
 use super::sane;
 use super::series;
 use crate::files::input::{self, InputErrorKind};
-use crate::outcome::{Outcome, Series};
-use crate::plan::hex;
+use crate::plan::{hex, PlanId};
+use crate::record::{Outcome, Series};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -92,7 +92,7 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     check_format(&file, &loose, FORMAT, VERSION)?;
     sane::check(&file, &loose)?;
     let mut manifest: Manifest = json(&file, &text)?;
-    let id = manifest.plan.id().map_err(|e| RecordError::damaged(&file, e.to_string()))?;
+    let id = PlanId::of(&manifest.plan).map_err(|e| RecordError::damaged(&file, e.to_string()))?;
     if id.full() != manifest.id {
         return Err(RecordError::damaged(&file, "the plan does not have the id it is filed under"));
     }

@@ -2,7 +2,7 @@
 //!
 //! Numbers are written in their shortest exact form, with an exponent below 10^-4, so reading them gives the same bits.
 
-use crate::outcome::Series;
+use crate::record::Series;
 use std::fmt::Write as _;
 
 /// Text of a series.

@@ -5,8 +5,8 @@ use super::manifest::{status_words, FileEntry, Manifest, Scalars, SeriesEntry, F
 use super::names::{MANIFEST, PARTIAL, SCALARS, SOURCES};
 use super::{json, series};
 use crate::files::output;
-use crate::outcome::Outcome;
 use crate::plan::{hex, PlanId, PlanInput};
+use crate::record::Outcome;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -68,7 +68,9 @@ fn only_regular_files_are_read() {
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let e = import::path(&pipe, "m").unwrap_err();
     assert!(e.to_string().contains("not a regular file"), "{e}");
-    let e = Machine::from_toml("x", "").and(numalab_model::machine::read_text(&pipe).map(|_| ())).unwrap_err();
+    let e = numalab_model::machine::from_toml("x", "")
+        .and(numalab_model::machine::read_text(&pipe).map(|_| ()))
+        .unwrap_err();
     assert!(!e.to_string().is_empty());
     let e = numalab_model::machine::read_text(&pipe).unwrap_err();
     assert!(e.to_string().contains("not a regular file"), "{e}");

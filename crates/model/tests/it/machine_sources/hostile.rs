@@ -1,7 +1,7 @@
 //! Mutated inputs of every form: no panic, and whatever is imported loads.
 
 use super::world::example;
-use numalab_model::machine::{import, Machine};
+use numalab_model::machine::{from_toml, import};
 use proptest::prelude::*;
 
 fn mutated(text: &[u8], at: usize, remove: usize, insert: &[u8]) -> Vec<u8> {
@@ -12,7 +12,7 @@ fn mutated(text: &[u8], at: usize, remove: usize, insert: &[u8]) -> Vec<u8> {
 
 fn try_import(bytes: &[u8]) {
     if let Ok(toml) = import::bytes("x", bytes, "x") {
-        let loaded = Machine::from_toml("x", &toml);
+        let loaded = from_toml("x", &toml);
         assert!(loaded.is_ok(), "{:?}\n{toml}", loaded.err());
     }
 }

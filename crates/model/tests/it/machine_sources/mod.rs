@@ -16,7 +16,7 @@ use numalab_model::spec::SpecError;
 /// Loads an imported file, which must succeed.
 fn machine(toml: Result<String, SpecError>) -> Machine {
     let toml = toml.unwrap_or_else(|e| panic!("{e}"));
-    Machine::from_toml("imported.toml", &toml).unwrap_or_else(|e| panic!("{e}\n{toml}"))
+    numalab_model::machine::from_toml("imported.toml", &toml).unwrap_or_else(|e| panic!("{e}\n{toml}"))
 }
 
 /// Whether a machine warns with a part of a sentence.

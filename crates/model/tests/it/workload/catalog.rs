@@ -487,7 +487,7 @@ fn whole_buffers_stream_on_a_milan_and_slices_do_not() {
             let path = folder().join(format!("../machines/{other}.toml"));
             std::fs::read_to_string(path).ok().map(|text| (format!("{other}.toml"), text))
         };
-        numalab_model::machine::Machine::from_toml_with(name, &text, &find).unwrap_or_else(|e| panic!("{e}"))
+        numalab_model::machine::from_toml_with(name, &text, &find).unwrap_or_else(|e| panic!("{e}"))
     };
     let streams = |workload: &str, on: &str| -> Vec<bool> {
         let w = spec(workload).resolve(&catalog(on), 1, &[]).unwrap_or_else(|e| panic!("{e}"));
@@ -520,7 +520,7 @@ fn first_touch_refuses_slices_that_stay_in_a_core() {
 #[test]
 fn numa02_smt_wants_two_cpus() {
     let on = |machine: &str, params: &[(String, String)]| {
-        let machine = numalab_model::machine::Machine::from_shorthand(machine).unwrap_or_else(|e| panic!("{e}"));
+        let machine = numalab_model::machine::from_shorthand(machine).unwrap_or_else(|e| panic!("{e}"));
         spec("numa02_SMT").resolve(&machine, 1, params).map(|w| w.processes[0].threads.len())
     };
     let e = on("1x1x1x1", &[]).expect_err("one CPU").to_string();

@@ -1,0 +1,38 @@
+//! The checker of run queues finds each count that is wrong.
+
+use super::*;
+use crate::sched::pelt::Pelt;
+use crate::sched::rq::task::State;
+
+/// Something that breaks a rule.
+type Damage = fn(&mut Scheduler);
+
+/// What the checker says after `damage` to a machine of two nodes with four CPUs each, where CPU 0 has two tasks.
+fn says(damage: Damage) -> String {
+    let mut lab = Lab::new(&Shape::flat(2, 4, 1, 20), &config("v61"));
+    lab.fill(0, Some(&[0]), 2);
+    lab.pass_time(MS);
+    assert_eq!(lab.s.check(), Ok(()));
+    damage(&mut lab.s);
+    lab.s.check().unwrap_err()
+}
+
+#[test]
+fn each_wrong_count_is_found() {
+    let damages: [(Damage, &str); 10] = [
+        (|s| s.rqs[0].weight += 1, "CPU 0 keeps (2049, 0, 0, 0, "),
+        (|s| s.rqs[0].nr_numa += 1, "CPU 0 keeps (2048, 0, 1, 0, "),
+        (|s| s.rqs[0].cur = 7, "CPU 0 runs task 7, which is not queued there"),
+        (|s| s.rqs[0].pelt = Pelt::with_averages(s.now, 1, 5000, 0, 0), "CPU 0 keeps (5000, "),
+        (|s| s.rqs[5].list.push(1), "task 1 is queued on CPU 5 but says 0"),
+        (|s| s.tasks[1].state = State::Blocked, "task 1 is Blocked but on 1 queues"),
+        (|s| s.idle.insert(0), "CPU 0 is in the wrong set of idle CPUs"),
+        (|s| s.node_tasks[1].nr += 1, "node 1 keeps NodeTasks { nr: 1,"),
+        (|s| s.lone += 1, "0 CPUs have one task and 0 groups are marked, but 1 and 0 are kept"),
+        (|s| s.caches[0].nr_busy += 1, "cache 0 counts "),
+    ];
+    for (damage, sentence) in damages {
+        let says = says(damage);
+        assert!(says.starts_with(sentence), "{says}");
+    }
+}

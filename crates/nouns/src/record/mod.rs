@@ -1,0 +1,10 @@
+//! What a run produces, whichever backend ran it.
+//!
+//! [`Outcome`] is what a backend returns. [`events`] and [`why`] are the logs of a run that was asked for them.
+
+pub mod events;
+mod outcome;
+pub mod stalls;
+pub mod why;
+
+pub use outcome::{EffectiveTunable, Outcome, Scalar, Series, Status, ALWAYS_RECORDED, TIMES, TOO_SHORT};

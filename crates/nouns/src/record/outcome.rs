@@ -1,0 +1,99 @@
+//! What a backend returns from one run of one plan.
+
+use serde::{Deserialize, Serialize};
+
+/// Text in every warning that a run is too short; a report gives no verdict on such a run.
+pub const TOO_SHORT: &str = "too short to tell";
+
+/// Times of every run, as reports call them. Scalars of a record have the same names with their unit: `elapsed_s`.
+pub const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
+
+/// Counters of `/proc/vmstat` that guests and hosts record even when they did not grow, in the order of records.
+pub const ALWAYS_RECORDED: [&str; 14] = [
+    "numa_pte_updates",
+    "numa_huge_pte_updates",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pages_migrated",
+    "pgmigrate_success",
+    "pgmigrate_fail",
+    "thp_migration_success",
+    "thp_migration_fail",
+    "thp_migration_split",
+    "pgfault",
+    "pgmajfault",
+    "pgpromote_candidate",
+    "pgpromote_success",
+];
+
+/// Everything a backend measured in one run of one plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How the run ended.
+    pub status: Status,
+    /// Named figures: `elapsed_s`, `user_s`, `system_s` and `blocked_s`, then one per score of the workload.
+    pub scalars: Vec<Scalar>,
+    /// vmstat deltas under the kernel's names, in the order of the counters table.
+    pub counters: Vec<(String, u64)>,
+    /// Counts of skips and refusals by reason (`skip.pid_inactive`, …).
+    pub reasons: Vec<(String, u64)>,
+    /// Time series.
+    pub series: Vec<Series>,
+    /// Effective value of every tunable.
+    pub tunables: Vec<EffectiveTunable>,
+    /// Warnings for the reader: [`TOO_SHORT`], a feature that is approximated, and the like.
+    pub warnings: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// The workload ended by itself.
+    #[default]
+    Completed,
+    /// The run reached the limit of model time or wall time.
+    Timeout,
+    /// The workload could not continue (out of memory, guest panic, …), with the reason.
+    Failed(String),
+}
+
+/// A figure with its unit and direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scalar {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: f64,
+    /// Unit.
+    pub unit: String,
+    /// Whether a larger value is better.
+    pub higher_is_better: bool,
+}
+
+/// A time series with one or more columns on one time axis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name, e.g. `node_pages` (per process and node) or `hint_faults`.
+    pub name: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// Column names, e.g. `main.0/node1`.
+    pub columns: Vec<String>,
+    /// Sample times from the start of the run, ns.
+    pub time_ns: Vec<u64>,
+    /// `values[column][sample]`.
+    pub values: Vec<Vec<f64>>,
+}
+
+/// The value of a tunable that a run used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectiveTunable {
+    /// `group.key`.
+    pub name: String,
+    /// Value as text.
+    pub value: String,
+    /// Unit.
+    pub unit: String,
+    /// Name the kernel gives it (sysctl, debugfs), or `model`.
+    pub kernel_name: String,
+}
