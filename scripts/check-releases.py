@@ -6,7 +6,7 @@
 
 The tree is a clone of Linux with its tags (`v6.4-rc1`, `v6.4`). For every commit the first tag that contains it is
 found. A line is printed where the row of the table is another release; `--all` prints the others too. A row that stands
-for a whole release agrees with any of its candidates, unless a candidate at or after the first one has a row of its own.
+for a whole release agrees with any of its candidates, unless a candidate from the first one on has a row of its own.
 
 Changes of `only_here` are left out: they tell what a stable tree took over later.
 

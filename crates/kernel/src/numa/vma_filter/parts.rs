@@ -48,7 +48,8 @@ pub struct Parts {
     pub starvation: bool,
     /// A VMA in which at least so many threads faulted lately is open to all; 0: none.
     pub shared_threads: u32,
-    /// A visit that the above refuses is allowed after so many refusals as the VMA's size says (`task_disjoint_vma_select`).
+    /// A visit that the above refuses is allowed after as many refusals as the VMA's size says
+    /// (`task_disjoint_vma_select`).
     pub disjoint_select: bool,
 }
 
@@ -140,8 +141,8 @@ impl FilterContext {
         let vma_mb = (self.end - self.start) >> 20;
         1 + vma_mb / u64::from(self.scan_size_mb) / 2
     }
-    /// Refusals between two selected visits: 1 + ⌊⌊4 MiB/size⌋/128⌋ (`vma_scan_ratelimit`). The posted code keeps the size
-    /// in 32 bits; a size of 0 there counts as a large one.
+    /// Refusals between two selected visits: 1 + ⌊⌊4 MiB/size⌋/128⌋ (`vma_scan_ratelimit`). The posted code keeps
+    /// the size in 32 bits; a size of 0 there counts as a large one.
     pub fn refusals_between(&self) -> u32 {
         let size_bytes = (self.end - self.start) as u32;
         1 + ((1_u32 << 22).checked_div(size_bytes).unwrap_or(0) >> 7)

@@ -1,8 +1,8 @@
 //! "Adjust NUMA imbalance for multiple LLCs", version 4 of 10 December 2021. Not merged in this form.
 //!
-//! A quarter of the square of a cache by its node, at least 2, grows with the span of a domain by that of the node. A fork
-//! stays up to that many tasks, itself not counted. The balancer and NUMA balancing keep the limit of 25 % of their CPUs,
-//! and below it forgive an imbalance up to the threshold, not only a pair.
+//! A quarter of the square of a cache by its node, at least 2, grows with the span of a domain by that of the node.
+//! A fork stays up to that many tasks, itself not counted. The balancer and NUMA balancing keep the limit of 25 % of
+//! their CPUs, and below it forgive an imbalance up to the threshold, not only a pair.
 
 use super::parts::{Fork, Halve, NodeThreshold, Of, Parts, Placement, Pull, Scale, Terms};
 use numalab_base::words::Variant;

@@ -158,8 +158,6 @@ fn v4_keeps_the_quarter_and_forgives_the_threshold() {
     assert_eq!(left, [Some(0), Some(5), Some(4)]);
 }
 
-/// The posted v4 of parts: the threshold and the fork of v4 with the quarter of 5.11. What 5.11 does not have is the
-/// domain's quarter in place of the group's, which the patch before it brought.
 #[test]
 fn v4_tells_itself_from_v3_and_5_18() {
     let fork = ForkSides { local_nr: 2, imb_numa_nr: 2, ..FORK };
