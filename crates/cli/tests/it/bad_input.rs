@@ -42,7 +42,7 @@ fn unknown_names() {
     for (line, parts) in [
         (
             "run --machine 2x1x2x1 --workload sweep.toml --kernel 6.4-rc3",
-            ["unknown kernel `6.4-rc3`", "did you mean `6.4-rc2`?"],
+            ["unknown kernel `6.4-rc3`", "did you mean `6.4-rc1`?"],
         ),
         ("run --machine 2x1x2x1 --workload numa1 --kernel 6.3", ["unknown workload `numa1`", "did you mean `numa01`?"]),
         (
@@ -70,6 +70,30 @@ fn unknown_names() {
     }
     lab.refused("run --machine 2x1x2x1 --workload sweep.toml --kernel 6.3,6.3", &["kernel `6.3` is named twice"]);
     lab.refused("run --machine 2x1x2x1 --workload sweep.toml,sweep.toml --kernel 6.3", &["is named twice"]);
+}
+
+#[test]
+fn memory_policies_that_a_release_does_not_have() {
+    let lab = Lab::with_sweep();
+    let workload = |policy: &str| {
+        let policy = format!("[[policy]]\nname = \"p\"\nnodes = \"all\"\n{policy}\n");
+        let process = "[[process]]\nname = \"main\"\npolicy = \"p\"\n[[process.phase]]\ncompute = \"1ms\"\n";
+        format!("name = \"spread\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n{policy}{process}")
+    };
+    lab.write("spread.toml", &workload("mode = \"weighted_interleave\"\nweights = [1, 2]"));
+    let run = |kernel: &str| format!("run --machine 2x1x2x1 --workload spread.toml --kernel {kernel} --out {kernel}");
+    lab.refused(
+        &run("6.8"),
+        &["sets the memory policy weighted_interleave, which kernel 6.8 does not have", "expected Linux 6.9 or later"],
+    );
+    lab.ok(&run("6.9"));
+    lab.ok(&format!("{} --set mempolicy.weighted_interleave=true", run("6.8")));
+    lab.write("spread.toml", &workload("mode = \"bind\"\nnuma_balancing = true"));
+    lab.refused(
+        &run("5.11"),
+        &["bind with the NUMA-balancing flag, which kernel 5.11", "expected Linux 5.12 or later"],
+    );
+    lab.ok(&run("5.12"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ numalab_base::tunables! {
         /// which has locks of single mappings).
         fault_holds_mmap_lock: bool = false, "", "model";
         /// Pages that a CPU collects before it adds them to the LRU together (PAGEVEC_SIZE: 14 to 4.14, 15 to 6.8, 31
-        /// in 6.12).
+        /// from 6.9 on).
         lru_batch: u32 = 15, "pages", "model", range 1..=1024;
         /// Memory that a read fault on a file or on shared memory maps, if it is in the page cache (`do_fault_around`).
         /// It is rounded down to a power of two. One page before 3.15.

@@ -78,6 +78,8 @@ pub struct VmaNuma {
     pub prev_scan_seq: i32,
     /// Number of scan visits so far (`rfc_*` filters).
     pub scan_counter: u32,
+    /// Refusals until a refused visit is allowed (`vma.disjoint_select`).
+    pub scan_select: u32,
 }
 
 /// Bit of a thread in a PID window: ⌊(pid · 0x61C88647 mod 2³²) / 2²⁶⌋ (`hash_32(pid, 6)`).

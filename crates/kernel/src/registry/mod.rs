@@ -18,6 +18,7 @@ use crate::hw::cost::FlushRules;
 use crate::mm::compact::CompactTunables;
 use crate::mm::config::{MmConfig, VmTunables};
 use crate::mm::khugepaged::KhugepagedTunables;
+use crate::mm::policy::MempolicyTunables;
 use crate::mm::reclaim::SwapTunables;
 use crate::mm::thp::ThpTunables;
 use crate::numa::autonuma::AutoNumaTunables;
@@ -67,6 +68,7 @@ pub const GROUPS: &[GroupDecl] = &[
     of::<ImbTunables>(),
     of::<CacheAwareTunables>(),
     of::<VmTunables>(),
+    of::<MempolicyTunables>(),
     of::<CompactTunables>(),
     of::<SwapTunables>(),
     of::<ThpTunables>(),
@@ -293,7 +295,10 @@ mod tests {
         let got = ["6.3", "6.4-rc2", "6.4-rc2-numascan", "6.4-rc2+rfc-v3", "6.7"].map(filter);
         assert_eq!(got, ["off", "v64", "off", "rfc_v3", "v67"]);
         let flush = |n: &str| of(n).tunable("flush.migrate_flush_inaccessible").unwrap().to_string();
-        assert_eq!(["6.1", "6.3", "6.4-rc2", "6.7"].map(flush), ["false", "true", "true", "false"]);
+        assert_eq!(
+            ["6.1", "6.3", "6.4-rc1", "6.4-rc2", "6.7"].map(flush),
+            ["false", "true", "false", "false", "false"]
+        );
         // Between the columns of disjoint-vma-2023 nothing may differ but the filter.
         for name in ["6.4-rc2-numascan", "6.4-rc2+rfc-v3"] {
             let (a, b) = (of("6.4-rc2"), of(name));

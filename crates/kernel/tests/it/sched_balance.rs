@@ -43,6 +43,7 @@ fn env(rule: &'static str, imb_numa_nr: u32, prefer_sibling: bool) -> ImbalanceE
         share_llc: false,
         prefer_sibling,
         imb_numa_nr,
+        span_weight: 256,
         total_load: 0,
         total_capacity: 1,
     }

@@ -119,6 +119,21 @@ fn v10_t5u_has_a_value_on_pkg_and_no_numa_domain() {
     }
 }
 
+/// max(2, ⌊λ²/φ⌋/4), times the span of a domain by that of the node.
+#[test]
+fn v4_scales_by_the_node() {
+    let v4 = |shape: &Shape| numa_thresholds(&with_rule(shape, "imb_v4"), 0);
+    assert_eq!(v4(&Shape::t1()), [4], "Zen 3: ⌊256/128⌋/4 = 0, so 2, times 256/128");
+    assert_eq!(v4(&rome()), [4], "⌊64/128⌋ = 0, so 2");
+    assert_eq!(v4(&Shape::t4()), [8, 16], "four nodes a socket: 2·128/32 and 2·256/32");
+    assert_eq!(v4(&Shape::t2()), [20], "one cache a node: 40/4 = 10, times 80/40");
+    assert_eq!(v4(&Shape::t3b()), [56, 112], "56/4 = 14, times 4 and 8");
+    // POWER8 of 8 nodes with 32 CPUs, four caches of 8 in each: ⌊64/32⌋/4 = 0, so 2, times 256/32.
+    let power8 = Shape { llcs_per_node: 4, cpus_per_llc: 8, ..Shape::flat(8, 32, 8, 40) };
+    assert_eq!(v4(&power8), [16]);
+    assert_eq!(thresholds(&power8), [vec![1], vec![4], vec![4]]);
+}
+
 #[test]
 fn worked_numbers_of_section_5_1() {
     let near = |a: usize, b: usize| if a / 4 == b / 4 { 16 } else { 32 };

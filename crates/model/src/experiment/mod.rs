@@ -11,6 +11,7 @@
 mod axes;
 mod columns;
 mod numactl;
+mod policies;
 mod prediction;
 
 pub use axes::{Axes, Column, Named};
@@ -291,6 +292,7 @@ impl Experiment {
                         let input = PlanInput::new(backend, machine.clone(), column.kernel.clone(), w.clone(), seed);
                         let input =
                             self.started(input.map_err(written)?, (workload, &original), column.numactl, backend)?;
+                        policies::check(&column.kernel, &input.workload, workload)?;
                         cells.push(Cell { iteration, input: input.with_sources(files.clone()) });
                     }
                 }

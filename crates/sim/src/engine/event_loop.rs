@@ -157,9 +157,11 @@ impl Engine<'_> {
         t.activity = Activity::Running;
         t.short_bins = SHORT_BINS;
         t.wait.sleep += 1;
-        if let Some(since) = t.wait.since_ns.take() {
-            self.sim.processes[t.process as usize].blocked_ns += self.sim.now_ns - since;
-            self.sim.record.stalls.of(task).waits.add(self.sim.now_ns - since);
+        if let Some(since_ns) = t.wait.since_ns.take() {
+            // A slice that is cut short brings the wake-up before the instant at which its task was to fall asleep.
+            let slept_ns = self.sim.now_ns.saturating_sub(since_ns);
+            self.sim.processes[t.process as usize].blocked_ns += slept_ns;
+            self.sim.record.stalls.of(task).waits.add(slept_ns);
         }
         (t.wait.wakes_ns, t.wait.waker) = (0, NOBODY);
         let message = std::mem::take(&mut t.wait.message);

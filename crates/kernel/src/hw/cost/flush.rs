@@ -10,7 +10,7 @@ numalab_base::tunables! {
     /// TLB flushes of page migration in this kernel.
     pub struct FlushRules: "flush" {
         /// Batched migration flushes inaccessible (PROT_NONE) entries too, so that every hint-fault migration pays one
-        /// shoot-down: from 6.3 (7e12beb8ca2a) to 6.5 (4d4b6d66db63).
+        /// shoot-down: in 6.3 only (7e12beb8ca2a; 4d4b6d66db63 of 6.4-rc1 ends it).
         migrate_flush_inaccessible: bool = false, "", "model",
             read when "system.numa_balancing" is Needs::OneOf(&["1", "2", "3", "4"]);
         /// migrate_pages unmaps in batches with one flush each (6.3 on) instead of one per page. Flushes of migrated

@@ -199,7 +199,7 @@ impl NumaBalancing {
                 start: vma.start,
                 end: vma.end,
             };
-            match self.cfg.vma_filter.access(state, &context) {
+            match self.cfg.vma_filter.visit(state, &context) {
                 Access::Allow => {}
                 Access::AllowPartial => self.reasons.skip[SkipReason::IgnorePidInactive as usize] += 1,
                 Access::Deny => {

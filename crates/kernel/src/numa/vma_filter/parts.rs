@@ -48,6 +48,9 @@ pub struct Parts {
     pub starvation: bool,
     /// A VMA in which at least so many threads faulted lately is open to all; 0: none.
     pub shared_threads: u32,
+    /// A visit that the above refuses is allowed after as many refusals as the VMA's size says
+    /// (`task_disjoint_vma_select`).
+    pub disjoint_select: bool,
 }
 
 impl Parts {
@@ -65,6 +68,7 @@ impl Parts {
         finish_partial: false,
         starvation: false,
         shared_threads: 0,
+        disjoint_select: false,
     };
     /// Whether scan visits are counted in `scan_counter`.
     pub const fn counts_visits(&self) -> bool {
@@ -85,6 +89,16 @@ impl Parts {
         let starved = self.starvation && c.seq > vma.prev_scan_seq.wrapping_add(c.nr_threads as i32);
         let shared = self.shared_threads > 0 && vma.accessed_count() >= self.shared_threads;
         Access::allow_if(starved || shared)
+    }
+    /// Whether a refused visit is allowed all the same: the first of a VMA, and then one after
+    /// [`FilterContext::refusals_between`] refusals (`task_disjoint_vma_select`).
+    pub fn select(&self, vma: &mut VmaNuma, c: &FilterContext) -> bool {
+        if !self.disjoint_select {
+            return false;
+        }
+        let selected = vma.scan_select == 0;
+        vma.scan_select = if selected { c.refusals_between() } else { vma.scan_select - 1 };
+        selected
     }
     fn is_free(&self, vma: &VmaNuma, c: &FilterContext) -> bool {
         let visits = u64::from(vma.scan_counter);
@@ -126,6 +140,12 @@ impl FilterContext {
     pub fn budget(&self) -> u64 {
         let vma_mb = (self.end - self.start) >> 20;
         1 + vma_mb / u64::from(self.scan_size_mb) / 2
+    }
+    /// Refusals between two selected visits: 1 + ⌊⌊4 MiB/size⌋/128⌋ (`vma_scan_ratelimit`). The posted code keeps
+    /// the size in 32 bits; a size of 0 there counts as a large one.
+    pub fn refusals_between(&self) -> u32 {
+        let size_bytes = (self.end - self.start) as u32;
+        1 + ((1_u32 << 22).checked_div(size_bytes).unwrap_or(0) >> 7)
     }
 }
 

@@ -54,6 +54,7 @@ impl VmaRules {
             }
             parts.pid_windows = set.pid_windows;
             parts.shared_threads = set.shared_threads;
+            put(set.disjoint_select, &mut parts.disjoint_select);
         }
         Self { role, parts, counts_visits: parts.counts_visits(), policy: None }
     }
@@ -72,6 +73,14 @@ impl VmaRules {
     #[inline]
     pub fn counts_visits(&self) -> bool {
         self.counts_visits
+    }
+    /// Whether the thread may scan the VMA that a scan work has come to, which counts refusals.
+    #[inline]
+    pub fn visit(&self, vma: &mut VmaNuma, c: &FilterContext) -> Access {
+        match self.access(vma, c) {
+            Access::Deny if self.parts.select(vma, c) => Access::Allow,
+            access => access,
+        }
     }
     /// Whether the thread may scan the VMA (`vma_is_accessed`).
     #[inline]

@@ -90,3 +90,22 @@ fn more_windows_remember_an_access_for_longer() {
     assert_eq!(seen(3), [true, true, true, false, false]);
     assert_eq!(seen(4), [true, true, true, true, false]);
 }
+
+/// `task_disjoint_vma_select` of August 2023: 1 + (4 MiB/size)/128 refusals between two visits that are allowed.
+#[test]
+fn every_second_refused_visit_is_allowed() {
+    let rules = with(VmaFilter::V64, |t| t.disjoint_select = Part::On);
+    let visits = |rules: VmaRules, size: u64| {
+        let (mut vma, c) = (VmaNuma::default(), FilterContext { end: size, ..C });
+        (0..12).map(|_| if rules.visit(&mut vma, &c) == Access::Allow { 'y' } else { 'n' }).collect::<String>()
+    };
+    assert_eq!(visits(rules, 1 << 30), "ynynynynynyn", "1 GiB: every second");
+    assert_eq!(visits(rules, 4 << 30), "ynynynynynyn", "0 in 32 bits: as a large one");
+    assert_eq!(visits(rules, 4096), "ynnnnnnnnnyn", "1 + 1024/128 = 9 refusals");
+    assert_eq!(visits(rules, 16 << 10), "ynnnynnnynnn", "1 + 256/128 = 3");
+    assert_eq!(visits(with(VmaFilter::V64, |_| ()), 1 << 30), "nnnnnnnnnnnn");
+    // A thread that faulted there scans without using the turn up.
+    let mut vma = VmaNuma { scan_select: 1, ..VmaNuma::default() };
+    vma.record(C.tid);
+    assert_eq!((rules.visit(&mut vma, &C), vma.scan_select), (Access::Allow, 1));
+}

@@ -54,5 +54,8 @@ numalab_base::tunables! {
         /// A VMA in which at least so many threads faulted lately is open to all. 0: none. RFC of 2023: 3
         /// (SHARED_VMA_THRESH).
         shared_threads: u32 = 0, "threads", "model", range 0..=64, read when "vma.pid_filter" is Needs::Not("off");
+        /// Of the visits that are refused every second one is allowed; of VMAs below 32 KiB fewer. RFC of August 2023
+        /// (task_disjoint_vma_select).
+        disjoint_select: Part = Part::ByRole, "", "model", read when "vma.pid_filter" is Needs::Not("off");
     }
 }

@@ -29,6 +29,8 @@ pub struct ImbalanceEnv {
     pub prefer_sibling: bool,
     /// Threshold of the domain.
     pub imb_numa_nr: u32,
+    /// CPUs of the domain.
+    pub span_weight: u32,
     /// Σ load of all groups.
     pub total_load: u64,
     /// Σ capacity of all groups.
@@ -166,6 +168,7 @@ fn spare_tasks(env: &ImbalanceEnv, local: &SgLbStats, busiest: &SgLbStats) -> i6
             local_weight: local.weight,
             busiest_nr: busiest.nr,
             busiest_weight: busiest.weight,
+            span_weight: env.span_weight,
             imbalance_pct: env.imbalance_pct,
             imb_numa_nr: env.imb_numa_nr,
         },

@@ -44,6 +44,7 @@ impl Scheduler {
                 share_llc: domain.flags.has(Flags::SHARE_LLC),
                 prefer_sibling,
                 imb_numa_nr: domain.imb_numa_nr,
+                span_weight: domain.weight,
                 total_load: scan.load,
                 total_capacity: scan.capacity,
             },

@@ -13,7 +13,7 @@ use super::simplify::simplified;
 use super::towers::Domains;
 use crate::sched::config::{Params, SchedConfig};
 use crate::sched::error::SchedError;
-use crate::sched::imbalance::{Allowance, NodeShape};
+use crate::sched::imbalance::{Allowance, NodeShape, Scale};
 use crate::sched::rules::DomainConstants;
 use numalab_base::cpu_set::CpuSet;
 use numalab_nouns::machine::Machine;
@@ -149,12 +149,15 @@ fn set_imb_numa_nr(tower: &mut [RawDomain], rule: Allowance, nodes: u32) {
     let weight = |i: usize| tower[i].span.len();
     let shape = NodeShape { llc: weight(first - 1), node: weight(first), nodes };
     let Some(t) = rule.threshold(shape) else { return };
-    let reference = (first + 1..tower.len()).find(|&i| tower[i].flags.has(Flags::NUMA)).unwrap_or(first);
-    let reference = weight(reference).max(1);
+    let first_numa = (first + 1..tower.len()).find(|&i| tower[i].flags.has(Flags::NUMA)).unwrap_or(first);
+    let reference = match t.scale {
+        Scale::Same => u32::MAX,
+        Scale::ByFirstNuma => weight(first_numa),
+        Scale::ByNode => weight(first),
+    };
     tower[first].imb_numa_nr = t.base;
     for d in &mut tower[first + 1..] {
-        let factor = if t.scaled { (d.span.len() / reference).max(1) } else { 1 };
-        d.imb_numa_nr = t.base * factor;
+        d.imb_numa_nr = t.base * (d.span.len() / reference.max(1)).max(1);
     }
 }
 

@@ -4,7 +4,7 @@
 //! few allowed CPUs in the local group lowers the threshold.
 
 use super::imb_5_18;
-use super::parts::{Fork, Halve, NodeThreshold, Of, Parts, Pull, Terms};
+use super::parts::{Fork, Halve, NodeThreshold, Of, Parts, Pull, Scale, Terms};
 use numalab_base::words::Variant;
 
 /// The variant.
@@ -13,14 +13,10 @@ pub const VARIANT: Variant<Parts> = Variant {
     releases: "6.0 on",
     doc: "The LLCs of a node, or an eighth of its CPUs, at least 1.",
     parts: Parts {
-        threshold: Some(NodeThreshold { of: Of::Caches { node_part: 8 }, floor: 1, scaled: true }),
-        fork: Fork::FloatsByIdleCpus(|s| Terms {
-            count: s.local_nr + 1,
-            limit: s.imb_numa_nr.min(s.local_allowed),
-            up_to: true,
-        }),
+        threshold: Some(NodeThreshold { of: Of::Caches { node_part: 8 }, floor: 1, scale: Scale::ByFirstNuma }),
+        fork: Fork::FloatsByIdleCpus(|s| Terms::up_to(s.local_nr + 1, s.imb_numa_nr.min(s.local_allowed))),
         pull: Pull::Floats {
-            terms: |s| Terms { count: s.local_nr + 1, limit: s.imb_numa_nr, up_to: true },
+            terms: |s| Terms::up_to(s.local_nr + 1, s.imb_numa_nr),
             halve: Halve::Last,
         },
         ..imb_5_18::VARIANT.parts

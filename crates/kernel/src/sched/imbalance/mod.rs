@@ -14,7 +14,7 @@ mod tests;
 mod tunables;
 
 pub use parts::{
-    DomainSizes, ForkSides, NodeShape, Parts, PlacementLoad, PullSides, Terms, Threshold, NUMA_IMBALANCE_MIN,
+    DomainSizes, ForkSides, NodeShape, Parts, PlacementLoad, PullSides, Scale, Terms, Threshold, NUMA_IMBALANCE_MIN,
 };
 pub use rule::{Allowance, ImbalancePolicy};
 pub use tunables::{Compare, ImbTunables};

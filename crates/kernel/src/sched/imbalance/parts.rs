@@ -27,8 +27,19 @@ pub struct NodeThreshold {
     pub of: Of,
     /// The least threshold, tasks.
     pub floor: u32,
-    /// Whether it grows with the span of the domains above.
-    pub scaled: bool,
+    /// How it grows with the span of the domains above.
+    pub scale: Scale,
+}
+
+/// How the threshold of the domains above follows from that of the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// It is the same.
+    Same,
+    /// It grows with the span of a domain by that of the first NUMA domain (5.18 on).
+    ByFirstNuma,
+    /// It grows with the span of a domain by that of the node (v4).
+    ByNode,
 }
 
 /// What a threshold follows. λ, φ and N are the sizes of [`NodeShape`].
@@ -136,13 +147,13 @@ pub struct NodeShape {
     pub nodes: u32,
 }
 
-/// Threshold of the first domain above the caches, and whether the domains above scale it by their size.
+/// Threshold of the first domain above the caches, and how the domains above scale it by their size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threshold {
     /// Threshold of the first domain.
     pub base: u32,
-    /// Whether the threshold grows with the span of the domains above.
-    pub scaled: bool,
+    /// How the threshold grows with the span of the domains above.
+    pub scale: Scale,
 }
 
 /// When a floating rule tolerates an imbalance: while a count of tasks is below a limit.
@@ -154,6 +165,24 @@ pub struct Terms {
     pub limit: u32,
     /// The limit itself is tolerated.
     pub up_to: bool,
+    /// Imbalance that is forgiven meanwhile, tasks or idle CPUs.
+    pub forgives: u32,
+}
+
+impl Terms {
+    /// While `count` is below `limit`. A pair is forgiven.
+    pub const fn below(count: u32, limit: u32) -> Self {
+        Self { count, limit, up_to: false, forgives: NUMA_IMBALANCE_MIN as u32 }
+    }
+    /// While `count` is not above `limit`. A pair is forgiven.
+    pub const fn up_to(count: u32, limit: u32) -> Self {
+        Self { up_to: true, ..Self::below(count, limit) }
+    }
+    /// The same terms with another imbalance that is forgiven.
+    #[must_use]
+    pub const fn forgiving(self, forgives: u32) -> Self {
+        Self { forgives, ..self }
+    }
 }
 
 /// The two groups a forked task chooses between. Both have CPUs to spare.
@@ -186,6 +215,8 @@ pub struct PullSides {
     pub busiest_nr: u32,
     /// CPUs of the busiest group.
     pub busiest_weight: u32,
+    /// CPUs of the domain.
+    pub span_weight: u32,
     /// `imbalance_pct` of the domain.
     pub imbalance_pct: u32,
     /// Threshold of the domain.

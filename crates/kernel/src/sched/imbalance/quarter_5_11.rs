@@ -13,12 +13,12 @@ pub const VARIANT: Variant<Parts> = Variant {
     doc: "Up to a quarter of the CPUs, counted at the source.",
     parts: Parts {
         threshold: None,
-        fork: Fork::Floats(|s| Terms { count: s.local_nr, limit: s.span_weight / 4, up_to: false }),
+        fork: Fork::Floats(|s| Terms::below(s.local_nr, s.span_weight / 4)),
         pull: Pull::Floats {
-            terms: |s| Terms { count: s.busiest_nr, limit: s.busiest_weight / 4, up_to: false },
+            terms: |s| Terms::below(s.busiest_nr, s.busiest_weight / 4),
             halve: Halve::First,
         },
-        placement: Placement::Floats(|l| Terms { count: l.dst_running, limit: l.dst_weight / 4, up_to: false }),
+        placement: Placement::Floats(|l| Terms::below(l.dst_running, l.dst_weight / 4)),
         in_words: |d| {
             let (fork, source) = (d.weight / 4, d.group_weight / 4);
             format!("fork stays below {fork} tasks; balancing spares a source below {source}")

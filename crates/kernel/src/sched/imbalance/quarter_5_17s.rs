@@ -11,9 +11,9 @@ pub const VARIANT: Variant<Parts> = Variant {
     releases: "stable 5.15.33, 5.16.19, 5.17.2",
     doc: "Up to a quarter of the CPUs, counted at the destination.",
     parts: Parts {
-        fork: Fork::Floats(|s| Terms { count: s.local_nr + 1, limit: s.local_weight / 4, up_to: false }),
+        fork: Fork::Floats(|s| Terms::below(s.local_nr + 1, s.local_weight / 4)),
         pull: Pull::Floats {
-            terms: |s| Terms { count: s.local_nr + 1, limit: s.local_weight / 4, up_to: false },
+            terms: |s| Terms::below(s.local_nr + 1, s.local_weight / 4),
             halve: Halve::First,
         },
         in_words: |d| format!("up to {} tasks, the new one counted", (d.group_weight / 4).saturating_sub(1)),

@@ -55,7 +55,7 @@ impl Allowance {
     pub fn threshold(&self, shape: NodeShape) -> Option<Threshold> {
         let own = self.set.threshold.or(self.role).parts().threshold?;
         let floor = u32::try_from(self.set.floor).unwrap_or(own.floor);
-        Some(Threshold { base: own.of.bare(shape, self.set.node_part).max(floor), scaled: own.scaled })
+        Some(Threshold { base: own.of.bare(shape, self.set.node_part).max(floor), scale: own.scale })
     }
     /// Whether a forked task stays local although the other node may have more idle CPUs.
     pub fn fork_stays(&self, s: &ForkSides) -> bool {
@@ -107,8 +107,12 @@ impl Allowance {
         }
     }
     fn tolerated(&self, x: i64, t: &Terms) -> i64 {
-        let forgiven = if self.set.forgive_to_limit { i64::from(t.limit) } else { i64::from(self.set.forgive) };
-        if self.allowed(t) && x <= forgiven {
+        let forgiven = match u32::try_from(self.set.forgive) {
+            _ if self.set.forgive_to_limit => t.limit,
+            Ok(own) => own,
+            Err(_) => t.forgives,
+        };
+        if self.allowed(t) && x <= i64::from(forgiven) {
             0
         } else {
             x

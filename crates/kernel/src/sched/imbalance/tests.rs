@@ -11,8 +11,15 @@ fn with(role: Rule, set: impl Fn(&mut ImbTunables)) -> Allowance {
     Allowance::new(role, &tunables)
 }
 
-const PULL: PullSides =
-    PullSides { local_nr: 1, local_weight: 16, busiest_nr: 2, busiest_weight: 16, imb_numa_nr: 2, imbalance_pct: 117 };
+const PULL: PullSides = PullSides {
+    local_nr: 1,
+    local_weight: 16,
+    busiest_nr: 2,
+    busiest_weight: 16,
+    span_weight: 32,
+    imb_numa_nr: 2,
+    imbalance_pct: 117,
+};
 const FORK: ForkSides = ForkSides {
     local_nr: 1,
     local_idle: 15,
@@ -73,6 +80,8 @@ fn two_or_up_to_the_threshold_are_forgiven() {
     assert_eq!((role.tasks_to_move(6, &s), wide.tasks_to_move(6, &s)), (3, 0));
     let four = with(Rule::Imb60, |t| t.forgive = 4);
     assert_eq!((four.tasks_to_move(4, &s), four.tasks_to_move(5, &s)), (0, 2));
+    let none = with(Rule::Imb60, |t| t.forgive = 0);
+    assert_eq!(none.tasks_to_move(2, &s), 1);
 }
 
 #[test]
@@ -91,7 +100,7 @@ fn thresholds_as_numbers() {
     assert_eq!(base(with(Rule::Imb60, |t| t.node_part = 4), one), 10);
     let tiny = NodeShape { llc: 4, node: 4, nodes: 2 };
     assert_eq!((base(Rule::Imb60.into(), tiny), base(with(Rule::Imb60, |t| t.floor = 0), tiny)), (1, 0));
-    // v4: half of the square of the cache by the node, at least 2. Zen 3 NPS1, Zen 2, one cache per node.
+    // v4: a quarter of the square of the cache by the node, at least 2. Zen 3 NPS1, Zen 2, one cache per node.
     let v4 = |llc, node| base(Rule::ImbV4.into(), NodeShape { llc, node, nodes: 2 });
     assert_eq!([v4(16, 128), v4(8, 128), v4(40, 40)], [2, 2, 10]);
     let pulls_v3 = with(Rule::Imb518, |t| t.threshold = OrRole::Own(Rule::ImbV3));
@@ -129,4 +138,30 @@ fn no_rule_halves_and_fixed2_spares_pairs() {
         assert!(rule.fork_stays(&fork), "{rule:?}: until 5.10 any idle CPU keeps a fork on its node");
         assert!(!rule.fork_stays(&ForkSides { local_idle: 0, ..fork }), "{rule:?}");
     }
+}
+
+/// 20211210093307.31701-3-mgorman on a Zen 3 of two sockets: 256 CPUs, threshold 2·⌊256/128⌋ = 4 between its nodes.
+#[test]
+fn v4_keeps_the_quarter_and_forgives_the_threshold() {
+    let v4 = Rule::ImbV4;
+    // find_idlest_group: local_nr <= imb_numa_nr, without the new task.
+    let fork = |local_nr| ForkSides { local_nr, span_weight: 256, imb_numa_nr: 4, ..FORK };
+    assert_eq!((v4.fork_stays(&fork(4)), v4.fork_stays(&fork(5))), (true, false));
+    // calculate_imbalance: half of the difference, up to 4, while the source is below a quarter of the domain.
+    let pull = |busiest_nr| PullSides { busiest_nr, busiest_weight: 128, span_weight: 256, imb_numa_nr: 4, ..PULL };
+    assert_eq!((v4.tasks_to_move(9, &pull(63)), v4.tasks_to_move(10, &pull(63))), (0, 5), "4 is forgiven, 5 is not");
+    assert_eq!(v4.tasks_to_move(2, &pull(64)), 1, "64 < 256/4 is false: nothing is forgiven");
+    // task_numa_find_cpu: the same with a quarter of the destination.
+    let load =
+        |imbalance, dst_running| PlacementLoad { imbalance, dst_running, dst_weight: 128, imb_numa_nr: 4, ..LOAD };
+    let left = [(4, 31), (5, 31), (4, 32)].map(|(imbalance, running)| v4.placement(&load(imbalance, running)));
+    assert_eq!(left, [Some(0), Some(5), Some(4)]);
+}
+
+#[test]
+fn v4_tells_itself_from_v3_and_5_18() {
+    let fork = ForkSides { local_nr: 2, imb_numa_nr: 2, ..FORK };
+    assert_eq!([Rule::ImbV3, Rule::ImbV4, Rule::Imb518].map(|r| r.fork_stays(&fork)), [false, true, false]);
+    let pull = PullSides { busiest_nr: 7, local_nr: 2, imb_numa_nr: 2, ..PULL };
+    assert_eq!([Rule::ImbV3, Rule::ImbV4, Rule::Imb518].map(|r| r.tasks_to_move(5, &pull)), [2, 0, 2]);
 }

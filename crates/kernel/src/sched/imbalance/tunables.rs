@@ -3,7 +3,7 @@
 //! A role names a whole rule. These take one of its answers from another rule, or change the numbers of a floating rule,
 //! so that every state between two releases and every posted version can be composed.
 
-use super::parts::{Halve, Of, Pull, NUMA_IMBALANCE_MIN};
+use super::parts::{Halve, Of, Pull};
 use super::Rule;
 use numalab_base::tunable::Needs;
 use numalab_base::words::OrRole;
@@ -12,7 +12,7 @@ use numalab_base::{words, words_where};
 words! {
     /// Up to which count a floating rule tolerates an imbalance.
     pub enum Compare {
-        /// While the count is below the limit (v3 to v5 of the series of 2021).
+        /// While the count is below the limit (v3 and v5 of the series of 2021, and balancing in v4).
         Below = "below",
         /// While the count is not above the limit (v6, 5.18 on).
         UpTo = "up_to",
@@ -44,8 +44,8 @@ numalab_base::tunables! {
         placement: OrRole<Rule> = OrRole::ByRole, "", "model";
         /// Whether the limit itself is tolerated.
         compare: OrRole<Compare> = OrRole::ByRole, "", "model", read when "imbalance" is words_where!(Rule, floats);
-        /// Imbalance that is forgiven below the limit (NUMA_IMBALANCE_MIN).
-        forgive: u32 = 2, "tasks", "model", range 0..=65_536, read when "imbalance" is words_where!(Rule, floats),
+        /// Imbalance that is forgiven below the limit (NUMA_IMBALANCE_MIN, 2; in v4 the threshold). -1: as in the rule.
+        forgive: i64 = -1, "tasks", "model", range -1..=65_536, read when "imbalance" is words_where!(Rule, floats),
             read when "imb.forgive_to_limit" is Needs::OneOf(&["false"]);
         /// Any imbalance up to the limit is forgiven.
         forgive_to_limit: bool = false, "", "model", read when "imbalance" is words_where!(Rule, floats);
@@ -58,5 +58,3 @@ numalab_base::tunables! {
             read when "imbalance" is words_where!(Rule, has_threshold);
     }
 }
-
-const _: () = assert!(NUMA_IMBALANCE_MIN == 2, "the default of imb.forgive");

@@ -277,6 +277,7 @@ fn sibling_difference_of_unequal_cores_is_scaled() {
         share_llc: false,
         prefer_sibling: true,
         imb_numa_nr: 0,
+        span_weight: 16,
         total_load: 0,
         total_capacity: 1,
     };

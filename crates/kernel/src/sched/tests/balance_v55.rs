@@ -52,6 +52,7 @@ fn env(balancer: Balancer, share_llc: bool) -> ImbalanceEnv {
         share_llc,
         prefer_sibling: true,
         imb_numa_nr: 0,
+        span_weight: 16,
         total_load: 4096 + 3200,
         total_capacity: 4096,
     }

@@ -98,6 +98,7 @@ fn balancing_by_model() {
     let s = PullSides {
         busiest_nr: 4,
         busiest_weight: 20,
+        span_weight: 32,
         local_nr: 1,
         local_weight: 12,
         imb_numa_nr: 4,
@@ -109,6 +110,7 @@ fn balancing_by_model() {
         (Rule::Quarter511, 0),
         (Rule::Quarter517s, 0),
         (Rule::ImbV3, 2),
+        (Rule::ImbV4, 0),
         (Rule::Imb518, 0),
         (Rule::Imb60, 2),
     ];
