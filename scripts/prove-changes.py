@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Proves the first rows of the table in CONTRIBUTING.md on the real lists.
 
-Each patch of tests/changes adds one thing. All are applied to a copy of the sources under target/changes. The copy is built
-once, without optimisation and beside the packages that are built already, and its command has to know and run
-what was added. A patch may only touch what its row of the table names: the files that it names, and one new file in each
-folder that it names.
+Each patch of tests/changes adds one thing. All are applied to a copy of the sources under target/changes. The copy is
+built once, without optimisation and beside the packages that are built already, and its command has to know and run
+what was added. A patch may only touch what its row of the table names: the files that it names, and one new file in
+each folder that it names.
 
 What has not changed since the last call is not built again. Needs `patch`, and says so where it is missing.
 """
@@ -141,7 +141,8 @@ def build() -> Path:
         "CARGO_TARGET_DIR": str(ROOT / "target"),
         "CARGO_INCREMENTAL": "1",
     }
-    command = [cargo, "build", "--profile", PROFILE, "--quiet", "--locked", "-p", "numalab-cli", "--example", "numalab-changed"]
+    command = [cargo, "build", "--profile", PROFILE, "--quiet", "--locked", "-p", "numalab-cli"]
+    command += ["--example", "numalab-changed"]
     if subprocess.run([*command, *config], cwd=COPY, env=environment, check=False).returncode != 0:
         fail(f"the changed sources in {COPY} do not build")
     return ROOT / f"target/{PROFILE}/examples/numalab-changed"

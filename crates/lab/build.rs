@@ -121,8 +121,8 @@ fn target_folder() -> PathBuf {
     folder.parent().filter(|_| of_target).unwrap_or(folder).to_path_buf()
 }
 
-/// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program. What the
-/// build itself wrote is no source.
+/// Has this script run again when a source of the worker changes: cargo writes a list of them beside the program. What
+/// the build itself wrote is no source.
 fn watch(list: &Path, built: &Path) {
     let text = fs::read_to_string(list).unwrap_or_default();
     let sources = text.split_once(": ").map_or("", |(_, sources)| sources).replace("\\ ", "\0");

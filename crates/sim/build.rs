@@ -1,5 +1,5 @@
-//! Names the simulator by what it is made of: a digest of its code and of that it is built on, so that records of two builds
-//! that could differ are never taken for one another.
+//! Names the simulator by what it is made of: a digest of its code and of that it is built on, so that records of two
+//! builds that could differ are never taken for one another.
 
 #[path = "digest.rs"]
 mod digest;
@@ -7,8 +7,8 @@ mod digest;
 use std::path::PathBuf;
 use std::{env, io};
 
-/// What decides a simulated figure: the name of each folder in the digest, and the variable that says where its crate is.
-/// Machines, kernels and workloads are in every plan by their resolved values, so nothing that reads them is here.
+/// What decides a simulated figure: the name of each folder in the digest, and the variable that says where its crate
+/// is. Machines, kernels and workloads are in every plan by their resolved values, so nothing that reads them is here.
 const SOURCES: [(&str, &str); 4] = [
     ("base", "DEP_NUMALAB_BASE_ROOT"),
     ("nouns", "DEP_NUMALAB_NOUNS_ROOT"),

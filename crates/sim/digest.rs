@@ -1,7 +1,7 @@
 // A digest of what decides figures in Rust sources, for the build script; `tests/digest.rs` tests it.
 //
-// Comments, documentation, the form of lines and everything under `#[cfg(test)]` are left out: a fix of theirs keeps all
-// records valid.
+// Comments, documentation, the form of lines and everything under `#[cfg(test)]` are left out: a fix of theirs keeps
+// all records valid.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Digest of the code below each folder, in order: 12 hexadecimal digits. A folder has a name in the digest, and a path.
+/// Digest of the code below each folder, in order: 12 hexadecimal digits. A folder has a name in the digest, and a
+/// path.
 ///
 /// # Errors
 /// A source that cannot be read, or is no Rust.
@@ -133,8 +134,8 @@ fn attribute(tokens: &[TokenTree]) -> Option<(usize, String)> {
     }
 }
 
-/// Number of tokens of the item at the start of `tokens`, with its attributes. It ends with a semicolon, or with a block
-/// unless it begins with a word behind which a block does not end it.
+/// Number of tokens of the item at the start of `tokens`, with its attributes. It ends with a semicolon, or with a
+/// block unless it begins with a word behind which a block does not end it.
 fn length_of_item(tokens: &[TokenTree], modules: &mut Vec<String>) -> usize {
     let mut at = 0;
     while let Some((length, _)) = attribute(&tokens[at..]) {

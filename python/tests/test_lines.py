@@ -8,14 +8,13 @@ LONGEST = 120
 # Lines that are longer, by folder. A number may go down, never up; a folder that is not named has none.
 LEFT = {
     "crates/base": 1,
-    "crates/cli": 87,
+    "crates/cli": 77,
     "crates/host": 14,
-    "crates/kernel": 51,
-    "crates/lab": 14,
-    "crates/model": 117,
-    "crates/report": 30,
-    "crates/sim": 122,
-    "crates/worker": 31,
+    "crates/kernel": 7,
+    "crates/lab": 2,
+    "crates/model": 67,
+    "crates/report": 28,
+    "crates/sim": 17,
 }
 GENERATED = {"target", "node_modules"}
 

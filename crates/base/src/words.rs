@@ -144,8 +144,8 @@ macro_rules! words {
 /// Declares a role: an enum whose variants are files of the same folder.
 ///
 /// A line `V64 in v64,` is all that a list says of a variant. The file `v64.rs` has a constant `VARIANT` of the type
-/// [`Variant`](crate::words::Variant): its word, its releases, what it means, and the parts that it consists of. The line
-/// is also the declaration of the file's module, so the list stands in the `mod.rs` of its folder. Beside what
+/// [`Variant`](crate::words::Variant): its word, its releases, what it means, and the parts that it consists of. The
+/// line is also the declaration of the file's module, so the list stands in the `mod.rs` of its folder. Beside what
 /// [`words!`] gives, the enum has the method `parts`.
 ///
 /// `cargo fmt` does not see modules that a macro declares; `make lint` formats them by their names.

@@ -42,9 +42,9 @@ pub fn text_beside(out: &Path, text: String) -> String {
     String::new()
 }
 
-/// A file given on the command line, before it is written. What has its name is replaced by the complete file, so that a
-/// reader never sees half of it. A link of that name is replaced too, and what it points to stays: it may have come with
-/// a folder of somebody else. A pipe, a device or standard output (`-`) is written directly.
+/// A file given on the command line, before it is written. What has its name is replaced by the complete file, so that
+/// a reader never sees half of it. A link of that name is replaced too, and what it points to stays: it may have come
+/// with a folder of somebody else. A pipe, a device or standard output (`-`) is written directly.
 pub struct Target {
     /// Name for messages.
     shown: PathBuf,

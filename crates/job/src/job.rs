@@ -97,7 +97,8 @@ impl Job {
         serde_json::to_vec(self).map_err(|e| JobError(format!("job: {e}")))
     }
 
-    /// Reads a job from JSON, and checks the format and everything that the worker does not check when it compiles the ops.
+    /// Reads a job from JSON, and checks the format and everything that the worker does not check when it compiles the
+    /// ops.
     ///
     /// # Errors
     /// [`JobError`] with the part that is wrong.

@@ -118,8 +118,8 @@ impl Cache {
         self.work_directory(RUNS)
     }
 
-    /// A new directory below the subdirectory `name`, for files that are moved away when they are complete. Dropping the
-    /// value removes it, and [`Cache::sweep`] removes it after a crash.
+    /// A new directory below the subdirectory `name`, for files that are moved away when they are complete. Dropping
+    /// the value removes it, and [`Cache::sweep`] removes it after a crash.
     ///
     /// # Errors
     /// It cannot be created.
@@ -148,8 +148,8 @@ impl Cache {
                 }
                 let path = entry.path();
                 let Ok(file) = File::open(&path) else { continue };
-                // On a file system without locks nothing is removed, because the owner cannot be known. The lock is held
-                // while the directory is removed.
+                // On a file system without locks nothing is removed, because the owner cannot be known. The lock is
+                // held while the directory is removed.
                 if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && fs::remove_dir_all(&path).is_ok() {
                     removed += 1;
                 }

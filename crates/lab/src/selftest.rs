@@ -2,8 +2,8 @@
 //!
 //! The mode depends on the place of QEMU's instruction decrementer. Before the mode is used, a small guest measures
 //! itself: one thread chases pointers in near and in far memory, then two threads compute on one CPU and on two. A far
-//! line must cost the configured difference more than a near one, and two CPUs must do nearly twice the work of one. The
-//! result is cached for each QEMU, plugin and kernel.
+//! line must cost the configured difference more than a near one, and two CPUs must do nearly twice the work of one.
+//! The result is cached for each QEMU, plugin and kernel.
 
 use crate::cache::{self, Cache};
 use crate::failure::at_path;

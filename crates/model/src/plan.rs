@@ -2,9 +2,9 @@
 //!
 //! Problem: an interrupted experiment must know which records it already has. Two plans that could differ in any figure
 //! must have different ids.
-//! Approach: the compact JSON of a [`Plan`] is its canonical form, and the SHA-256 of that is the [`PlanId`]. Machine and
-//! workload enter it by the fingerprint of their *resolved* values, so a changed number changes the id and a changed
-//! comment does not.
+//! Approach: the compact JSON of a [`Plan`] is its canonical form, and the SHA-256 of that is the [`PlanId`]. Machine
+//! and workload enter it by the fingerprint of their *resolved* values, so a changed number changes the id and a
+//! changed comment does not.
 
 use crate::experiment::{MACHINE, QUIET};
 use crate::kernel::Kernel;

@@ -72,8 +72,8 @@ const MACHINE: &str = "machine";
 
 impl Kernel {
     /// The kernel as it boots on `machine`. On a machine with a single node NUMA balancing is off unless it was set
-    /// (`check_numabalancing_enable`, mm/mempolicy.c: `nr_node_ids > 1` in 3.8, `num_online_nodes() > 1` in later releases;
-    /// the boot option `numa_balancing=` comes first).
+    /// (`check_numabalancing_enable`, mm/mempolicy.c: `nr_node_ids > 1` in 3.8, `num_online_nodes() > 1` in later
+    /// releases; the boot option `numa_balancing=` comes first).
     pub fn booted_on(self: Arc<Self>, machine: &Machine) -> Arc<Self> {
         let is = |t: &TunableChoice| t.name == NUMA_BALANCING && t.origin == DEFAULT;
         if machine.nodes.len() > 1 || !self.tunables.iter().any(is) {

@@ -28,8 +28,8 @@ pub struct Workload {
     pub barrier_widths: Vec<u32>,
     /// Number of message channels (`Op::Signal` / `Op::Wait`).
     pub channels: u32,
-    /// Channels that carry no message, as a futex does. Posting to one wakes the waiter without the hint that the poster
-    /// is about to sleep (`WF_SYNC`).
+    /// Channels that carry no message, as a futex does. Posting to one wakes the waiter without the hint that the
+    /// poster is about to sleep (`WF_SYNC`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub futexes: Vec<u32>,
     /// What is scored, beside elapsed, user and system time.
@@ -97,14 +97,14 @@ pub struct Region {
     pub advice: HugeAdvice,
     /// Policy of the mapping (`mbind`); `None`: the policy of the task holds.
     pub policy: Option<Policy>,
-    /// Policy of its huge pages, as proposed in 2019; kernels with `thp_locality = mpol_huge` read it. `None`: `policy` holds
-    /// for them too.
+    /// Policy of its huge pages, as proposed in 2019; kernels with `thp_locality = mpol_huge` read it. `None`: `policy`
+    /// holds for them too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_policy: Option<Policy>,
     /// Whether the mapping can be written; false for a read-only file mapping.
     pub write: bool,
-    /// The region is memory of a virtual machine: each fault on it takes this much more, ns. The second-level tables lose
-    /// an entry with each mark and move of its page, so the next access exits to KVM before the kernel's own fault
+    /// The region is memory of a virtual machine: each fault on it takes this much more, ns. The second-level tables
+    /// lose an entry with each mark and move of its page, so the next access exits to KVM before the kernel's own fault
     /// (`kvm_mmu_notifier_invalidate_range_start`, `kvm_tdp_mmu_page_fault`). 0: an ordinary region.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub second_level_fault_ns: u64,
@@ -278,8 +278,8 @@ pub struct Access {
     pub pattern: Pattern,
     /// Share of the accesses that write, 0..=1. Above 0, a pass dirties every page.
     pub write: f64,
-    /// Whether it is a fill that goes past the caches on this machine ([`Fill`](crate::machine::Fill)): lines are written
-    /// and not read.
+    /// Whether it is a fill that goes past the caches on this machine ([`Fill`](crate::machine::Fill)): lines are
+    /// written and not read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bypass: bool,
     /// CPU time per 64-byte line of a sweep or stride, or per access of other patterns, ns; includes cache hits.

@@ -35,8 +35,8 @@ pub fn made_by(backend: &str, version: &str) -> String {
 }
 
 impl Origin {
-    /// Two to four lines for the top of a report; `kernels` are its columns, the baseline first. A prediction begins with what
-    /// was simulated.
+    /// Two to four lines for the top of a report; `kernels` are its columns, the baseline first. A prediction begins
+    /// with what was simulated.
     pub fn lines(&self, kernels: &[&str]) -> Vec<String> {
         let mut out: Vec<String> = self.prediction.iter().map(Prediction::text).collect();
         out.extend((!self.title.is_empty()).then(|| self.title.clone()));

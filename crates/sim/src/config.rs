@@ -42,8 +42,8 @@ pub struct SimConfig {
     pub machine_threads: usize,
     /// A timer of the workload fires up to so much late, ns. The run sets it.
     pub timer_slack_ns: u64,
-    /// Time between two checks of the run's invariants, ns of model time; 0 for none on the way. Builds with debug assertions check
-    /// every second.
+    /// Time between two checks of the run's invariants, ns of model time; 0 for none on the way. Builds with debug
+    /// assertions check every second.
     pub check_every_ns: u64,
 }
 
@@ -63,8 +63,8 @@ pub struct Policies {
     pub placement: Option<&'static dyn PlacementPolicy>,
 }
 
-/// Time in which each busy CPU of an emulated guest has its turn once, ns of the guest (`ROUND_PS` of the plugin for QEMU;
-/// docs/explanation/guest-timing.md).
+/// Time in which each busy CPU of an emulated guest has its turn once, ns of the guest (`ROUND_PS` of the plugin for
+/// QEMU; docs/explanation/guest-timing.md).
 pub const ROUND_NS: u64 = 1_000_000;
 
 /// What kind of program carries out the workload: where its stacks are, and how its threads wake each other.
@@ -74,8 +74,8 @@ pub enum Harness {
     /// the scheduler that the waker is about to sleep (`WF_SYNC`; `pipe_write`, `sock_def_readable`).
     #[default]
     Program,
-    /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`). Its CPUs
-    /// are those of a guest that one host thread runs by turns (timing `modelled`).
+    /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`). Its
+    /// CPUs are those of a guest that one host thread runs by turns (timing `modelled`).
     Worker,
     /// The worker program on CPUs that run at the same time, as the host's and those of guests with timing `counters`.
     ParallelWorker,
@@ -136,18 +136,18 @@ impl SimConfig {
     pub fn with_harness(self, harness: Harness) -> Self {
         Self { harness, ..self }
     }
-    /// The settings with the last `background` processes of the workload in the background: the run ends when all others have
-    /// ended.
+    /// The settings with the last `background` processes of the workload in the background: the run ends when all
+    /// others have ended.
     pub fn with_background(self, background: usize) -> Self {
         Self { background, ..self }
     }
-    /// The settings with the machine's own threads and late timers, or without them. The worker program runs alone: its guest has
-    /// no daemons.
+    /// The settings with the machine's own threads and late timers, or without them. The worker program runs alone: its
+    /// guest has no daemons.
     pub fn with_machine_background(self, on: bool) -> Self {
         Self { machine_background: on && !self.harness.is_worker(), ..self }
     }
-    /// The settings with checks of the run's invariants in every second of model time (`on`), or as they are. A run that checks itself
-    /// has the same outcome.
+    /// The settings with checks of the run's invariants in every second of model time (`on`), or as they are. A run
+    /// that checks itself has the same outcome.
     pub fn with_checks(self, on: bool) -> Self {
         Self { check_every_ns: if on { CHECK_NS } else { self.check_every_ns }, ..self }
     }

@@ -9,8 +9,8 @@
 //! * [`record`]: logs, time series and the outcome.
 //! * [`check`]: what must hold at any instant, as checks that a run makes of itself.
 //! * [`charge`]: CPU time, waits and TLB flushes.
-//! * [`mm`], [`numa`], [`numa_2012`], [`fault`]: the kernel's mechanisms. They call the decisions of `numalab_kernel` where the
-//!   kernel does, and return what that costs.
+//! * [`mm`], [`numa`], [`numa_2012`], [`fault`]: the kernel's mechanisms. They call the decisions of `numalab_kernel`
+//!   where the kernel does, and return what that costs.
 //! * [`damon`], [`userspace_balance`]: pages that move although no task faulted on them.
 //! * [`process`]: creation of processes and threads.
 //! * [`access`]: how tasks walk memory.
@@ -49,8 +49,9 @@ use numalab_nouns::record::why::Why;
 use numalab_nouns::record::Outcome;
 use numalab_nouns::workload::Workload;
 
-/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its code: that of this crate, of the kernel's
-/// mechanisms, of the nouns and of what all share, without comments and tests. Equal versions give equal figures.
+/// Version of the simulator: the release, `+`, and 12 digits of the SHA-256 of its code: that of this crate, of the
+/// kernel's mechanisms, of the nouns and of what all share, without comments and tests. Equal versions give equal
+/// figures.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("NUMALAB_SIM_SOURCE"));
 
 /// Why there is no outcome.
@@ -93,8 +94,8 @@ pub struct Footprint {
 
 /// Runs one plan.
 ///
-/// `check` verifies the simulator's invariants at the end of the run: frames conserved, counters consistent, no more bytes over a
-/// pipe than it lets through. [`SimConfig::check_every_ns`] does so on the way too.
+/// `check` verifies the simulator's invariants at the end of the run: frames conserved, counters consistent, no more
+/// bytes over a pipe than it lets through. [`SimConfig::check_every_ns`] does so on the way too.
 ///
 /// # Errors
 /// A machine whose scheduling domains cannot be built, or a violated invariant.

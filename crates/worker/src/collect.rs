@@ -22,8 +22,8 @@ pub fn elapsed_ns(job: &Job, control: &Control, start_ns: u64, now_ns: u64) -> u
     last.saturating_sub(start_ns)
 }
 
-/// Elapsed, user, system and blocked time, then the scores, of a run that ended at `end_ns`. CPU times are there only if
-/// every process finished. A rate over no time is left out, with a warning.
+/// Elapsed, user, system and blocked time, then the scores, of a run that ended at `end_ns`. CPU times are there only
+/// if every process finished. A rate over no time is left out, with a warning.
 pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warnings: &mut Vec<String>) -> Vec<Scalar> {
     let processes = 0..job.workload.processes.len();
     let elapsed_s = elapsed_ns as f64 / NS_PER_S;

@@ -87,8 +87,8 @@ const THREAD_CELLS: usize = 10;
 const TEXT_BYTES: usize = 256;
 /// Least distance between the score cells of two threads, in cells: threads share no cache line.
 const SCORE_STRIDE: usize = 8;
-/// Cells of a score's clock: lock, number of threads whose clock runs, its last start, its time so far, units counted at
-/// that start, the best rate of an interval, and whether there is one.
+/// Cells of a score's clock: lock, number of threads whose clock runs, its last start, its time so far, units counted
+/// at that start, the best rate of an interval, and whether there is one.
 const CLOCK_CELLS: usize = 7;
 /// Distance between two futex words, in words: they share no cache line.
 const WORD_STRIDE: usize = 16;
@@ -204,9 +204,9 @@ impl Control {
     /// The kernel's error.
     pub fn attach(fd: RawFd, layout: Layout) -> io::Result<Self> {
         let base = sys::map_shared(fd, layout.bytes())?;
-        // The block is not part of the workload, so NUMA balancing must not scan it. The scanner skips shared memory with a
-        // policy of its own without migrate-on-fault. The policy "local" allocates as the default does. An error is
-        // ignored: a kernel without NUMA policies has no scanner.
+        // The block is not part of the workload, so NUMA balancing must not scan it. The scanner skips shared memory
+        // with a policy of its own without migrate-on-fault. The policy "local" allocates as the default does. An error
+        // is ignored: a kernel without NUMA policies has no scanner.
         let _ = sys::mbind(base as u64, layout.bytes() as u64, sys::RawPolicy { mode: libc::MPOL_LOCAL, nodes: 0 });
         Ok(Self { base, layout })
     }
@@ -218,7 +218,8 @@ impl Control {
 
     fn cell(&self, index: usize) -> &AtomicU64 {
         assert!(index < self.layout.cells, "control cell {index} of {}", self.layout.cells);
-        // SAFETY: the cell is in range by the assertion, aligned because the mapping is page-aligned, and never unmapped.
+        // SAFETY: the cell is in range by the assertion, aligned because the mapping is page-aligned, and never
+        // unmapped.
         unsafe { &*self.base.cast::<AtomicU64>().add(index) }
     }
 
@@ -282,8 +283,8 @@ impl Control {
     fn clock(&self, score: usize, cell: usize) -> &AtomicU64 {
         self.cell(self.layout.clock_at + score * CLOCK_CELLS + cell)
     }
-    /// Starts or stops the calling thread's clock of a score at `now_ns`, which must not be 0. An interval lasts from the
-    /// first thread's start to the last thread's stop.
+    /// Starts or stops the calling thread's clock of a score at `now_ns`, which must not be 0. An interval lasts from
+    /// the first thread's start to the last thread's stop.
     pub fn run_clock(&self, score: usize, higher_is_better: bool, run: bool, now_ns: u64) {
         let lock = self.clock(score, 0);
         while lock.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -307,7 +308,8 @@ impl Control {
         }
         lock.store(0, Ordering::Release);
     }
-    /// Notes the rate of an interval of `ns` that has just ended; one of no time has none. Called with the clock locked.
+    /// Notes the rate of an interval of `ns` that has just ended; one of no time has none. Called with the clock
+    /// locked.
     fn note_interval(&self, score: usize, higher_is_better: bool, ns: u64) {
         if ns == 0 {
             return;
@@ -329,8 +331,8 @@ impl Control {
         let open = if running { now_ns.saturating_sub(since) } else { 0 };
         (since != 0).then(|| self.clock(score, 3).load(Ordering::Relaxed) + open)
     }
-    /// Cell of the pages of process `p` in its visible region `r` on dense node `node`. The node after the last one counts
-    /// absent pages.
+    /// Cell of the pages of process `p` in its visible region `r` on dense node `node`. The node after the last one
+    /// counts absent pages.
     pub fn placement(&self, p: usize, r: usize, node: usize) -> &AtomicU64 {
         self.cell(self.layout.region_at + (self.layout.region_base[p] + r) * (self.layout.nodes + 1) + node)
     }

@@ -1,15 +1,15 @@
 //! The worker: the program that carries out a workload on a real kernel and reports the kernel's figures.
 //!
-//! Problem: the backends `vm` and `host` must run exactly the workload that `sim` models, on any kernel, and a guest has no
-//! interpreter, shell or library.
-//! Approach: one static program. A [`job::Job`] is a resolved workload plus settings, as JSON. The *coordinator* ([`run`])
-//! starts the processes, samples the kernel's files and builds the [`Outcome`](numalab_nouns::record::Outcome). The
-//! processes ([`process`]) and threads ([`thread`]) carry out lists of ops, and share one block of atomics with the
-//! coordinator ([`control`]). As process 1 of a guest ([`init`]) the program also mounts file systems and reports over a
-//! serial line in frames with checksums ([`frame`]).
+//! Problem: the backends `vm` and `host` must run exactly the workload that `sim` models, on any kernel, and a guest
+//! has no interpreter, shell or library.
+//! Approach: one static program. A [`job::Job`] is a resolved workload plus settings, as JSON. The *coordinator*
+//! ([`run`]) starts the processes, samples the kernel's files and builds the
+//! [`Outcome`](numalab_nouns::record::Outcome). The processes ([`process`]) and threads ([`thread`]) carry out lists of
+//! ops, and share one block of atomics with the coordinator ([`control`]). As process 1 of a guest ([`init`]) the
+//! program also mounts file systems and reports over a serial line in frames with checksums ([`frame`]).
 //! Units: ns of `CLOCK_MONOTONIC` (virtual time in a guest), bytes, pages of 4 KiB.
-//! Invariants: the access loops allocate nothing between the start gate and the end of a process. Every address that an op
-//! accesses was checked against its region when the op was compiled.
+//! Invariants: the access loops allocate nothing between the start gate and the end of a process. Every address that an
+//! op accesses was checked against its region when the op was compiled.
 
 pub mod access;
 pub mod backing;

@@ -1,7 +1,8 @@
 //! Regions in the address space: their addresses, mappings, advice and memory policies.
 //!
-//! Addresses follow from the job alone, so a job has the same addresses in every run. Regions lie far above everything else
-//! in a process, in the order of the job. A gap between neighbours keeps the kernel from merging two regions into one VMA.
+//! Addresses follow from the job alone, so a job has the same addresses in every run. Regions lie far above everything
+//! else in a process, in the order of the job. A gap between neighbours keeps the kernel from merging two regions into
+//! one VMA.
 
 use crate::backing;
 use crate::job::{Job, JobError};

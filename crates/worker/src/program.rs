@@ -1,6 +1,7 @@
 //! Compiles lists of ops to steps: addresses, jump targets and spin turns are computed before the run.
 //!
-//! The compiler also checks every index and span. So the run needs no checks and cannot leave the regions of its process.
+//! The compiler also checks every index and span. So the run needs no checks and cannot leave the regions of its
+//! process.
 
 use crate::access::{loop_of, Plan, Range, Walk, LOOPS};
 use crate::control::{Control, HeaderCell};
@@ -228,8 +229,8 @@ impl<'a> Compiler<'a> {
                 return Err(JobError(format!("no score {id} in this workload")));
             }
         }
-        // SAFETY: `place` has checked that the span lies in a region. The process maps the region before its first step and
-        // never unmaps it. Regions hold no Rust objects. A read-only region is not written, as checked above.
+        // SAFETY: `place` has checked that the span lies in a region. The process maps the region before its first step
+        // and never unmaps it. Regions hold no Rust objects. A read-only region is not written, as checked above.
         let range = unsafe { Range::new(address, access.span.len_bytes) };
         let walk = Walk::of(&access.pattern, || self.ranks(&access.pattern, range.lines()));
         let turns_per_line = self.costs.turns_per_line(&access.pattern, access.compute_ns);
@@ -262,8 +263,8 @@ pub fn accesses(job: &Job) -> impl Iterator<Item = &Access> {
     })
 }
 
-/// Among accesses whose loop takes longer than their compute time, the one with the largest ratio: the loop's own time and
-/// the compute time, both in ns per line.
+/// Among accesses whose loop takes longer than their compute time, the one with the largest ratio: the loop's own time
+/// and the compute time, both in ns per line.
 pub fn slowest_walk(job: &Job, costs: &Costs) -> Option<(f64, f64)> {
     let mut worst: Option<(f64, f64)> = None;
     for access in accesses(job) {

@@ -43,8 +43,8 @@ impl From<String> for RunError {
     }
 }
 
-/// Carries out a job; `beat` is called at every sample with the time since the start, ns. In any case settings are undone
-/// at the end ([`crate::settings`]), tracing is off, and no process of the workload is left.
+/// Carries out a job; `beat` is called at every sample with the time since the start, ns. In any case settings are
+/// undone at the end ([`crate::settings`]), tracing is off, and no process of the workload is left.
 ///
 /// # Errors
 /// The job could not be started (a setting that the kernel refuses, no memory for the shared block), or a signal ended
@@ -181,7 +181,8 @@ fn watch(
     }
 }
 
-/// The processes of the workload: those started by exec, and through the shared block all others. Dropping it kills them.
+/// The processes of the workload: those started by exec, and through the shared block all others. Dropping it kills
+/// them.
 struct Children<'a> {
     control: &'a Control,
     roots: Vec<(usize, Child)>,
@@ -278,8 +279,8 @@ impl<'a> Children<'a> {
         root.unwrap_or(known)
     }
 
-    /// Kills all processes and waits up to two seconds until they have ended. Orphans become children of the coordinator,
-    /// so it also waits for a fork that has not stored its process id yet, and kills it as soon as it has.
+    /// Kills all processes and waits up to two seconds until they have ended. Orphans become children of the
+    /// coordinator, so it also waits for a fork that has not stored its process id yet, and kills it as soon as it has.
     fn kill_all(&mut self) {
         let limit = sys::now_ns() + 2_000_000_000;
         while sys::reap() && sys::now_ns() < limit {

@@ -82,7 +82,8 @@ impl Thread<'_> {
     }
 }
 
-/// State of a loop that begins: the number of its turns, or the time at which it ends. Only a timed loop reads the clock.
+/// State of a loop that begins: the number of its turns, or the time at which it ends. Only a timed loop reads the
+/// clock.
 fn loop_state(bound: Bound, now_ns: impl FnOnce() -> u64) -> u64 {
     match bound {
         Bound::Count(n) => n,

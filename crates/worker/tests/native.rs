@@ -255,8 +255,8 @@ fn endless() -> Job {
 
 #[test]
 fn a_signal_undoes_the_settings_and_leaves_no_process() {
-    // SAFETY: the call only changes this process's action for SIGINT. Workers inherit it, as a shell's background processes
-    // do.
+    // SAFETY: the call only changes this process's action for SIGINT. Workers inherit it, as a shell's background
+    // processes do.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     for signal in [libc::SIGTERM, libc::SIGINT] {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));

@@ -50,7 +50,8 @@ fn the_advice_is_that_of_the_simulated_runs() {
     assert!(!text.contains("--full-size"), "{text}");
 }
 
-/// Interleaved, a program that one thread has initialised is faster for seconds, and slower once balancing has moved its memory.
+/// Interleaved, a program that one thread has initialised is faster for seconds, and slower once balancing has moved
+/// its memory.
 #[test]
 fn a_prediction_whose_times_disagree_has_no_verdict() {
     let lab = Lab::new();

@@ -85,7 +85,8 @@ macro_rules! scheme_tunables {
                 /// Greatest age of a region.
                 max_age: u32 = u32::MAX, "aggregations", "sysfs damon/*/schemes/*/access_pattern/age/max",
                     range 0..=4_294_967_295;
-                /// Looks at the accessed bit of each page too, and clears it: hot pages must have it, cold ones must not.
+                /// Looks at the accessed bit of each page too, and clears it: hot pages must have it, cold ones must
+                /// not.
                 young: bool = true, "", "sysfs damon/*/schemes/*/filters/*/type = young";
                 /// The scheme is applied this often; 0 for after each aggregation.
                 apply_interval_ms: u32 = 1000, "ms", "sysfs damon/*/schemes/*/apply_interval_us", range 0..=1_000_000;

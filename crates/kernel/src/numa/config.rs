@@ -105,8 +105,8 @@ numalab_base::tunables! {
         /// 3.16). Since then it prefers its group's busiest node.
         group_prefers_both: bool = false, "", "model",
             read when "fault_stats" is FaultStatsRole::V313.or_later();
-        /// A group's active nodes are a mask with a hysteresis: in above 6/16 of the busiest node's CPU faults, out below
-        /// 3/16 (3.15 to 4.5). Since 4142c3ebb685 (4.6) a node is active above a third, by the last count.
+        /// A group's active nodes are a mask with a hysteresis: in above 6/16 of the busiest node's CPU faults, out
+        /// below 3/16 (3.15 to 4.5). Since 4142c3ebb685 (4.6) a node is active above a third, by the last count.
         active_node_mask: bool = false, "", "model",
             read when "fault_stats" is FaultStatsRole::V315.or_later();
         /// A task whose cpuset has one memory node scans nothing (6.16 on). Tasks of the simulator are in no cpuset.
@@ -117,8 +117,8 @@ numalab_base::tunables! {
         /// (until about 6.17).
         swap_user_tasks_only: bool = false, "", "model",
             read when "task_migrate" is TaskMigrateRole::Preferred.only();
-        /// With memory tiering, VMAs that a filter takes out are still walked for pages of slow nodes (posted in September
-        /// 2026).
+        /// With memory tiering, VMAs that a filter takes out are still walked for pages of slow nodes (posted in
+        /// September 2026).
         promote_only: bool = false, "", "model", read when "system.numa_balancing" is TIERING_ON;
         /// Promotions that ask for no rate limit have a counter of their own (6.18: 337135e6124b).
         count_candidate_nrl: bool = false, "", "model", read when "system.numa_balancing" is TIERING_ON;
@@ -128,8 +128,8 @@ numalab_base::tunables! {
         single_user_shortcut: bool = true, "", "model";
         /// Dirty file pages are neither marked nor migrated (4.17 on).
         skip_dirty_file: bool = true, "", "model";
-        /// Locality counts are zeroed also when the period backs off (scheduler tree, e81ee0630837 of September 2026; in no
-        /// release). Without it one failed migration makes every later placement back off.
+        /// Locality counts are zeroed also when the period backs off (scheduler tree, e81ee0630837 of September 2026;
+        /// in no release). Without it one failed migration makes every later placement back off.
         locality_reset_on_backoff: bool = false, "", "model",
             read when "scan" is ScanRole::V313.or_later();
         /// Local hint faults update the last cpupid of the page too (before about 5.15).
@@ -362,8 +362,8 @@ pub struct NumaConfig {
 
 /// Task placement of the caller.
 pub trait PlacementPolicy: Sync {
-    /// The preferred node of a task at the end of a pass (`task_numa_placement`). `faults` are its averages by the node of
-    /// the memory, `node` is where it runs, and `role` is the kernel's choice. A node without CPUs is not taken.
+    /// The preferred node of a task at the end of a pass (`task_numa_placement`). `faults` are its averages by the node
+    /// of the memory, `node` is where it runs, and `role` is the kernel's choice. A node without CPUs is not taken.
     fn preferred_node(&self, task: u32, faults: &[u64], node: usize, role: Option<usize>) -> Option<usize>;
 }
 

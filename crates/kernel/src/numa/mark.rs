@@ -126,7 +126,8 @@ impl MarkRules {
     }
 
     /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are
-    /// marked. If false, none of them is marked, unless a filter of the caller marks it ([`Self::marks_one_exclusive_anon`]).
+    /// marked. If false, none of them is marked, unless a filter of the caller marks it
+    /// ([`Self::marks_one_exclusive_anon`]).
     #[inline]
     pub fn marks_exclusive_anon(&self, nid: usize) -> bool {
         self.filter.marks_all_exclusive_anon() && !self.pte_skip_nodes.contains(nid)

@@ -2,10 +2,10 @@
 //!
 //! Problem: catalog files, `--set` and reports name behaviour by words. A word that nothing implements must be refused
 //! before anything runs, with the nearest one that exists; so must an option that the kernel never reads.
-//! Approach: [`ROLES`] lists every role with the enum that declares what can fill it, [`GROUPS`] every group of tunables.
-//! Both declarations stand in the file of the policy that reads them, conditions included. [`vocabulary`] hands them to
-//! the resolver of `numalab_model::kernel`, and the functions below turn a resolved kernel into typed settings.
-//! A new variant is its file and its line in the list of its folder. A new group is its line in [`GROUPS`].
+//! Approach: [`ROLES`] lists every role with the enum that declares what can fill it, [`GROUPS`] every group of
+//! tunables. Both declarations stand in the file of the policy that reads them, conditions included. [`vocabulary`]
+//! hands them to the resolver of `numalab_model::kernel`, and the functions below turn a resolved kernel into typed
+//! settings. A new variant is its file and its line in the list of its folder. A new group is its line in [`GROUPS`].
 
 mod roles;
 mod system;

@@ -5,8 +5,8 @@ use crate::mm::thp::{ThpDefrag, ThpEnabled};
 numalab_base::tunables! {
     /// Settings an administrator makes for the whole system.
     pub struct System: "system" {
-        /// Automatic NUMA balancing: 0 off, 1 normal, 2 memory tiering, 3 both, 4 on with neither bit. If nobody sets it,
-        /// 0 on a machine with one node.
+        /// Automatic NUMA balancing: 0 off, 1 normal, 2 memory tiering, 3 both, 4 on with neither bit. If nobody sets
+        /// it, 0 on a machine with one node.
         numa_balancing: u32 = 1, "", "kernel.numa_balancing", range 0..=4;
         /// Timer ticks per second.
         hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;

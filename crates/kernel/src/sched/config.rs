@@ -39,14 +39,16 @@ numalab_base::tunables! {
         /// How groups are compared at fork, exec and balancing: by load per capacity, each word as from that release
         /// on, or by type and idle CPUs (5.5 on; as it is since 5.12: `types`).
         balancer: Balancer = Balancer::Types, "", "model";
-        /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores only.
+        /// How a wake-up looks for an idle CPU: limited by the cache's use, by the waker's idle time, or whole cores
+        /// only.
         idle_scan: IdleScan = IdleScan::Util, "", "features SIS_UTIL, SIS_PROP; before 4.9 the only way";
         /// The recently used CPU that a wake-up tries: none (to 4.15), the one where the task last woke another task,
         /// or its last but one (5.15 on).
         recent_used_cpu: RecentCpu = RecentCpu::Previous, "", "model";
         /// A waker of many partners does not pull them (3.12 on).
         wake_wide: bool = true, "", "model";
-        /// How a wake-up chooses between the waker's and the previous CPU: by load alone (to 4.13), or by idleness first.
+        /// How a wake-up chooses between the waker's and the previous CPU: by load alone (to 4.13), or by idleness
+        /// first.
         wake_affine: WakeAffine = WakeAffine::V511, "", "model";
         /// When a newly idle CPU searches: by its idle time (to 3.12), also by the cost (3.13), only if some CPU has
         /// two tasks (3.17), by the cost alone (5.16).
@@ -100,7 +102,8 @@ numalab_base::tunables! {
         preempt_full: bool = true, "", "CONFIG_PREEMPTION";
         /// Newly-idle balancing is randomised by past success (stable trees from 2026 on).
         ni_random: bool = false, "", "features NI_RANDOM";
-        /// The dice of newly-idle balancing weighs by rate, and is not thrown where balancing is rare (7.1: 9fe89f022c05).
+        /// The dice of newly-idle balancing weighs by rate, and is not thrown where balancing is rare (7.1:
+        /// 9fe89f022c05).
         ni_rate: bool = false, "", "features NI_RATE", read when "sched.ni_random" is Needs::OneOf(&["true"]);
         /// A failed newly-idle pass counts as half dearer than the dearest one (6.17 and 6.18: 155213a2aed4).
         failed_newidle_costs: bool = false, "", "model";

@@ -1,4 +1,5 @@
-//! What each release can do with DAMON's migration, and that none does it by itself (kernel-after-6.12.md sections 1 and 3.4).
+//! What each release can do with DAMON's migration, and that none does it by itself (kernel-after-6.12.md sections 1
+//! and 3.4).
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::damon::Schemes;

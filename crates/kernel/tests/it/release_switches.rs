@@ -1,7 +1,7 @@
 //! What each release of Linux is: every switch in which its kernel differs from the row before, with the commit.
 //!
-//! `make reference` writes `release_switches.txt` anew after a change of `catalog/releases.toml` that is meant. The commit
-//! says why history changed.
+//! `make reference` writes `release_switches.txt` anew after a change of `catalog/releases.toml` that is meant. The
+//! commit says why history changed.
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::registry::vocabulary;

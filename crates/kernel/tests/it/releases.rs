@@ -1,4 +1,5 @@
-//! The table of releases (`catalog/releases.toml`): every row resolves, says something new, and is what its release was.
+//! The table of releases (`catalog/releases.toml`): every row resolves, says something new, and is what its release
+//! was.
 #![allow(clippy::unwrap_used)]
 
 use numalab_kernel::registry::{numa_settings, sched_config, vocabulary};

@@ -1,7 +1,7 @@
 //! Builds the minimal kernel: the smallest configuration with all of automatic NUMA balancing.
 //!
-//! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is checked in
-//! the resulting `.config`: a symbol that Kconfig dropped for its dependencies is an error.
+//! The configuration is data (`catalog/guest/kernel-minimal.config`), applied over `allnoconfig`. Every line is checked
+//! in the resulting `.config`: a symbol that Kconfig dropped for its dependencies is an error.
 
 use super::build_tools;
 use super::kernel::{Built, Image};
@@ -33,7 +33,8 @@ struct Setting {
 /// Whether the tree of a given path in the cache can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// It never changes: a packaged source, patched or not, or a commit. A finished build is used without another `make`.
+    /// It never changes: a packaged source, patched or not, or a commit. A finished build is used without another
+    /// `make`.
     Fixed,
     /// It mirrors a tree of the user, which can change.
     Mirror,
@@ -246,8 +247,8 @@ mod tests {
         let cache = Cache::at(&directory.path().join("cache")).unwrap();
         let tree = directory.path().join("tree");
         std::fs::create_dir_all(tree.join(BUILD)).unwrap();
-        // This tree takes any configuration once the file `go` exists; before that it fails, like an interrupted one. The
-        // recipe also fails if the copy of the configuration exists while it runs.
+        // This tree takes any configuration once the file `go` exists; before that it fails, like an interrupted one.
+        // The recipe also fails if the copy of the configuration exists while it runs.
         let recipe = "allnoconfig:\n\techo run >>runs\n\ttest ! -e build/numalab.config -a -e go\n\
                       \tcp $(KCONFIG_ALLCONFIG) build/.config\n";
         std::fs::write(tree.join("Makefile"), recipe).unwrap();

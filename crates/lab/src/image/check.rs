@@ -1,8 +1,8 @@
 //! Checks that an image exists, before tools are required and before anything is fetched or built.
 //!
 //! Problem: a mistake of the user must be reported before a missing tool of the host, and before a large download.
-//! Approach: the check reads only files, git and the local package lists. It writes nothing and creates no folder of the
-//! cache. Without package lists it accepts every series, and [`super::resolve`] decides.
+//! Approach: the check reads only files, git and the local package lists. It writes nothing and creates no folder of
+//! the cache. Without package lists it accepts every series, and [`super::resolve`] decides.
 
 use super::file::{is_bzimage, is_elf, starts_with};
 use super::limits::{IMAGE_BYTES_MAX, PACKAGE_BYTES_MAX};

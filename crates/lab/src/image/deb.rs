@@ -1,8 +1,9 @@
 //! Takes one file out of a Debian package without the package tools.
 //!
 //! A package is an `ar` archive (deb(5)). Its `data.tar.*` member is piped through the decompressor that its name asks
-//! for, and the tar stream is read up to the wanted file. A package is not trusted: its size, the number of members, what
-//! they unpack to and the length of a path are bounded, and no path of the archive is ever used as a path of this host.
+//! for, and the tar stream is read up to the wanted file. A package is not trusted: its size, the number of members,
+//! what they unpack to and the length of a path are bounded, and no path of the archive is ever used as a path of this
+//! host.
 
 use super::limits::{PACKAGE_BYTES_MAX, PACKAGE_UNPACKED_BYTES_MAX};
 use super::unpack::{self, UnpackError, Unpacked};

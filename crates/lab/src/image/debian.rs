@@ -216,7 +216,8 @@ impl Apt {
     }
 
     /// Downloads a package, unless the cache has it, and compares its checksum with the package lists.
-    /// [`PackageVersion::Newest`] takes only the newest version in the lists, [`PackageVersion::Kept`] any in the cache.
+    /// [`PackageVersion::Newest`] takes only the newest version in the lists, [`PackageVersion::Kept`] any in the
+    /// cache.
     ///
     /// # Errors
     /// The package tool failed, or the checksum is wrong.

@@ -1,8 +1,8 @@
 //! Kernel images: named on the command line, then found, fetched or built, and identified by checksum.
 //!
 //! The names are `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
-//! `vmlinux:FILE`, `tree:DIR` (a source tree to build), `tree:DIR@REVISION` (a commit of it), and `source:6.12` with any
-//! number of `+patch:FILE` (a file or the name of a patch in [`patches`]).
+//! `vmlinux:FILE`, `tree:DIR` (a source tree to build), `tree:DIR@REVISION` (a commit of it), and `source:6.12` with
+//! any number of `+patch:FILE` (a file or the name of a patch in [`patches`]).
 
 pub mod build;
 pub mod build_tools;

@@ -1,7 +1,7 @@
 //! Kernel source trees: the packaged source, patched copies of it, commits, and mirrors of the user's trees.
 //!
-//! Every tree is built in the cache, with its objects in its own directory `build`. Compiler commands then hold relative
-//! paths only, so the compiler cache serves all trees, and nothing is ever written into the user's tree.
+//! Every tree is built in the cache, with its objects in its own directory `build`. Compiler commands then hold
+//! relative paths only, so the compiler cache serves all trees, and nothing is ever written into the user's tree.
 
 use super::deb::{self, Wanted};
 use super::debian::{self, file_name};
@@ -123,7 +123,8 @@ pub fn kept(series: &str, cache: &Cache) -> Option<PathBuf> {
     known.max_by_key(|p| debian::numbers(&file_name(p)))
 }
 
-/// A copy of the packaged source of a series with patches applied in order; without patches, the packaged source itself.
+/// A copy of the packaged source of a series with patches applied in order; without patches, the packaged source
+/// itself.
 ///
 /// The copy starts with the objects of the unpatched tree, so that only what the patches change is compiled.
 ///
@@ -295,7 +296,8 @@ fn describe(tree: &Path, commit: &str) -> Result<String, String> {
     Ok(output(git(tree).args(["describe", "--always", commit]))?.trim().to_string())
 }
 
-/// Commit and present state of a repository's tree; `None`, with the reason to `say`, if git cannot tell (no commit yet).
+/// Commit and present state of a repository's tree; `None`, with the reason to `say`, if git cannot tell (no commit
+/// yet).
 fn revision_of(tree: &Path, say: &mut dyn FnMut(&str)) -> Option<Revision> {
     let ask = || {
         let commit = commit_of(tree, "HEAD")?;

@@ -1,7 +1,7 @@
 //! Copies of images for booting, named by their checksum.
 //!
-//! A user's file and the `vmlinux` of a build may be written again during an experiment. Guests boot a copy, so that each
-//! has the kernel whose checksum is in its record.
+//! A user's file and the `vmlinux` of a build may be written again during an experiment. Guests boot a copy, so that
+//! each has the kernel whose checksum is in its record.
 
 use super::kernel::Image;
 use super::limits::IMAGE_BYTES_MAX;

@@ -4,10 +4,10 @@
 //! build.
 //! Approach: the TOML files are embedded at build time; `Catalog::overlay` (feature `store`) lays a folder of the same
 //! shape over them, file by file. A name that looks like a path is read from disk instead. Report columns belong to the
-//! crate `report`; only their overlay is here. Kernels are files, and the rows of the table of releases; a file hides the
-//! row of its name.
-//! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13), kernels in order of release. Code
-//! that parses a file checks the `name` inside it against the file's own with [`File::check_name`].
+//! crate `report`; only their overlay is here. Kernels are files, and the rows of the table of releases; a file hides
+//! the row of its name.
+//! Invariants: names of a kind are unique and listed in natural order (3.8 before 3.13), kernels in order of release.
+//! Code that parses a file checks the `name` inside it against the file's own with [`File::check_name`].
 
 mod natural;
 #[cfg(feature = "store")]
@@ -106,8 +106,8 @@ impl File {
         let Ok(doc) = Doc::parse(&self.label, &self.text) else { return String::new() };
         doc.root().opt_str("title").ok().flatten().map(|t| t.value).unwrap_or_default()
     }
-    /// What a list shows of a file that the program was built with, by one look at the text above its first table: such a file
-    /// is valid. `None` for a file of the user, which is read in full.
+    /// What a list shows of a file that the program was built with, by one look at the text above its first table: such
+    /// a file is valid. `None` for a file of the user, which is read in full.
     pub fn heading_as_built(&self) -> Option<Heading> {
         let Cow::Borrowed(text) = &self.text else { return None };
         let head = text.split_once("\n[").map_or(*text, |(head, _)| head);

@@ -19,8 +19,8 @@ impl Catalog {
     /// `columns.toml`, all of them optional. A file `releases.toml` replaces the whole table of releases.
     ///
     /// # Errors
-    /// `dir` is no catalog folder, has a folder or file of a misspelt name, has a file that cannot be read as text, or has a
-    /// wrong table of releases.
+    /// `dir` is no catalog folder, has a folder or file of a misspelt name, has a file that cannot be read as text, or
+    /// has a wrong table of releases.
     pub fn overlay(&mut self, dir: &Path) -> Result<(), SpecError> {
         let mut found = false;
         for kind in Kind::ALL {

@@ -213,7 +213,8 @@ pub struct Cell {
     pub input: PlanInput,
 }
 
-/// Whether parameters for `name` are meant for a workload of the list: by its name, or by that of its file without folder and `.toml`.
+/// Whether parameters for `name` are meant for a workload of the list: by its name, or by that of its file without
+/// folder and `.toml`.
 fn goes_by(workload: &str, name: &str) -> bool {
     let file = workload.strip_suffix(".toml").map(|path| path.rsplit('/').next().unwrap_or(path));
     workload == name || file == Some(name)

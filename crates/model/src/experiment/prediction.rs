@@ -3,8 +3,8 @@
 use crate::machine::size;
 use serde::{Deserialize, Serialize};
 
-/// The program that `numalab advise --like` was asked about, and the smaller or shorter ones that stand for it. It is kept
-/// with the list of runs, so that nobody takes the runs for those of the program itself.
+/// The program that `numalab advise --like` was asked about, and the smaller or shorter ones that stand for it. It is
+/// kept with the list of runs, so that nobody takes the runs for those of the program itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prediction {

@@ -12,8 +12,8 @@ pub const PARTIAL: &str = ".partial-";
 /// Permissions of a new file, before the process's umask.
 const NEW_FILE_MODE: u32 = 0o666;
 
-/// A file that takes its name when it is complete. Until then it has another name in the same folder. Dropping the value
-/// removes it.
+/// A file that takes its name when it is complete. Until then it has another name in the same folder. Dropping the
+/// value removes it.
 #[derive(Debug)]
 pub struct Replacement {
     unfinished: NamedTempFile,

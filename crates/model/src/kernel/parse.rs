@@ -51,8 +51,8 @@ fn image(name: Spot<String>) -> Result<String, SpecError> {
 
 /// Parses a kernel file. Names of roles and tunables are checked later, by [`resolve`](super::resolve).
 ///
-/// Tunables may be written `"group.key" = value` or `group.key = value`. TOML makes a table of the second form, and both
-/// mean the same.
+/// Tunables may be written `"group.key" = value` or `group.key = value`. TOML makes a table of the second form, and
+/// both mean the same.
 ///
 /// # Errors
 /// Syntax, an unknown key, a wrong kind, a tunable set twice, or an alias that also changes something.

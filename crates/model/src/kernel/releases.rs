@@ -2,9 +2,10 @@
 //!
 //! Problem: a release differs from the one before it by a few decisions, each made in one commit. A later release, a
 //! variant and a test vector must all start from the same list of those decisions.
-//! Approach: `releases.toml` has one row per release, oldest first. A row lists what the release changed, with the commit.
-//! It becomes a [`KernelSpec`] that extends the row above it, so a new release is one row.
-//! Invariants: names are releases (`6.4`, `6.4-rc2`) in ascending order; every change sets something and has a sentence.
+//! Approach: `releases.toml` has one row per release, oldest first. A row lists what the release changed, with the
+//! commit. It becomes a [`KernelSpec`] that extends the row above it, so a new release is one row.
+//! Invariants: names are releases (`6.4`, `6.4-rc2`) in ascending order; every change sets something and has a
+//! sentence.
 
 use super::parse::{describe, settings_but};
 use super::{KernelSpec, Setting};

@@ -242,7 +242,8 @@ fn set_tunable(kernel: &mut Kernel, vocabulary: &Vocabulary, s: &Setting, origin
         choice.value = value;
         choice.origin = origin.to_string();
     } else if choice.origin == DEFAULT && (origin != OVERRIDE || choice.name == NUMA_BALANCING) {
-        // An override with the default value is no override, except for the tunable whose default depends on the machine.
+        // An override with the default value is no override, except for the tunable whose default depends on the
+        // machine.
         choice.origin = origin.to_string();
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What `uname -r` prints, as a kernel of the catalog.
 //!
-//! Problem: operators know their kernel as `5.14.0-570.12.1.el9_6.x86_64`. Distributions carry changes of later releases,
-//! so the number alone is an approximation.
+//! Problem: operators know their kernel as `5.14.0-570.12.1.el9_6.x86_64`. Distributions carry changes of later
+//! releases, so the number alone is an approximation.
 //! Approach: a distribution that the catalog knows is taken first, then the nearest stable release that is not later,
 //! then the row of the release, then the nearest row before it. A note says which, and how near that is.
 

@@ -126,7 +126,8 @@ fn imb_numa_nr_2021_is_complete_and_agrees_with_its_printed_percentages() {
     assert_eq!((seen, rows.len()), (26, 26));
 }
 
-/// Cells outside the baseline column from which something was derived, and those that are predicted, of a table of the catalog.
+/// Cells outside the baseline column from which something was derived, and those that are predicted, of a table of the
+/// catalog.
 fn derived_and_predicted(name: &str) -> (usize, usize) {
     let catalog = Catalog::embedded();
     let file = catalog.get(Kind::Published, name).unwrap();

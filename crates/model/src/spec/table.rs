@@ -23,7 +23,8 @@ thread_local! {
     static PARSED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// Number of TOML texts that this thread has parsed so far, and their bytes. Tests of what a command costs count with it.
+/// Number of TOML texts that this thread has parsed so far, and their bytes. Tests of what a command costs count with
+/// it.
 pub fn parsed_texts() -> (u64, u64) {
     PARSED.get()
 }

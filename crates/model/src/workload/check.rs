@@ -1,5 +1,5 @@
-//! Checks that need all ops of a workload: barriers and channels on which threads would hang, runs that are too short to
-//! tell anything, and runs that cannot end before their limit.
+//! Checks that need all ops of a workload: barriers and channels on which threads would hang, runs that are too short
+//! to tell anything, and runs that cannot end before their limit.
 
 use super::tables::Tables;
 use super::{Bound, Op, Process, Workload};

@@ -229,8 +229,8 @@ impl Emitter<'_> {
         }
         Ok((Span { region: mapped.index, offset_bytes, len_bytes }, mapped.kind))
     }
-    /// The slice of thread `i` of `T`: from byte `floor(i * size / T)` to the start of the next thread's slice. All slices
-    /// together are the whole region.
+    /// The slice of thread `i` of `T`: from byte `floor(i * size / T)` to the start of the next thread's slice. All
+    /// slices together are the whole region.
     fn thread_slice(&self, size: u64) -> (u64, u64) {
         let number = |name| self.env.get(name).map_or(0, |v| v.number as u64);
         let (i, threads) = (u128::from(number(THREAD)), u128::from(number(THREADS).max(1)));

@@ -4,8 +4,8 @@
 //! Approach: the TOML language (with expressions of the machine) is *resolved* for one machine and one
 //! seed into the plain types of [`numalab_nouns::workload`]: absolute sizes, absolute counts, one op list per thread.
 //!
-//! `docs/reference/workloads.md` describes the language. [`parse`] reads a file, and [`WorkloadSpec::resolve`] evaluates it for a
-//! machine. Access patterns stand in [`crate::access`].
+//! `docs/reference/workloads.md` describes the language. [`parse`] reads a file, and [`WorkloadSpec::resolve`]
+//! evaluates it for a machine. Access patterns stand in [`crate::access`].
 
 mod affinity;
 mod ast;

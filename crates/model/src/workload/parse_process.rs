@@ -95,8 +95,8 @@ fn forking(
     Ok(Forked { parent: Some((index, which)), from_first: false, point })
 }
 
-/// Regions that a process inherits: all of the parent's if it is forked after the parent's prologue, otherwise those that
-/// the parent inherited.
+/// Regions that a process inherits: all of the parent's if it is forked after the parent's prologue, otherwise those
+/// that the parent inherited.
 fn inherited(forked: &Forked, before: &[ProcessSpec]) -> Vec<(RegionId, Family)> {
     let Some((parent, _)) = &forked.parent else { return Vec::new() };
     let ids = before[*parent].visible.iter().copied();

@@ -32,13 +32,13 @@ const MAX_REGION_BYTES: u64 = 1 << 52;
 const MAX_MAPPED_BYTES: u64 = 128 << 40;
 
 impl WorkloadSpec {
-    /// Evaluates the workload for `machine`. `overrides` are parameters with the expressions that replace their defaults
-    /// (`("loops", "5")`); `seed` is the seed of the run.
+    /// Evaluates the workload for `machine`. `overrides` are parameters with the expressions that replace their
+    /// defaults (`("loops", "5")`); `seed` is the seed of the run.
     ///
     /// # Errors
-    /// A parameter that is unknown or given twice, a requirement that the machine does not meet, an expression that has no
-    /// value or one out of range, names of things that do not exist, counts beyond the limits, barriers or channels on
-    /// which threads would hang.
+    /// A parameter that is unknown or given twice, a requirement that the machine does not meet, an expression that has
+    /// no value or one out of range, names of things that do not exist, counts beyond the limits, barriers or channels
+    /// on which threads would hang.
     pub fn resolve(&self, machine: &Machine, seed: u64, overrides: &[(String, String)]) -> Result<Workload, SpecError> {
         self.work_out(machine, seed, overrides).map_err(|mut e| {
             // The mistake is often not in the file but in a value given on the command line.

@@ -1,6 +1,6 @@
 //! `fill`: one call of `memset` for the span. It only writes, in address order; machines that are known to do so send a
-//! long one past the caches ([`Fill`](crate::machine::Fill), docs/reference/workloads.md "Threads that write one buffer, and
-//! fills").
+//! long one past the caches ([`Fill`](crate::machine::Fill), docs/reference/workloads.md "Threads that write one
+//! buffer, and fills").
 
 use super::access_pattern::{AccessPattern, Args};
 use super::pattern::Pattern;

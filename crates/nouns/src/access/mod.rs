@@ -3,9 +3,9 @@
 //! Problem: the simulator models an access and the worker carries it out; both must mean the same, and a new pattern
 //! must not touch either of them.
 //! Approach: a pattern implements [`AccessPattern`]. It declares its keys in workload files, and describes itself in
-//! three words of a closed vocabulary: how lines follow each other ([`Walk`]), what traffic they make ([`Traffic`]), and
-//! what a cache keeps of them ([`CacheFit`]). When a workload is resolved, these words are worked out once and kept in a
-//! [`Pattern`]. The simulator and the worker have one walker per word and never ask for the name of a pattern.
+//! three words of a closed vocabulary: how lines follow each other ([`Walk`]), what traffic they make ([`Traffic`]),
+//! and what a cache keeps of them ([`CacheFit`]). When a workload is resolved, these words are worked out once and kept
+//! in a [`Pattern`]. The simulator and the worker have one walker per word and never ask for the name of a pattern.
 //! [`PATTERNS`] is the only list of all patterns.
 //!
 //! To add a pattern: write one file here, and add its module and its type to the two lists below.

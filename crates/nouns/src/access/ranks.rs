@@ -5,8 +5,8 @@ const STEPS: usize = 1024;
 /// Fraction bits of table entries.
 const FRACTION: u32 = 16;
 
-/// The inverse distribution function of ranks `0..lines` at 1024 equal steps. A draw is one look-up and an interpolation
-/// without floating point.
+/// The inverse distribution function of ranks `0..lines` at 1024 equal steps. A draw is one look-up and an
+/// interpolation without floating point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranks {
     at: Vec<u64>,

@@ -1,8 +1,8 @@
 //! What a machine does beside the workload: kernel threads of its CPUs, daemons, timers that fire late.
 //!
-//! The figures are those of the sample output of the kernel's osnoise tracer (Documentation/trace/osnoise-tracer.rst): eight CPUs, one second each,
-//! with time lost and counts by cause. Four CPUs lose next to nothing: their ticks, and up to two threads that take
-//! 57 us each. The other four lose 15.4 ms to 80 further threads, 190 us each.
+//! The figures are those of the sample output of the kernel's osnoise tracer (Documentation/trace/osnoise-tracer.rst):
+//! eight CPUs, one second each, with time lost and counts by cause. Four CPUs lose next to nothing: their ticks, and up
+//! to two threads that take 57 us each. The other four lose 15.4 ms to 80 further threads, 190 us each.
 
 /// What a machine does beside the workload (`[background]` of a machine file).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,8 +12,8 @@ pub struct Background {
     pub cpu_thread_period_ms: f64,
     /// Mean CPU time of such a turn, us. Source: see [the module](self).
     pub cpu_thread_us: f64,
-    /// Daemons and kernel threads that may run on any CPU, at most 1,024. Source: (estimate) one for each CPU that loses more
-    /// than its ticks in the sample.
+    /// Daemons and kernel threads that may run on any CPU, at most 1,024. Source: (estimate) one for each CPU that
+    /// loses more than its ticks in the sample.
     pub daemons: u32,
     /// Mean time between two turns of a daemon, ms. Source: 80 turns a second of four daemons, see [the module](self).
     pub daemon_period_ms: f64,

@@ -193,8 +193,9 @@ pub struct Cache {
     /// `snoop = "source"`). Otherwise a directory or filter at the memory keeps this traffic off the links
     /// (`"filtered"`, the default).
     pub source_snoop: bool,
-    /// Whether the memory keeps a directory of lines that other sockets may have changed (`directory = "memory"`). Then a
-    /// line that another socket writes costs one more write: the directory's bit is set when that socket gets the line.
+    /// Whether the memory keeps a directory of lines that other sockets may have changed (`directory = "memory"`). Then
+    /// a line that another socket writes costs one more write: the directory's bit is set when that socket gets the
+    /// line.
     pub memory_directory: bool,
     /// Time a core needs for a line that it writes in a sweep and that another core of its LLC has just written, ns,
     /// per core that sweeps with it. `None` where threads that write one buffer in step do not slow each other.

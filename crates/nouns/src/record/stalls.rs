@@ -1,8 +1,8 @@
-//! How long threads could not go on with their program: scans of address spaces, sleeps behind locks and migrations, hint
-//! faults, and interrupts of TLB flushes.
+//! How long threads could not go on with their program: scans of address spaces, sleeps behind locks and migrations,
+//! hint faults, and interrupts of TLB flushes.
 //!
-//! Durations are counted in buckets, four for each doubling, so a quantile is at most a quarter of its octave too high. The
-//! longest is exact. Times are ns.
+//! Durations are counted in buckets, four for each doubling, so a quantile is at most a quarter of its octave too high.
+//! The longest is exact. Times are ns.
 
 use super::Series;
 
@@ -147,8 +147,8 @@ pub fn counters(tasks: &[TaskStalls]) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Series of a record with one point at `end_ns`: figures of each thread, called `names`, and the distribution of all scans.
-/// Of many threads those with the longest stalls; empty series are left out.
+/// Series of a record with one point at `end_ns`: figures of each thread, called `names`, and the distribution of all
+/// scans. Of many threads those with the longest stalls; empty series are left out.
 pub fn series(tasks: &[TaskStalls], names: &[String], end_ns: u64) -> Vec<Series> {
     let mut worst: Vec<usize> = (0..tasks.len().min(names.len())).collect();
     worst.sort_by_key(|t| (std::cmp::Reverse(tasks[*t].longest_ns()), *t));

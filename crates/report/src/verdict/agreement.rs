@@ -1,12 +1,12 @@
 //! The verdict of a prediction: only what every simulated size and time says.
 //!
-//! Problem: a prediction simulates a program that was cut down, over some seconds. The sign of a difference can depend on
-//! both: a longer run has time to pay a move of memory back, and more threads fill a memory controller. Approach: the
-//! same ways to run the program are simulated at every size over every time. A way is advised only if it is clearly
-//! better in every one of them. *Clearly* means: by more than the model's own error, and no run of the one side within the
-//! runs of the other. Seeds of a simulated run differ little, so two runs a side do: that they part in one direction is
-//! chance in 1 of 6 cases, and in 1 of 1296 for two sizes and two times. Units: percent of the baseline. Invariant: without
-//! agreement there is no verdict, whatever a single size and time says.
+//! Problem: a prediction simulates a program that was cut down, over some seconds. The sign of a difference can depend
+//! on both: a longer run has time to pay a move of memory back, and more threads fill a memory controller. Approach:
+//! the same ways to run the program are simulated at every size over every time. A way is advised only if it is clearly
+//! better in every one of them. *Clearly* means: by more than the model's own error, and no run of the one side within
+//! the runs of the other. Seeds of a simulated run differ little, so two runs a side do: that they part in one
+//! direction is chance in 1 of 6 cases, and in 1 of 1296 for two sizes and two times. Units: percent of the baseline.
+//! Invariant: without agreement there is no verdict, whatever a single size and time says.
 
 use super::call::Call;
 use super::finding::measurements;
@@ -106,8 +106,8 @@ impl Agreement {
     }
 }
 
-/// The rule. `beaten(a, b)` is whether `a` is clearly better than `b` in every size and time. Of ways that are better and
-/// that do not beat each other, the first is taken: columns begin with those that ask for the least.
+/// The rule. `beaten(a, b)` is whether `a` is clearly better than `b` in every size and time. Of ways that are better
+/// and that do not beat each other, the first is taken: columns begin with those that ask for the least.
 fn verdict(ways: &[Way], beaten: &dyn Fn(usize, usize) -> bool) -> Verdict {
     let better: Vec<usize> = ways.iter().filter(|w| w.all(Call::Better)).map(|w| w.kernel).collect();
     let unbeaten = |k: &&usize| !better.iter().any(|other| other != *k && beaten(*other, **k));
@@ -127,8 +127,8 @@ fn simulated(c: &Comparison, p: &Prediction) -> Vec<Option<usize>> {
     p.simulated.iter().map(|s| c.workloads.iter().position(|w| w.program() == s.workload)).collect()
 }
 
-/// How a kernel stands against a base in every size and time. One without a record is missing from the agreement, so its
-/// place is one that tells nothing.
+/// How a kernel stands against a base in every size and time. One without a record is missing from the agreement, so
+/// its place is one that tells nothing.
 fn cells(c: &Comparison, simulated: &[Option<usize>], (base, kernel): (usize, usize)) -> Vec<Cell> {
     let missing = Cell { workload: usize::MAX, gain_percent: None, call: Call::CannotTell };
     let one = |w: &Option<usize>| w.map_or(missing, |w| cell(c, w, (base, kernel)));

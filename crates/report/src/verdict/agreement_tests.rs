@@ -5,8 +5,8 @@ use crate::data::{Comparison, Kernel, Metric, Workload};
 use crate::origin::Origin;
 use numalab_model::experiment::{Prediction, Simulated};
 
-/// A prediction of two sizes and two times. `gains[cell]` has the score of every column but the baseline, whose score is 100;
-/// runs differ by `spread` to both sides.
+/// A prediction of two sizes and two times. `gains[cell]` has the score of every column but the baseline, whose score
+/// is 100; runs differ by `spread` to both sides.
 fn prediction(names: &[&str], gains: [&[f64]; 4], spread: f64) -> Comparison {
     let kernel = |name: &&str| Kernel { mark: "sim".into(), ..Kernel::named(name) };
     let kernels = ["on"].iter().chain(names).map(kernel).collect();

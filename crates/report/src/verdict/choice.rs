@@ -10,8 +10,8 @@ use numalab_stats::resample::Interval;
 /// What to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// These kernels, as indices in print order: nothing is clearly better than them. Without the baseline, each of them
-    /// beats it. Several have no clear difference between them.
+    /// These kernels, as indices in print order: nothing is clearly better than them. Without the baseline, each of
+    /// them beats it. Several have no clear difference between them.
     Take(Vec<usize>),
     /// Any: no kernel clearly differs from the baseline.
     Even,
@@ -34,7 +34,8 @@ pub struct Decision {
     pub costs: Vec<String>,
     /// The decision on every workload, in print order.
     pub workloads: Vec<WorkloadDecision>,
-    /// What the sizes and times of a prediction say together; `None` of other comparisons. Answer and certainty are then its own.
+    /// What the sizes and times of a prediction say together; `None` of other comparisons. Answer and certainty are
+    /// then its own.
     pub agreement: Option<Agreement>,
 }
 

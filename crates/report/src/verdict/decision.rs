@@ -1,9 +1,9 @@
 //! The decision: the question of the experiment answered, with how much, how sure and at what cost.
 //!
 //! Problem: a reader asks "which one do I take?" and not "which rows have stars?". Approach: for every workload the
-//! kernels are sorted into those that are clearly better than the baseline, clearly worse, and the rest. The best of the
-//! better ones is taken. Others that no test tells from it are taken beside it. The text form and the page print the
-//! same sentences ([`super::answer`]). Units: those of the metrics. Invariants: a kernel is taken only on a clear
+//! kernels are sorted into those that are clearly better than the baseline, clearly worse, and the rest. The best of
+//! the better ones is taken. Others that no test tells from it are taken beside it. The text form and the page print
+//! the same sentences ([`super::answer`]). Units: those of the metrics. Invariants: a kernel is taken only on a clear
 //! difference, and a workload that nothing can be told about never has a choice.
 
 use super::agreement::Agreement;

@@ -22,8 +22,8 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
             use_group(sim, cpu, task, info.group);
         }
     }
-    // The worker reads its clock and counters all the time, so it meets marks on its stack and data at once. A program that zeroes
-    // or sums in registers calls a function now and then; its data are its regions.
+    // The worker reads its clock and counters all the time, so it meets marks on its stack and data at once. A program
+    // that zeroes or sums in registers calls a function now and then; its data are its regions.
     let scans = sim.processes[sim.tasks[task as usize].process as usize].marking_scans;
     if sim.cfg.harness.is_worker() && sim.tasks[task as usize].marking_scans != scans {
         sim.tasks[task as usize].marking_scans = scans;
@@ -77,11 +77,11 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     }
 }
 
-/// Threads that write one buffer in address order, begun together on one LLC, stay in step: a thread that is behind finds lines in
-/// the cache and catches up. There a line goes from core to core, written by each. One of them fetches it from memory, and all
-/// wait for that and for their turn. Returns the share of the lines that a thread fetches, and the wait per line, ns. Measured
-/// with two threads: docs/reference/workloads.md, "Threads that write one buffer". As long as pages are missing, the faults of
-/// the leading thread decide, and threads do not count as in step.
+/// Threads that write one buffer in address order, begun together on one LLC, stay in step: a thread that is behind
+/// finds lines in the cache and catches up. There a line goes from core to core, written by each. One of them fetches
+/// it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread fetches, and
+/// the wait per line, ns. Measured with two threads: docs/reference/workloads.md, "Threads that write one buffer". As
+/// long as pages are missing, the faults of the leading thread decide, and threads do not count as in step.
 fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
     let in_address_order = a.pattern.walk() == Walk::Sweep(Order::Address);
     let Some(transfer_ns) = sim.machine.cache.transfer_ns.filter(|_| in_address_order) else {
@@ -243,8 +243,8 @@ impl SweepCosts {
     }
 }
 
-/// Times of the last chunk that lay on one node. They hold for the next chunk there, because nothing that they depend on changes
-/// inside a slice. Most chunks lie on one node.
+/// Times of the last chunk that lay on one node. They hold for the next chunk there, because nothing that they depend
+/// on changes inside a slice. Most chunks lie on one node.
 #[derive(Clone, Copy, Debug)]
 pub struct LastChunkTimes {
     /// Its node and pages.
@@ -255,8 +255,8 @@ pub struct LastChunkTimes {
 impl LastChunkTimes {
     /// No chunk has been swept yet.
     pub const NONE: Self = Self { chunk: (0, u16::MAX), times: Times { per_byte: 0.0, memory: 0.0, of_pages: 0.0 } };
-    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known, and the node that all
-    /// of them lie on, if one does.
+    /// The times of a chunk with pages spread as `counts`, worked out by `f` if they are not known, and the node that
+    /// all of them lie on, if one does.
     #[inline]
     pub fn or_else(
         &mut self,

@@ -7,8 +7,8 @@ use numalab_kernel::hw::reuse_window::reuse_miss;
 use numalab_kernel::hw::tlb::{PageSize, TlbModel, Walk};
 
 /// The walk of a mean access to `footprint_bytes` of which `huge` (0..=1) is mapped by huge pages, for a thread that
-/// has `llc_share_bytes` of its last-level cache. Skewed accesses (`alpha` above 0) miss the TLB as they would a cache of
-/// the bytes that it covers: what is used together lies together, which is what copying collectors see to.
+/// has `llc_share_bytes` of its last-level cache. Skewed accesses (`alpha` above 0) miss the TLB as they would a cache
+/// of the bytes that it covers: what is used together lies together, which is what copying collectors see to.
 pub fn mean_walk(tlb: &TlbModel, footprint_bytes: u64, huge: f64, llc_share_bytes: u64, alpha: f64) -> Walk {
     let part = |size: PageSize, share: f64| {
         let bytes = (footprint_bytes as f64 * share) as u64;

@@ -5,7 +5,8 @@ use crate::state::simulation::Simulation;
 use numalab_nouns::access::CacheFit;
 use numalab_nouns::workload::Access;
 
-/// Records progress, `done` of `of` units of `unit_bytes`; at the end of the pass counts the score and goes to the next op.
+/// Records progress, `done` of `of` units of `unit_bytes`; at the end of the pass counts the score and goes to the next
+/// op.
 pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, (done, of): (u64, u64), unit_bytes: u64) {
     let t = &mut sim.tasks[task as usize];
     if let Some((id, per_byte)) = a.score {
@@ -37,6 +38,6 @@ pub(crate) fn sharing(sim: &Simulation<'_>, process: usize) -> bool {
     sim.now_ns < sim.mm.shared_migration_until_ns && sim.processes[process].shares
 }
 
-/// While shared pages are under migration, random and strided accesses to them look at least this often, ns (granularity of the
-/// model).
+/// While shared pages are under migration, random and strided accesses to them look at least this often, ns
+/// (granularity of the model).
 pub const SHARED_STEP_NS: u64 = 50_000;

@@ -27,8 +27,8 @@ fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
     (start / PAGE_BYTES * PAGE_BYTES, (start + len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES)
 }
 
-/// Random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so that
-/// accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
+/// Random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
+/// that accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
 #[derive(Default)]
 pub(crate) struct Random {
     /// The pages that it draws from: first address, and that behind them.
@@ -156,8 +156,8 @@ impl RandomTraffic {
         self.lines_ns += waiting_ns(accesses as f64 * missing * times.line, stalled_ns);
         self.tables_ns += accesses as f64 * times.table;
     }
-    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. `when` is their start and how
-    /// long they took.
+    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. `when` is their
+    /// start and how long they took.
     fn note(&self, sim: &mut Simulation<'_>, pace: &AccessCost, mapping: (usize, usize, usize), when: (u64, f64)) {
         let (process, id, uses) = mapping;
         if self.accesses == 0 {
@@ -173,8 +173,8 @@ impl RandomTraffic {
     }
 }
 
-/// Wants the lines of `n` accesses from the pipes of the machine: each misses `data.1` lines of pages spread as `data.0`, and
-/// `tables.1` lines of page tables spread as `tables.0`.
+/// Wants the lines of `n` accesses from the pipes of the machine: each misses `data.1` lines of pages spread as
+/// `data.0`, and `tables.1` lines of page tables spread as `tables.0`.
 fn want_lines(contention: &mut AccessRates, pace: &AccessCost, data: (&[u64], f64), tables: (&[u64], f64), n: f64) {
     for (pages, lines) in [data, tables] {
         if lines > 0.0 {
@@ -191,8 +191,8 @@ fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, a: &Access, bytes: u
     mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, a.pattern.cache_fit().alpha())
 }
 
-/// Handles the fault of a random access, which counts as done, and the one after it: a store to a marked page may find the
-/// entry read-only afterwards. If a fault ends the step, the access to the same page is made again later.
+/// Handles the fault of a random access, which counts as done, and the one after it: a store to a marked page may find
+/// the entry read-only afterwards. If a fault ends the step, the access to the same page is made again later.
 fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, usize, bool)) -> Next {
     let (chunk, page, write) = access;
     let (cpu, task, process) = (at.cpu, at.task, at.process);

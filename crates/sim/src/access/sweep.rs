@@ -163,8 +163,9 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Sends the stretch, with `traffic` bytes per byte to memory of these pages, through the pipes of the machine, from `from_ns` on.
-    /// If they let less through than its rate asks for, it takes longer, up to `room_ns`, or gets less far.
+    /// Sends the stretch, with `traffic` bytes per byte to memory of these pages, through the pipes of the machine,
+    /// from `from_ns` on. If they let less through than its rate asks for, it takes longer, up to `room_ns`, or gets
+    /// less far.
     #[inline]
     fn cross(
         &mut self,
@@ -189,7 +190,8 @@ impl Stretch {
     }
 }
 
-/// Blocks the task behind the migration of a chunk's pages, if its sweep, which took `swept_ns` up to `clock`, has met one.
+/// Blocks the task behind the migration of a chunk's pages, if its sweep, which took `swept_ns` up to `clock`, has met
+/// one.
 fn wait_for_moves(
     sim: &mut Simulation<'_>,
     task: u32,
@@ -203,8 +205,8 @@ fn wait_for_moves(
     block_task(sim, task, waited, mover);
 }
 
-/// The place in its span of a sweep that has done `done` of `all` bytes, and how many bytes lie ahead in one run: all that is left,
-/// or the rest of a block. The next block is drawn when one is used up.
+/// The place in its span of a sweep that has done `done` of `all` bytes, and how many bytes lie ahead in one run: all
+/// that is left, or the rest of a block. The next block is drawn when one is used up.
 fn run_ahead(sim: &mut Simulation<'_>, task: u32, (a, order): (&Access, Order), done: u64, all: u64) -> (u64, u64) {
     let Order::Blocks { block_bytes } = order else { return (done, all - done) };
     let open = sim.tasks[task as usize].block.filter(|b| b.span == a.span && b.bytes == block_bytes);

@@ -1,7 +1,7 @@
 //! The loop in which every access goes through memory, and what a walk has to say for it.
 //!
-//! Problem: a sweep, a stride and random accesses share a beginning, an end and the rules of a slice; what differs is how
-//! far nothing happens, and what is met then.
+//! Problem: a sweep, a stride and random accesses share a beginning, an end and the rules of a slice; what differs is
+//! how far nothing happens, and what is met then.
 //! Approach: a walk implements [`Walker`], which carries out one stretch at a time. [`go`] is the only loop.
 
 use crate::access::access_cost::{access_cost, AccessCost};
@@ -59,8 +59,8 @@ pub(crate) trait Walker: Sized {
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>);
     /// Goes on to the next fault, or to the end of the slice or of what can be told at once.
     fn stretch(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) -> Next;
-    /// Draws from `chunks` chunks that find as many as the access touches when it is made `times` times, and as it writes
-    /// to; for the prediction of memory.
+    /// Draws from `chunks` chunks that find as many as the access touches when it is made `times` times, and as it
+    /// writes to; for the prediction of memory.
     fn draws(&self, a: &Access, chunks: u64, times: f64) -> (f64, f64);
     /// Notes what the slice has done.
     fn end(&mut self, _sim: &mut Simulation<'_>, _at: &Going<'_>) {}

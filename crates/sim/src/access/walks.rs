@@ -34,7 +34,8 @@ pub(crate) fn walk(sim: &mut Simulation<'_>, by: (usize, u32), access: &Access, 
     with_walker!(access, walker => go(walker, sim, by, access, clock, end))
 }
 
-/// Draws from `chunks` chunks that find as many as an access touches when it is made `times` times, and as it writes to.
+/// Draws from `chunks` chunks that find as many as an access touches when it is made `times` times, and as it writes
+/// to.
 pub(crate) fn draws(access: &Access, chunks: u64, times: f64) -> (f64, f64) {
     with_walker!(access, walker => walker.draws(access, chunks, times))
 }

@@ -12,8 +12,8 @@ use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Task};
 
-/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::wait::NOBODY): no thread of the
-/// workload does).
+/// `task` has to sleep for `ns` until `waker` releases what it waits for ([`NOBODY`](crate::state::wait::NOBODY): no
+/// thread of the workload does).
 #[inline]
 pub(crate) fn block_task(sim: &mut Simulation<'_>, task: u32, ns: u64, waker: u32) {
     if ns > 0 {

@@ -31,8 +31,8 @@ pub(crate) fn boost(sim: &Simulation<'_>, cpu: usize) -> f64 {
 /// Cache lines that the receiver of a message reads one after the other: queue, descriptor, lock, head (estimate).
 const MESSAGE_LINES: f64 = 10.0;
 
-/// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's cache,
-/// which takes about as long as from that node's memory.
+/// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's
+/// cache, which takes about as long as from that node's memory.
 pub(crate) fn message_ns(machine: &Machine, cpus: &[CpuState], from: usize, to: usize) -> u64 {
     let (from, to) = (&cpus[from], &cpus[to]);
     if from.llc == to.llc {

@@ -4,8 +4,8 @@ use crate::check::view::View;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 
-/// Every nanosecond that an ended task had a CPU was charged to it once, as user or kernel time. Only time that its process slept
-/// inside the kernel may be missing, during which the model keeps the CPU.
+/// Every nanosecond that an ended task had a CPU was charged to it once, as user or kernel time. Only time that its
+/// process slept inside the kernel may be missing, during which the model keeps the CPU.
 fn check_ended(sim: &Simulation<'_>) -> Result<(), String> {
     for (number, t) in sim.tasks.iter().enumerate().filter(|(_, t)| t.activity == Activity::Dead) {
         let (charged, had) = (t.user_ns + t.system_ns, sim.kernel.sched.runtime_ns(number as u32));
@@ -17,7 +17,8 @@ fn check_ended(sim: &Simulation<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// A task has used no more time than has passed up to the end of the slice that is planned for it, and that it has still to run.
+/// A task has used no more time than has passed up to the end of the slice that is planned for it, and that it has
+/// still to run.
 fn check_running(sim: &Simulation<'_>) -> Result<(), String> {
     for (number, t) in sim.tasks.iter().enumerate() {
         let (charged, most) = (t.user_ns + t.system_ns, sim.now_ns.max(t.planned_until_ns) + t.unrun.ns);

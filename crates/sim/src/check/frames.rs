@@ -15,8 +15,8 @@ pub(crate) fn in_flight<'s>(sim: &'s Simulation<'_>) -> impl Iterator<Item = (us
     shared.chain(sim.kernel.numa_2012.inflight_thp_copies.iter().map(|c| (c.to, c.frame, CHUNK_PAGES, true)))
 }
 
-/// Every page in use has one use: it is mapped, a page table, or in the page cache. No node without memory holds any. Free and used
-/// pages add up to those of the zone, and free blocks of each order to the free pages.
+/// Every page in use has one use: it is mapped, a page table, or in the page cache. No node without memory holds any.
+/// Free and used pages add up to those of the zone, and free blocks of each order to the free pages.
 pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
     let (sim, physical) = (v.sim, &v.sim.mm.physical);
     physical.check()?;

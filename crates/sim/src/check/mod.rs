@@ -1,7 +1,8 @@
 //! What must hold of the simulated machine at any instant between two events, as checks that a run makes of itself.
 //!
-//! One file per part. Each check recounts from scratch what the mechanisms keep up to date, and looks at nothing but the state that
-//! those leave behind. [`checks`] lists them and runs them: at the end of a run, and on the way as often as the run is asked to.
+//! One file per part. Each check recounts from scratch what the mechanisms keep up to date, and looks at nothing but
+//! the state that those leave behind. [`checks`] lists them and runs them: at the end of a run, and on the way as often
+//! as the run is asked to.
 
 pub mod checks;
 mod counters;

@@ -3,7 +3,8 @@
 use crate::check::view::View;
 use numalab_kernel::mm::PageClass;
 
-/// The bitmaps of every mapping agree with its counts, mappings lie in order, and every page table belongs to one mapping.
+/// The bitmaps of every mapping agree with its counts, mappings lie in order, and every page table belongs to one
+/// mapping.
 pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
     let sim = v.sim;
     for (number, p) in sim.processes.iter().enumerate() {

@@ -5,7 +5,8 @@ use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use numalab_kernel::sched::State;
 
-/// A CPU has the task that the scheduler runs there, unless it has still to look for work. An ended task is on no queue.
+/// A CPU has the task that the scheduler runs there, unless it has still to look for work. An ended task is on no
+/// queue.
 fn check_current(sim: &Simulation<'_>) -> Result<(), String> {
     for (cpu, c) in sim.cpus.iter().enumerate() {
         let current = sim.kernel.sched.current(cpu as u32);

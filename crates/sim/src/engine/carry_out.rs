@@ -1,4 +1,5 @@
-//! The parts of the engine, and how what is to happen later comes into its queue: effects of mechanisms, and ends of slices.
+//! The parts of the engine, and how what is to happen later comes into its queue: effects of mechanisms, and ends of
+//! slices.
 
 use crate::charge::quiet::{catch_up_all, may_be_quiet};
 use crate::check::checks::Checks;

@@ -1,8 +1,8 @@
 //! Threads that are created late: by the message they start with.
 //!
-//! A further thread whose first op takes a message does not exist until the message is sent. The sender creates it, as a program
-//! does that starts threads when there is work for them. Where it starts is the fork placement of that moment, with the sender's
-//! CPU as the parent's.
+//! A further thread whose first op takes a message does not exist until the message is sent. The sender creates it, as
+//! a program does that starts threads when there is work for them. Where it starts is the fork placement of that
+//! moment, with the sender's CPU as the parent's.
 
 use crate::engine::carry_out::Engine;
 use crate::process::fork::clone_thread;

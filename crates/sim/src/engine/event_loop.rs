@@ -101,7 +101,8 @@ impl Engine<'_> {
         self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// The next event lies beyond the limit of the run. So may ticks of quiet CPUs, the first of which then ends the run.
+    /// The next event lies beyond the limit of the run. So may ticks of quiet CPUs, the first of which then ends the
+    /// run.
     fn stop_at_limit(&mut self) {
         let limit_ns = self.sim.workload.limit_ns;
         catch_up_all(&mut self.sim, limit_ns);
@@ -210,7 +211,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A slice that ended inside the kernel may have gone past its tick: the interrupt comes at the end of the slice then.
+    /// A slice that ended inside the kernel may have gone past its tick: the interrupt comes at the end of the slice
+    /// then.
     fn late_tick(&mut self, cpu: usize) {
         let c = &self.sim.cpus[cpu];
         let own_tick = matches!(c.pending, Pending::None | Pending::Tick | Pending::Spin);

@@ -1,7 +1,7 @@
 //! When a CPU becomes quiet, and when its ticks need events again.
 //!
-//! A CPU is quiet while its only task computes and no tick does anything but account: nothing of NUMA balancing, load balancing or
-//! tickless CPUs is due. It then has one event, at the first tick that does more.
+//! A CPU is quiet while its only task computes and no tick does anything but account: nothing of NUMA balancing, load
+//! balancing or tickless CPUs is due. It then has one event, at the first tick that does more.
 
 use crate::charge::core::{boost, sibling};
 use crate::charge::quiet::{catch_up, end_quiet, end_quiet_of};
@@ -22,8 +22,8 @@ const MARGIN_NS: u64 = 16;
 const SECOND_TASK_NS: u64 = 1_000_000;
 
 impl Engine<'_> {
-    /// `cpu` has planned a slice of `task` up to the tick at `tick_ns`. If the ticks from there on do nothing but account, the
-    /// CPU becomes quiet. Returns the first tick that needs an event.
+    /// `cpu` has planned a slice of `task` up to the tick at `tick_ns`. If the ticks from there on do nothing but
+    /// account, the CPU becomes quiet. Returns the first tick that needs an event.
     pub(crate) fn next_busy_tick(&mut self, cpu: usize, task: u32, tick_ns: u64) -> u64 {
         let (sim, jiffy_ns) = (&self.sim, self.sim.cfg.jiffy_ns());
         let t = &sim.tasks[task as usize];
@@ -85,8 +85,9 @@ impl Engine<'_> {
         }
     }
 
-    /// A CPU has a second task, so balance passes may find something. A task of the machine is gone again within microseconds. So only
-    /// those CPUs tick again that balance within [`SECOND_TASK_NS`]; if there are two tasks even then, all do.
+    /// A CPU has a second task, so balance passes may find something. A task of the machine is gone again within
+    /// microseconds. So only those CPUs tick again that balance within [`SECOND_TASK_NS`]; if there are two tasks even
+    /// then, all do.
     pub(crate) fn disturb_soon(&mut self) {
         if self.sim.quiet.set.is_empty() {
             return;
@@ -159,8 +160,8 @@ mod tests {
         ((engine.sim.end_ns, engine.sim.record.ticks, tasks), engine.sim.record.events)
     }
 
-    /// Whether CPUs are quiet or not, results are the same, for fewer events: while every CPU has one task, while tasks come and go
-    /// that share CPUs, beside threads of the machine, and where a flush of the TLB interrupts all.
+    /// Whether CPUs are quiet or not, results are the same, for fewer events: while every CPU has one task, while tasks
+    /// come and go that share CPUs, beside threads of the machine, and where a flush of the TLB interrupts all.
     #[test]
     fn unseen_ticks_are_carried_out_like_others() {
         let computes =

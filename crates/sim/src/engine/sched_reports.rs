@@ -44,8 +44,8 @@ impl Engine<'_> {
         self.sched_events = events;
     }
 
-    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that. An idle CPU spends the time while it is idle; work that
-    /// arrives ends the search after the present `stretch` of CPUs (`_nohz_idle_balance`).
+    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that. An idle CPU spends the time while it is idle;
+    /// work that arrives ends the search after the present `stretch` of CPUs (`_nohz_idle_balance`).
     pub(crate) fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
         let ns = |cpus: u32| self.sim.hw.costs.balance_ns(cpus) as u64;
         let (all, stretch) = (ns(cpus), ns(stretch));

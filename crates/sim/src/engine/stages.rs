@@ -29,7 +29,8 @@ impl Engine<'_> {
         let Some(task) = self.sim.cpus[cpu].task else { return };
         let process = self.sim.tasks[task as usize].process as usize;
         if stage(&self.sim.tasks, task) == Stage::ForkEarly(0) {
-            // exec and the C library touch stack and data before the program's own first step, under the default policy.
+            // exec and the C library touch stack and data before the program's own first step, under the default
+            // policy.
             touch_program(&mut self.sim, cpu, task);
         }
         let next = match stage(&self.sim.tasks, task) {

@@ -79,8 +79,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Carries out an access up to `end`. The first ones after a wait end early: others come back too, and the machine has to hear of
-    /// all before it goes on.
+    /// Carries out an access up to `end`. The first ones after a wait end early: others come back too, and the machine
+    /// has to hear of all before it goes on.
     fn access(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
         let returned = self.sim.tasks[task as usize].short_bins > 0;
         let limit = if returned { end.min(bin_end_ns(*clock)) } else { end };

@@ -26,14 +26,14 @@ impl Barrier {
     pub fn new(width: u32) -> Self {
         Self { width: width as usize, waiting: Vec::with_capacity(width as usize) }
     }
-    /// A task arrives. Returns whether all have arrived, and [`release`](Self::release) is to be called. Arrivals may be reported
-    /// out of time order.
+    /// A task arrives. Returns whether all have arrived, and [`release`](Self::release) is to be called. Arrivals may
+    /// be reported out of time order.
     pub fn arrive(&mut self, waiter: Waiter) -> bool {
         self.waiting.push(waiter);
         self.waiting.len() == self.width
     }
-    /// Moves all arrivals into `out`, in order of arrival, and resets the barrier. The last of them opens the barrier and
-    /// wakes the others.
+    /// Moves all arrivals into `out`, in order of arrival, and resets the barrier. The last of them opens the barrier
+    /// and wakes the others.
     pub fn release(&mut self, out: &mut Vec<Waiter>) {
         out.append(&mut self.waiting);
         out.sort_by_key(|w| w.since_ns);

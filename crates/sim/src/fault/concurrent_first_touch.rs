@@ -191,8 +191,8 @@ fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64)
     ns + fill_freed_page_ns(sim, s.cpu, got.node, clock + ns) as u64
 }
 
-/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the latency of
-/// memory at that distance; none between threads of a core.
+/// Time for a line that one CPU has just written to reach another, ns: a hit of their common cache, or about the
+/// latency of memory at that distance; none between threads of a core.
 fn cache_line_transfer_ns(machine: &Machine, cpus: &[CpuState], from: usize, to: usize) -> f64 {
     let (a, b) = (&cpus[from], &cpus[to]);
     if a.siblings.contains(&(to as u32)) {

@@ -1,10 +1,10 @@
 //! How fast each kind of access proceeds from each place to each node. The rates are solved anew every epoch.
 //!
 //! Threads report how long they were busy on (kind, place, page node). The average number of threads there is what the
-//! contention model needs, so slow memory holds threads longer, and the loop closes from one epoch to the next. A *place* is where
-//! requests enter the memory system: a node, or one LLC of it where the machine's LLCs have ports of limited bandwidth. The
-//! contention model sees nodes. A port that is asked for more than it lets through slows the threads behind it in proportion, and
-//! those ask that much less of the node.
+//! contention model needs, so slow memory holds threads longer, and the loop closes from one epoch to the next. A
+//! *place* is where requests enter the memory system: a node, or one LLC of it where the machine's LLCs have ports of
+//! limited bandwidth. The contention model sees nodes. A port that is asked for more than it lets through slows the
+//! threads behind it in proportion, and those ask that much less of the node.
 
 use crate::hardware::access_kind::{threads_per_core, AccessKind, KindSet};
 use crate::hardware::crossed_bytes::CrossedBytes;
@@ -75,8 +75,8 @@ const COPY_EPOCHS: usize = 16;
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
 
-/// Fewer threads than this count as none. A thread that has left counts half as much in every epoch. The limit keeps numbers out
-/// of the denormal range, which is slow, and lies far below the last digit of any load.
+/// Fewer threads than this count as none. A thread that has left counts half as much in every epoch. The limit keeps
+/// numbers out of the denormal range, which is slow, and lies far below the last digit of any load.
 const NOBODY: f64 = 1e-300;
 
 /// When a stretch of traffic begins, and when that is planned, ns.
@@ -95,8 +95,8 @@ impl When {
     }
 }
 
-/// A thread that stands still wants memory as if it went on, but a few lines behind which it does something else are not a stream:
-/// they count at most this many times.
+/// A thread that stands still wants memory as if it went on, but a few lines behind which it does something else are
+/// not a stream: they count at most this many times.
 const LONGEST_WAIT: f64 = 64.0;
 
 /// Time for which an access wants memory that takes `ns` of it and stands still for `stalled_ns`.
@@ -120,8 +120,8 @@ fn nearest_memory(machine: &Machine, node: usize) -> usize {
 }
 
 impl AccessRates {
-    /// Rates for the kinds of access that `workload` makes, without load. With an `oracle` memory is always on the node that asks
-    /// for it, or the nearest one with memory, wherever the page tables say it is.
+    /// Rates for the kinds of access that `workload` makes, without load. With an `oracle` memory is always on the node
+    /// that asks for it, or the nearest one with memory, wherever the page tables say it is.
     ///
     /// Slices are at most `slice_ns` long.
     pub fn new(machine: &Machine, workload: &Workload, oracle: bool, slice_ns: u64) -> Self {
@@ -233,7 +233,8 @@ impl AccessRates {
     fn flow(&self, kind: usize, place: usize, dst: usize) -> usize {
         (kind * self.nodes + self.node_of_place[place] as usize) * self.nodes + dst
     }
-    /// Works out the rates from a place to memory of `dst`. Of the many there are, few are asked for between two solutions.
+    /// Works out the rates from a place to memory of `dst`. Of the many there are, few are asked for between two
+    /// solutions.
     #[cold]
     fn find_rate(&self, kind: usize, place: usize, dst: usize) {
         let (at, flow) = (self.at(kind, place) + dst, self.flow(kind, place, dst));
@@ -257,8 +258,8 @@ impl AccessRates {
         }
         known.get()
     }
-    /// Time for one byte of every page, ns, for present pages spread over the nodes as `counts`. Divided by the number of pages it is
-    /// the time per byte of traffic.
+    /// Time for one byte of every page, ns, for present pages spread over the nodes as `counts`. Divided by the number
+    /// of pages it is the time per byte of traffic.
     #[inline]
     pub fn ns_of_pages(&self, kind: usize, place: usize, counts: &[u16]) -> f64 {
         let present = counts[..self.nodes].iter().enumerate().filter(|(_, c)| **c > 0);
@@ -277,8 +278,9 @@ impl AccessRates {
         let present = pages[..self.nodes].iter().enumerate().filter(|(_, p)| **p > 0);
         present.map(|(dst, &p)| self.latency_ns_to(kind, place, dst) * p as f64).sum()
     }
-    /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`, during a
-    /// stretch from `when.0` on that took `when.1`, ns. If all pages lie on one known node, nothing is added for the others.
+    /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`,
+    /// during a stretch from `when.0` on that took `when.1`, ns. If all pages lie on one known node, nothing is added
+    /// for the others.
     #[inline]
     pub fn occupy(
         &mut self,
@@ -304,7 +306,8 @@ impl AccessRates {
             self.add_occupancy(at + dst, ns, later);
         }
     }
-    /// Notes that a thread spent `ns` on random traffic over a range with `pages` per node, `when` as in [`Self::occupy`].
+    /// Notes that a thread spent `ns` on random traffic over a range with `pages` per node, `when` as in
+    /// [`Self::occupy`].
     pub fn occupy_pages(&mut self, kind: usize, place: usize, pages: &[u64], ns: f64, when: (u64, f64)) {
         let at = self.at(kind, place);
         let total = self.latency_of_pages(kind, place, pages);
@@ -367,7 +370,8 @@ impl AccessRates {
             self.want(kind, place, dst, bytes * p as f64 / all as f64);
         }
     }
-    /// Serves what was wanted, as planned at `now_ns`, from `from_ns` on: in `ns` if all pipes let it through, and in `room_ns` at most.
+    /// Serves what was wanted, as planned at `now_ns`, from `from_ns` on: in `ns` if all pipes let it through, and in
+    /// `room_ns` at most.
     #[inline]
     pub fn serve(&mut self, now_ns: u64, from_ns: u64, ns: f64, room_ns: f64) -> Served {
         self.pipes.serve(now_ns, from_ns, ns, room_ns)
@@ -425,13 +429,14 @@ impl AccessRates {
             self.solve();
         }
     }
-    /// The kernel copies `bytes` from one node to another, which takes `ns` if all pipes let them through. Returns how long it takes, ns.
+    /// The kernel copies `bytes` from one node to another, which takes `ns` if all pipes let them through. Returns how
+    /// long it takes, ns.
     #[inline]
     pub fn copied(&mut self, from: usize, to: usize, bytes: u64, when: When, ns: f64) -> f64 {
         self.cross(from * self.nodes + to, bytes, when, ns)
     }
-    /// The kernel clears `bytes` of a node from a CPU of `cpu_node`, which takes it `ns` if all pipes let them through. Returns how long
-    /// it takes, ns.
+    /// The kernel clears `bytes` of a node from a CPU of `cpu_node`, which takes it `ns` if all pipes let them through.
+    /// Returns how long it takes, ns.
     #[inline]
     pub fn cleared(&mut self, cpu_node: usize, node: usize, bytes: u64, when: When, ns: f64) -> f64 {
         self.cross((self.nodes + cpu_node) * self.nodes + node, bytes, when, ns)

@@ -1,13 +1,13 @@
 //! Working sets: which data a thread uses again and again while it runs, and so its share of its LLC.
 //!
-//! Whether an array is in cache when a sweep comes back to it depends on all that the thread and its neighbours on the LLC touch
-//! in between. The *group* of an access is all that the innermost loop around it touches, region by region, with overlapping
-//! spans merged. While a thread is inside that loop and on a CPU, the sets of its group are in use on the CPU's LLC;
-//! [`LlcLoads`] adds them up. Threads of a process that touch the same spans share one set, which counts once per LLC. So do
-//! processes that only read what they inherited.
+//! Whether an array is in cache when a sweep comes back to it depends on all that the thread and its neighbours on the
+//! LLC touch in between. The *group* of an access is all that the innermost loop around it touches, region by region,
+//! with overlapping spans merged. While a thread is inside that loop and on a CPU, the sets of its group are in use on
+//! the CPU's LLC; [`LlcLoads`] adds them up. Threads of a process that touch the same spans share one set, which counts
+//! once per LLC. So do processes that only read what they inherited.
 //!
-//! All of it is worked out before the run; afterwards an access needs two array look-ups. Units are bytes. Access weights are
-//! lines per millisecond, estimated from the idle machine.
+//! All of it is worked out before the run; afterwards an access needs two array look-ups. Units are bytes. Access
+//! weights are lines per millisecond, estimated from the idle machine.
 
 use crate::hardware::access_kind::KindSet;
 use crate::hardware::contention::AccessRates;

@@ -11,8 +11,8 @@ use numalab_kernel::sched::Scheduler;
 use numalab_nouns::access::{Order, Walk};
 use numalab_nouns::workload::Op;
 
-/// Brings [`SweepPositions`](crate::state::sweep_positions::SweepPositions) up to date for the slice of `first`, which is being
-/// simulated. Returns false if `first` is alone in its process.
+/// Brings [`SweepPositions`](crate::state::sweep_positions::SweepPositions) up to date for the slice of `first`, which
+/// is being simulated. Returns false if `first` is alone in its process.
 fn update_sweep_positions(sim: &mut Simulation<'_>, first: u32) -> bool {
     sim.sweep_positions.begin_slice((first, sim.now_ns));
     if sim.processes[sim.tasks[first as usize].process as usize].live_threads < 2 {
@@ -37,8 +37,8 @@ fn owes_ns(cpu: &CpuState, t: &Task<'_>, task: u32) -> u64 {
     debt_ns + t.wait.block_ns
 }
 
-/// Calls `f` with every other thread that comes to byte `place` of a mapping before `before_ns`, in the slice of `first`, which
-/// is being simulated. The order is not defined. Stops when `f` returns false.
+/// Calls `f` with every other thread that comes to byte `place` of a mapping before `before_ns`, in the slice of
+/// `first`, which is being simulated. The order is not defined. Stops when `f` returns false.
 pub(crate) fn each_contender(
     sim: &mut Simulation<'_>,
     (first, vma): (u32, usize),
@@ -70,8 +70,9 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
     sim.sweep_positions.contenders = contenders;
 }
 
-/// Brings the list of threads up to date that may fill the missing page at byte `page.0` of a mapping, of `page.1` bytes, together with
-/// `first`, whose fault is from `fault_ns.0` to `fault_ns.1`. Empty if `first` is alone in its process.
+/// Brings the list of threads up to date that may fill the missing page at byte `page.0` of a mapping, of `page.1`
+/// bytes, together with `first`, whose fault is from `fault_ns.0` to `fault_ns.1`. Empty if `first` is alone in its
+/// process.
 pub(crate) fn update_convoy(
     sim: &mut Simulation<'_>,
     (first, vma): (u32, usize),

@@ -1,4 +1,5 @@
-//! Where the page of a fault comes from: memory policy, huge-page ladder, zones; and what reclaim and compaction for it cost.
+//! Where the page of a fault comes from: memory policy, huge-page ladder, zones; and what reclaim and compaction for it
+//! cost.
 
 use crate::mm::policy::{home_node, policy};
 use crate::mm::reclaim::{reclaim_context, ReclaimContext};
@@ -20,8 +21,8 @@ pub struct AllocatedFolio {
     pub got: AllocatedPage,
 }
 
-/// Allocates a page for an empty entry of anonymous memory, a huge one if the mapping may have it there. Returns `None` when
-/// memory is exhausted, which ends the run. Adds the time of the task to `ns`.
+/// Allocates a page for an empty entry of anonymous memory, a huge one if the mapping may have it there. Returns `None`
+/// when memory is exhausted, which ends the run. Adds the time of the task to `ns`.
 pub(crate) fn alloc_anon_folio(
     sim: &mut Simulation<'_>,
     s: &PageSite,
@@ -144,7 +145,8 @@ fn base_site(sim: &Simulation<'_>, s: &PageSite) -> AllocSite {
     AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems }
 }
 
-/// Allocates the page table of a chunk that has none, under the task's policy; the mapping's policy does not apply to it.
+/// Allocates the page table of a chunk that has none, under the task's policy; the mapping's policy does not apply to
+/// it.
 pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work) {
     if sim.processes[s.process].space.vma(s.vma).frame_map.has_table(s.chunk) {
         return;
@@ -158,7 +160,8 @@ pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mu
     }
 }
 
-/// Time of `work` that begins at `clock`, ns: CPU time, and waits for the swap device. The waits count as blocked time later.
+/// Time of `work` that begins at `clock`, ns: CPU time, and waits for the swap device. The waits count as blocked time
+/// later.
 pub(crate) fn work_ns(sim: &mut Simulation<'_>, work: &Work, clock: u64) -> u64 {
     if *work == Work::default() {
         return 0;

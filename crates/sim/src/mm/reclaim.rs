@@ -1,9 +1,10 @@
 //! Reclaim of anonymous pages (thp-and-allocation.md section 4.4).
 //!
-//! The kernel keeps LRU lists. The model keeps two clock hands per node, one for the inactive pages and one for the active ones,
-//! that advance through all address spaces in order. A page that stays is met again after one revolution, as one that the
-//! kernel puts back at the head of its list. So the page that has waited longest goes first, and all processes lose alike. A page
-//! that several processes have in common since a fork is taken from all of them when the hand meets it first.
+//! The kernel keeps LRU lists. The model keeps two clock hands per node, one for the inactive pages and one for the
+//! active ones, that advance through all address spaces in order. A page that stays is met again after one revolution,
+//! as one that the kernel puts back at the head of its list. So the page that has waited longest goes first, and all
+//! processes lose alike. A page that several processes have in common since a fork is taken from all of them when the
+//! hand meets it first.
 
 use crate::mm::move_page::move_page;
 use crate::state::clock_hand::{ClockHand, ClockHands};
@@ -136,8 +137,8 @@ impl ReclaimContext<'_> {
             }
         }
     }
-    /// Moves a hand of a node past the ends of mappings and processes. Returns the id of the mapping that it points into; `None` if
-    /// no process has memory.
+    /// Moves a hand of a node past the ends of mappings and processes. Returns the id of the mapping that it points
+    /// into; `None` if no process has memory.
     fn at(&mut self, node: usize, list: usize) -> Option<usize> {
         let hand = &mut self.hands[node].at[list];
         for _ in 0..=self.processes.len() {
@@ -160,8 +161,8 @@ impl ReclaimContext<'_> {
         self.processes[at.process].space.vma_mut(at.vma)
     }
 
-    /// Looks at the pages of one chunk that are on the node, from `spot` on, until `scan` pages of the list have been seen. Returns
-    /// the page to go on from.
+    /// Looks at the pages of one chunk that are on the node, from `spot` on, until `scan` pages of the list have been
+    /// seen. Returns the page to go on from.
     fn look_at_chunk(&mut self, pass: &mut Pass, spot: Spot, scan: u64) -> (usize, After) {
         let rng = self.hands[pass.node].rng();
         let vma = self.processes[spot.process].space.vma_mut(spot.vma);
@@ -271,8 +272,8 @@ impl ReclaimContext<'_> {
         }
     }
 
-    /// Looks at a page that several mappings may show, met at one of them. Only the first of these mappings counts, so that each
-    /// revolution looks at the page once.
+    /// Looks at a page that several mappings may show, met at one of them. Only the first of these mappings counts, so
+    /// that each revolution looks at the page once.
     fn look_at_shared(&mut self, pass: &mut Pass, met: Spot, at: PageRef) -> After {
         let object = self.shared.object(at.object);
         let Some(b) = object.block(at.chunk as usize).filter(|_| object.backing == Backing::Anon) else {
@@ -352,8 +353,8 @@ impl ReclaimContext<'_> {
 }
 
 impl Pass<'_> {
-    /// Judges a page of the list of which `young` entries have been used. Returns its new flags if it stays, `None` if it is to
-    /// be evicted.
+    /// Judges a page of the list of which `young` entries have been used. Returns its new flags if it stays, `None` if
+    /// it is to be evicted.
     fn verdict(&mut self, young: u32, page: Frame, pages: u64) -> Option<Frame> {
         self.out.scanned += pages;
         if self.active {

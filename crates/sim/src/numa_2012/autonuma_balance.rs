@@ -33,7 +33,8 @@ impl BalanceHost for Queues<'_> {
     }
 }
 
-/// Looks for a task to exchange with `task`, at the end of the load-balance softirq of `cpu` (`sched_autonuma_balance`).
+/// Looks for a task to exchange with `task`, at the end of the load-balance softirq of `cpu`
+/// (`sched_autonuma_balance`).
 pub(crate) fn autonuma_balance(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     let leaving = |t: u32| sim.cpus.iter().any(|c| c.task == Some(t) && c.pending.leaves());
     let busy = |t: u32| {

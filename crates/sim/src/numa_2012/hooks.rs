@@ -39,7 +39,8 @@ pub(crate) fn daemon(sim: &mut Simulation<'_>, which: Daemon) {
     }
 }
 
-/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for it.
+/// Notes that a task of `process` has been created by `parent`. Returns the node that AutoNUMA's exchange selects for
+/// it.
 pub(crate) fn fork(design: &mut Numa2012, process: usize, parent: Option<u32>) -> Option<u32> {
     if !design.active() {
         return None;

@@ -1,10 +1,10 @@
 //! The largest memory that a run will take, from machine, workload and kernel alone.
 //!
-//! Problem: a run that does not fit into the host's memory must be refused before it starts, and runs at a time must be so few
-//! that all of them fit.
-//! Approach: the state of memory is arithmetic: what is mapped, what of it is [touched](crate::predict::touched), by which kind of
-//! page, times [`StateSizes`]. The state of CPUs, nodes and threads is fitted to runs that do nothing (constants below). What
-//! ends is not subtracted: processes are taken to live at the same time.
+//! Problem: a run that does not fit into the host's memory must be refused before it starts, and runs at a time must be
+//! so few that all of them fit.
+//! Approach: the state of memory is arithmetic: what is mapped, what of it is [touched](crate::predict::touched), by
+//! which kind of page, times [`StateSizes`]. The state of CPUs, nodes and threads is fitted to runs that do nothing
+//! (constants below). What ends is not subtracted: processes are taken to live at the same time.
 //! Units: bytes. `crates/sim/tests/it/memory.rs` holds it against what runs took.
 
 use crate::config::SimConfig;
@@ -22,7 +22,8 @@ use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::{ForkPoint, Op, Region, RegionKind, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fitted with runs that do nothing on 1 to 64 nodes and 2 to 4,096 CPUs: bytes for each CPU, each pair of CPUs, and each pair of nodes.
+/// Fitted with runs that do nothing on 1 to 64 nodes and 2 to 4,096 CPUs: bytes for each CPU, each pair of CPUs, and
+/// each pair of nodes.
 const PER_CPU: f64 = 2830.0;
 const PER_CPU_PAIR: f64 = 2.06;
 const PER_NODE_PAIR: f64 = 1880.0;

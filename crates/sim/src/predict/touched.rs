@@ -1,7 +1,7 @@
 //! Which 2 MiB chunks of its memory a workload touches, from its programs alone.
 //!
-//! A pass touches all chunks of its span, or as many as it has lines. Random accesses touch so many different chunks as draws
-//! with repetition find. A loop that is bounded by time is taken to touch all that it may touch.
+//! A pass touches all chunks of its span, or as many as it has lines. Random accesses touch so many different chunks as
+//! draws with repetition find. A loop that is bounded by time is taken to touch all that it may touch.
 
 use crate::access::walks::draws;
 use numalab_base::math::exp;

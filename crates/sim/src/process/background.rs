@@ -1,7 +1,7 @@
 //! What the machine does beside the workload: a kernel thread of each CPU, and daemons that run anywhere.
 //!
-//! They are processes without memory behind those of the workload. The scheduler sees them as tasks like all others: they wake up,
-//! preempt a thread of the workload, and count as load while they run. Records leave them out.
+//! They are processes without memory behind those of the workload. The scheduler sees them as tasks like all others:
+//! they wake up, preempt a thread of the workload, and count as load while they run. Records leave them out.
 
 use crate::config::SimConfig;
 use crate::numa_2012::hooks::fork;
@@ -25,7 +25,8 @@ const DAEMON_TURNS: usize = 64;
 /// Distinguishes the random stream of the background from others of the same seed.
 const STREAM: u64 = 0x6b77_6f72_6b65_7273;
 
-/// The workload with the background of `machine` behind it, and the settings that tell how many of its processes that is.
+/// The workload with the background of `machine` behind it, and the settings that tell how many of its processes that
+/// is.
 pub(crate) fn join(machine: &Machine, workload: &Workload, cfg: &SimConfig, seed: u64) -> (Workload, SimConfig) {
     let b = &machine.background;
     let mut rng = Rng::new(seed ^ STREAM);

@@ -19,8 +19,8 @@ use numalab_nouns::workload::{ForkPoint, Op, Workload};
 /// Kernel time of `clone` without page tables, in exceptions.
 const CLONE_EXCEPTIONS: f64 = 10.0;
 
-/// Share of the time of `clone` that is exponentially distributed. Source: 512 `pthread_create` on a Zen 5 core took 13.5 us at
-/// the 5th percentile, 15 at the median, 18 on average and 28 at the 95th percentile of CPU time.
+/// Share of the time of `clone` that is exponentially distributed. Source: 512 `pthread_create` on a Zen 5 core took
+/// 13.5 us at the 5th percentile, 15 at the median, 18 on average and 28 at the 95th percentile of CPU time.
 const CLONE_CHANCE: f64 = 0.25;
 
 /// The program of a thread of a process.
@@ -110,7 +110,8 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     if parent.is_some() {
         sim.cpus[parent_cpu as usize].debt_ns += clone_ns(sim, parent_cpu);
         if !first {
-            // The C library maps the new stack first, and waits for that until no fault holds the lock of the address space.
+            // The C library maps the new stack first, and waits for that until no fault holds the lock of the address
+            // space.
             let filling = sim.processes[process].filling_until_ns.saturating_sub(sim.now_ns);
             sim.cpus[parent_cpu as usize].debt_ns += filling;
         }
@@ -118,8 +119,8 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     log_task_created(sim, id);
 }
 
-/// Time of one `clone` in the kernel without page tables, ns. It varies at random: two processes that create threads at the
-/// same time would otherwise take strict turns, and each would get a node of its own.
+/// Time of one `clone` in the kernel without page tables, ns. It varies at random: two processes that create threads at
+/// the same time would otherwise take strict turns, and each would get a node of its own.
 fn clone_ns(sim: &mut Simulation<'_>, cpu: u32) -> u64 {
     // The slow path of CPU selection looks at every CPU of every domain that it descends.
     let domains = sim.kernel.sched.domains();
@@ -162,8 +163,8 @@ pub(crate) fn fork_child(
     Some(child)
 }
 
-/// After a fork the parent goes on before the child runs, and writes to its stack first. So the parent gets the copy, and the
-/// child keeps the old page on the parent's node.
+/// After a fork the parent goes on before the child runs, and writes to its stack first. So the parent gets the copy,
+/// and the child keeps the old page on the parent's node.
 fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
     let chunk = sim.processes[child].space.vma(vma).chunk_count() - 1;

@@ -1,6 +1,7 @@
 //! Writing the logs of a run: each call site in a mechanism is one line.
 //!
-//! Reasons are read off the counters of NUMA balancing before and after a call, so that the mechanisms know nothing of logs.
+//! Reasons are read off the counters of NUMA balancing before and after a call, so that the mechanisms know nothing of
+//! logs.
 
 use crate::state::log::Log;
 use crate::state::logged::{Before, Fault};

@@ -44,8 +44,8 @@ impl Pending {
     }
 }
 
-/// A CPU as the engine sees it. Fields that its own events read come first, in one cache line; fields that other CPUs read follow
-/// in the next.
+/// A CPU as the engine sees it. Fields that its own events read come first, in one cache line; fields that other CPUs
+/// read follow in the next.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct CpuState {

@@ -1,8 +1,9 @@
 //! The logs of a run, written when asked for: an event log, the first decisions, and counts with reasons.
 //!
-//! A trace must not slow runs that have none, and must not grow in memory in those that have. So every call site asks [`Log::on`]
-//! first. Events go into a buffer of fixed size and from there to a writer. The counts ([`why`](crate::state::why)) are bounded by
-//! mappings, tasks and stretches of memory. A run with logs has the same outcome as one without.
+//! A trace must not slow runs that have none, and must not grow in memory in those that have. So every call site asks
+//! [`Log::on`] first. Events go into a buffer of fixed size and from there to a writer. The counts
+//! ([`why`](crate::state::why)) are bounded by mappings, tasks and stretches of memory. A run with logs has the same
+//! outcome as one without.
 
 use crate::state::logged::{Fault, Visit};
 use crate::state::why::Collector;
@@ -32,8 +33,8 @@ pub struct Observers {
     pub why: bool,
     /// Where the model time of the run is written now and then, ns.
     pub clock: Option<Arc<AtomicU64>>,
-    /// Whoever watches the run sets this to end it early: it then has [`Status::Timeout`](numalab_nouns::record::Status::Timeout),
-    /// and its figures are worth nothing.
+    /// Whoever watches the run sets this to end it early: it then has
+    /// [`Status::Timeout`](numalab_nouns::record::Status::Timeout), and its figures are worth nothing.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

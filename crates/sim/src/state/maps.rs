@@ -1,9 +1,10 @@
 //! Maps over time: which node every stretch of memory and every thread is on.
 //!
-//! They answer "did memory follow its threads?" for runs of any length and size. Regions are divided into at most [`PAGE_ROWS`]
-//! stretches, threads into at most [`TASK_ROWS`] rows. When there are [`MAX_SAMPLES`] samples, every other one is dropped and the
-//! time between them doubles. A stretch shows the node that holds most of its pages, judged by at most 64 of its 2 MiB chunks.
-//! Values are nodes, or -1 for none: no page there yet, or a thread that is asleep, ended or not created yet.
+//! They answer "did memory follow its threads?" for runs of any length and size. Regions are divided into at most
+//! [`PAGE_ROWS`] stretches, threads into at most [`TASK_ROWS`] rows. When there are [`MAX_SAMPLES`] samples, every
+//! other one is dropped and the time between them doubles. A stretch shows the node that holds most of its pages,
+//! judged by at most 64 of its 2 MiB chunks. Values are nodes, or -1 for none: no page there yet, or a thread that is
+//! asleep, ended or not created yet.
 
 use numalab_nouns::record::Series;
 use numalab_nouns::workload::Process;

@@ -217,7 +217,8 @@ impl ProcessState {
         self.region_vma.extend(own.iter().rev());
     }
     /// Maps what every program has: static data with the heap, and the stack of the initial thread, above all regions.
-    /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next one.
+    /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next
+    /// one.
     pub fn map_program(&mut self, nodes: usize) {
         let end = MMAP_TOP + 2 * CHUNK_BYTES;
         self.insert_stack(end - INITIAL_STACK_BYTES, end, nodes);

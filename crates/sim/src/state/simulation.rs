@@ -1,8 +1,8 @@
 //! The simulated machine at an instant, in parts.
 //!
-//! Mechanisms (`mm`, `numa`, `fault`, …) work on this and on nothing else. They cannot see the event queue, the barriers or
-//! the plans of the CPUs' slices, which belong to the [engine](crate::engine): what they want to happen later they note in
-//! [`Effects`], and the engine carries that out.
+//! Mechanisms (`mm`, `numa`, `fault`, …) work on this and on nothing else. They cannot see the event queue, the
+//! barriers or the plans of the CPUs' slices, which belong to the [engine](crate::engine): what they want to happen
+//! later they note in [`Effects`], and the engine carries that out.
 
 use crate::config::SimConfig;
 use crate::hardware::contention::AccessRates;
@@ -190,8 +190,8 @@ impl<'a> Simulation<'a> {
     /// The machine at time 0, before the first process starts.
     ///
     /// # Errors
-    /// A machine that cannot be scheduled on, `ladder_custom` without a list, or a DAMON scheme for a node without memory, as a
-    /// sentence.
+    /// A machine that cannot be scheduled on, `ladder_custom` without a list, or a DAMON scheme for a node without
+    /// memory, as a sentence.
     pub fn new(
         machine: &'a Machine,
         workload: &'a Workload,

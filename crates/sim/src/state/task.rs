@@ -58,8 +58,8 @@ pub enum Activity {
     Dead,
 }
 
-/// A thread. The running tasks of a large machine do not fit the L2 cache of the simulating CPU. So the fields that every slice
-/// reads lie together in front, and rarely used ones behind them.
+/// A thread. The running tasks of a large machine do not fit the L2 cache of the simulating CPU. So the fields that
+/// every slice reads lie together in front, and rarely used ones behind them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Task<'a> {
@@ -83,8 +83,8 @@ pub struct Task<'a> {
     pub planned_until_ns: u64,
     /// Time per byte of its last sweep without a fault, ns (0 before the first).
     pub ns_per_byte: f64,
-    /// Bins of memory traffic that it plans one by one, since it has come back from a wait and the machine does not know yet what it
-    /// will ask for: what is left of the present one, and the next.
+    /// Bins of memory traffic that it plans one by one, since it has come back from a wait and the machine does not
+    /// know yet what it will ask for: what is left of the present one, and the next.
     pub short_bins: u8,
     /// LLC it last ran on (`u32::MAX` = none yet).
     pub llc: u32,
@@ -210,9 +210,11 @@ impl<'a> Task<'a> {
         self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns, round_ns: now_ns });
         self.advance();
     }
-    /// Comes to the end of the innermost loop: begins the next round, or leaves the loop. Returns what the end costs, ns.
+    /// Comes to the end of the innermost loop: begins the next round, or leaves the loop. Returns what the end costs,
+    /// ns.
     ///
-    /// A round whose steps all round to 0 ns costs 1 ns if another follows. Else a loop could run for ever at one instant.
+    /// A round whose steps all round to 0 ns costs 1 ns if another follows. Else a loop could run for ever at one
+    /// instant.
     pub fn close_loop(&mut self, now_ns: u64) -> u64 {
         if let Some(frame) = self.loops.last_mut() {
             let again = if frame.until_ns == u64::MAX {

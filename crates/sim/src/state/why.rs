@@ -190,7 +190,8 @@ impl Collector {
         t.preferred.push(PreferredWhy { time_ns, from: node(from), to: node(to), faults: (t.faults, t.local) });
     }
 
-    /// NUMA placement or the task's group did something with a task at `now` ns; `placed` and `group` are numbers of words.
+    /// NUMA placement or the task's group did something with a task at `now` ns; `placed` and `group` are numbers of
+    /// words.
     pub fn placement(&mut self, task: u32, placed: Option<u8>, group: Option<u8>, now: u64) {
         let t = &mut self.why.tasks[task as usize];
         if let Some(word) = placed.and_then(|i| Placement::WORDS.get(usize::from(i))) {

@@ -192,8 +192,8 @@ const KNOWN_FILES: [(&str, &str); 15] = [
 /// The same of folders.
 const KNOWN_FOLDERS: [(&str, &str); 2] = [("model", "experiment"), ("model", "plan")];
 
-/// Types whose files call each other in a circle through methods, by crate, with the number of those files. The list may only get
-/// shorter.
+/// Types whose files call each other in a circle through methods, by crate, with the number of those files. The list
+/// may only get shorter.
 const KNOWN_TYPES: [(&str, &str, usize); 1] = [("model", "Catalog", 2)];
 
 #[test]

@@ -114,8 +114,9 @@ fn whoever_sleeps_behind_a_page_leaves_its_cpu() {
     assert!(slept > 0.0 && (0.8..1.5).contains(&(idle / slept)), "CPUs idle for {idle} s of {slept} s");
 }
 
-/// designs-2012.md section 2: schednuma scans under the lock that faults take, so threads sleep for it now and then; a CPU
-/// that runs out of work that way pulls threads whose home it is. Without the pull each of 24 threads keeps its CPU, of 48.
+/// designs-2012.md section 2: schednuma scans under the lock that faults take, so threads sleep for it now and then; a
+/// CPU that runs out of work that way pulls threads whose home it is. Without the pull each of 24 threads keeps its
+/// CPU, of 48.
 #[test]
 fn a_cpu_whose_thread_sleeps_for_a_lock_pulls_threads_home() {
     let dir = tempfile::tempdir().unwrap();
@@ -162,8 +163,8 @@ fn the_counts_add_up_to_the_counters_and_reasons() {
         assert_eq!(fates("denied.two_stage"), count(&o, "denied.two_stage"), "{kernel}");
         assert_eq!(fates("denied.group"), count(&o, "denied.group"), "{kernel}");
         assert_eq!(fates("stayed"), 0, "every refusal has a reason");
-        // Two processes of a region, data, and a stack per thread and one of the initial thread, which only joins; every
-        // one has an entry, scanned or not.
+        // Two processes of a region, data, and a stack per thread and one of the initial thread, which only joins;
+        // every one has an entry, scanned or not.
         assert_eq!(why.vmas.len(), 2 * (1 + 1 + 24 + 1), "{kernel}");
         assert!(head.len() as u64 <= 131_072);
         let migrated = head.iter().filter(|e| e.kind == Kind::Fault && Fate::of(e.code) == Fate::Migrated).count();

@@ -19,8 +19,8 @@ pub struct Open {
     end: u64,
 }
 
-/// Accesses `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks of
-/// the same range continues in the block that this walk leaves unfinished.
+/// Accesses `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks
+/// of the same range continues in the block that this walk leaves unfinished.
 pub fn walk(
     range: Range,
     (accesses, block_bytes): (u64, u64),

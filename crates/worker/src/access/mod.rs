@@ -1,10 +1,10 @@
 //! Real accesses to memory: one file per walk.
 //!
-//! Access patterns describe themselves in terms of walks ([`numalab_nouns::access`]), and the simulator carries out the same
-//! walks; no pattern has a name here. Every walk accesses one 8-byte word of each 64-byte line that it visits. An integer
-//! accumulator spreads writes evenly over the accesses; a pass that writes at all writes at least once to each page. Work
-//! is done in batches. After each batch the thread computes for the time of its lines and adds to the score, so that
-//! samples show a smooth rate.
+//! Access patterns describe themselves in terms of walks ([`numalab_nouns::access`]), and the simulator carries out the
+//! same walks; no pattern has a name here. Every walk accesses one 8-byte word of each 64-byte line that it visits. An
+//! integer accumulator spreads writes evenly over the accesses; a pass that writes at all writes at least once to each
+//! page. Work is done in batches. After each batch the thread computes for the time of its lines and adds to the score,
+//! so that samples show a smooth rate.
 
 pub mod blocks;
 pub mod random;
@@ -140,7 +140,8 @@ impl Range {
 fn touch(range: Range, offset: u64, turn: &mut WriteTurn) -> u64 {
     let p = range.word(offset);
     if turn.next() {
-        // SAFETY: the maker of the `Range` ensured mapped, writable memory without references, and walks stay below `len`.
+        // SAFETY: the maker of the `Range` ensured mapped, writable memory without references, and walks stay below
+        // `len`.
         unsafe { p.write_volatile(offset) };
         0
     } else {

@@ -1,8 +1,8 @@
 //! Lines drawn at random ([`Walk::Random`](numalab_nouns::access::Walk::Random)).
 //!
-//! In a dependent walk the next address depends on the value just read, so a CPU cannot start the next load early. A zero
-//! that is opaque to the compiler masks the value. So the walk needs no pointers in memory, and writing them would be a
-//! first touch.
+//! In a dependent walk the next address depends on the value just read, so a CPU cannot start the next load early. A
+//! zero that is opaque to the compiler masks the value. So the walk needs no pointers in memory, and writing them would
+//! be a first touch.
 
 use super::{touch, Draw, Lines, Range, WriteTurn, LINE_BYTES};
 use numalab_nouns::access::scale;

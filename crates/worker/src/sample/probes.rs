@@ -1,7 +1,7 @@
 //! Kernel probes at the beginning and the end of `task_numa_work`, whose time no tracepoint tells.
 //!
-//! A probe is defined for all of tracefs, under a group that has the process id of the run, and enabled in the run's own
-//! instance. The probes of runs that were killed are removed by the next run.
+//! A probe is defined for all of tracefs, under a group that has the process id of the run, and enabled in the run's
+//! own instance. The probes of runs that were killed are removed by the next run.
 
 use numalab_nouns::record::stalls::Durations;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The tracepoints of NUMA balancing, counted by reason (kernel-numa-balancing.md §15.3).
 //!
 //! Every run has a tracefs instance of its own with small buffers, which is drained at every sample. So other users of
-//! tracing are not disturbed, and no event text is kept. The instance's name has the process id of the run. It is removed
-//! at the end of the run; the next run removes the instances of runs that were killed.
+//! tracing are not disturbed, and no event text is kept. The instance's name has the process id of the run. It is
+//! removed at the end of the run; the next run removes the instances of runs that were killed.
 
 use super::probes::{Calls, Probes};
 use numalab_nouns::record::stalls::Durations;
@@ -49,8 +49,8 @@ impl Drop for Instance {
 }
 
 impl Instance {
-    /// Creates the instance of this process in `instances`, and removes those of dead processes. A dead process may have
-    /// had this process's id.
+    /// Creates the instance of this process in `instances`, and removes those of dead processes. A dead process may
+    /// have had this process's id.
     fn create(instances: &Path) -> io::Result<Self> {
         for entry in fs::read_dir(instances)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -126,8 +126,8 @@ impl Trace {
         }
     }
 
-    /// Durations of the calls of `task_numa_work` that have ended since this was last asked, by thread id. `None` if the
-    /// kernel has no probes for them.
+    /// Durations of the calls of `task_numa_work` that have ended since this was last asked, by thread id. `None` if
+    /// the kernel has no probes for them.
     pub fn take_numa_work(&mut self) -> Option<BTreeMap<u32, Durations>> {
         self.drain();
         self.counts.numa_work.as_mut().map(|calls| std::mem::take(&mut calls.ended))

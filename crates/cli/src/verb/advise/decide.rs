@@ -16,7 +16,8 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// The advice of a comparison whose baseline is [`Way::On`]. Only what all simulated sizes and times agree on is advised.
+    /// The advice of a comparison whose baseline is [`Way::On`]. Only what all simulated sizes and times agree on is
+    /// advised.
     pub fn of(c: &Comparison, decision: &Decision, ways: &[Way]) -> Self {
         let named = |k: usize| ways.iter().find(|w| w.name() == c.kernels[k].name).cloned();
         match decision.agreement.as_ref().map(|a| a.verdict) {

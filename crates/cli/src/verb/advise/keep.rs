@@ -1,6 +1,7 @@
 //! `advise --out` of a measurement: each measured run as a record, as `run` keeps its own.
 //!
-//! Ways are columns and rounds are iterations, so `compare`, `report` and Python read the directory as that of an experiment.
+//! Ways are columns and rounds are iterations, so `compare`, `report` and Python read the directory as that of an
+//! experiment.
 
 use super::Args;
 use crate::context::{named, Context};

@@ -1,7 +1,7 @@
 //! `numalab advise`: whether a program wants balancing on, off, or its memory interleaved or bound.
 //!
-//! With a command or a running service it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the simulator
-//! ([`predict`]).
+//! With a command or a running service it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the
+//! simulator ([`predict`]).
 
 mod columns;
 mod decide;
@@ -44,11 +44,12 @@ pub struct Args {
     /// (docs/reference/likes.md)
     #[arg(long, value_name = "PROGRAM")]
     like: Option<String>,
-    /// Machine of a prediction: `host` is this one; else a name of the catalog, a TOML file, or NODESxLLCSxCORESxTHREADS
+    /// Machine of a prediction: `host` is this one; else a name of the catalog, a TOML file, or
+    /// NODESxLLCSxCORESxTHREADS
     #[arg(long, value_name = "M", default_value = HOST)]
     machine: String,
-    /// Kernel of a prediction: a name of the catalog, what `uname -r` prints, or a TOML file [default: the running kernel
-    /// with `--machine host`, else 6.12]
+    /// Kernel of a prediction: a name of the catalog, what `uname -r` prints, or a TOML file [default: the running
+    /// kernel with `--machine host`, else 6.12]
     #[arg(long, value_name = "K")]
     kernel: Option<String>,
     /// Memory that the program of a prediction uses [default: half of the machine's]
@@ -57,8 +58,8 @@ pub struct Args {
     /// Threads of a prediction that are busy at a time [default: one per CPU of the machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), allow_negative_numbers = true)]
     threads: Option<u32>,
-    /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds; the
-    /// default
+    /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds;
+    /// the default
     #[arg(long, conflicts_with = "full_size")]
     quick: bool,
     /// Predict with memory and threads as given; takes minutes to hours
@@ -79,7 +80,8 @@ pub struct Args {
     /// Prometheus page of a running service, on a loopback address (needs --metric)
     #[arg(long, value_name = "URL", value_parser = Url::parse, requires = "metric", conflicts_with_all = ["metric_cmd", "command"])]
     metric_url: Option<Url>,
-    /// Series of --metric-url: NAME or NAME{LABEL="VALUE"}. Several are added up; of a counter, the growth a second counts
+    /// Series of --metric-url: NAME or NAME{LABEL="VALUE"}. Several are added up; of a counter, the growth a second
+    /// counts
     #[arg(long, value_name = "NAME", value_parser = Series::parse, requires = "metric_url")]
     metric: Option<Series>,
     /// Whether a higher or a lower score is better [default: lower for the elapsed time, higher for a metric]
@@ -97,8 +99,8 @@ pub struct Args {
     /// Time between turning the switch and the begin of a window
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::seconds, conflicts_with_all = ["like", "command"])]
     settle: f64,
-    /// Directory for the records of the runs, which compare and report read [default: out/NAME for a prediction, none for
-    /// a measurement]
+    /// Directory for the records of the runs, which compare and report read [default: out/NAME for a prediction, none
+    /// for a measurement]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Where /proc and /sys are, for tests

@@ -1,6 +1,6 @@
-//! `advise --like`: a prediction. A workload of the catalog stands for the program ([`super::likes`]). Each way to run it is a
-//! column of one experiment ([`super::columns`]), and each size over each time is a workload. What all of them say together
-//! becomes one advice ([`super::decide`]).
+//! `advise --like`: a prediction. A workload of the catalog stands for the program ([`super::likes`]). Each way to run
+//! it is a column of one experiment ([`super::columns`]), and each size over each time is a workload. What all of them
+//! say together becomes one advice ([`super::decide`]).
 
 use super::columns::Way;
 use super::decide::Advice;
@@ -22,7 +22,8 @@ use numalab_model::spec::Spot;
 use numalab_report::verdict;
 use std::path::Path;
 
-/// Runs of every way in every size and time, with different seeds. Fewer sizes that have to agree are made up for by runs.
+/// Runs of every way in every size and time, with different seeds. Fewer sizes that have to agree are made up for by
+/// runs.
 const RUNS_OF_SEVERAL: u32 = 2;
 /// The same with a single size.
 const RUNS_OF_ONE: u32 = 3;

@@ -27,8 +27,8 @@ impl Contention {
         self.solver.solve(&self.paths, flows, copies);
     }
 
-    /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. On a large machine most pairs of
-    /// nodes have none. [`Self::rate`] gives the results; [`Self::rates`] does not.
+    /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. On a large machine
+    /// most pairs of nodes have none. [`Self::rate`] gives the results; [`Self::rates`] does not.
     pub fn solve_busy(&mut self, flows: &[Flow], busy: &[u32], copies: &[PageCopy]) {
         self.solver.solve_busy(&self.paths, flows, busy, copies);
     }
@@ -96,7 +96,8 @@ impl Contention {
         self.solver.crossings(i)
     }
 
-    /// Calls `f` with each resource that the bytes of a copy cross, the share of them, and how often a byte counts there.
+    /// Calls `f` with each resource that the bytes of a copy cross, the share of them, and how often a byte counts
+    /// there.
     #[inline]
     pub fn copy_crossings(&self, copy: &PageCopy, f: impl FnMut(usize, f64, f64)) {
         each_crossing(&self.paths, copy, f);

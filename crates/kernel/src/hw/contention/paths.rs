@@ -186,8 +186,8 @@ fn add_step(steps: &mut Vec<Step>, begin: usize, step: Step) {
     }
 }
 
-/// Whether a line of `dst` that a CPU of `src` writes costs the memory a second write, of its directory. Source: J. McCalpin,
-/// "Memory directories in Intel processors", 28 August 2023. Nothing is known of memory that is not DRAM.
+/// Whether a line of `dst` that a CPU of `src` writes costs the memory a second write, of its directory. Source: J.
+/// McCalpin, "Memory directories in Intel processors", 28 August 2023. Nothing is known of memory that is not DRAM.
 fn writes_directory(machine: &Machine, src: usize, dst: usize) -> bool {
     let (from, to) = (&machine.nodes[src], &machine.nodes[dst]);
     machine.cache.memory_directory && from.socket != to.socket && to.kind == MemoryKind::Dram

@@ -10,8 +10,8 @@ pub const PAGES_PER_HUGE: u64 = HUGE_PAGE_BYTES / BASE_PAGE_BYTES;
 /// whole 50 ns; the costs of 2 MiB follow the rate itself (machines.md section 4).
 const HUGE_COPY_PART: f64 = 0.975;
 
-/// Rate at which a core clears a page whose lines are in its L2 cache, GB/s. Source: 256 pages in turn with `rep stosb` on a core
-/// of Sapphire Rapids took 87 ns each; four pages, which fit the L1, took 24 ns.
+/// Rate at which a core clears a page whose lines are in its L2 cache, GB/s. Source: 256 pages in turn with `rep stosb`
+/// on a core of Sapphire Rapids took 87 ns each; four pages, which fit the L1, took 24 ns.
 const CLEAR_CACHED_GBPS: f64 = 47.0;
 
 /// What one scan (`task_numa_work`) did.
@@ -84,8 +84,8 @@ impl CostModel {
         self.costs.minor_fault_ns + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
-    /// The part of [`Self::minor_fault_ns`] that clears the page, ns: at the rate of clearing on the own node, and a page of another
-    /// node with all that it adds.
+    /// The part of [`Self::minor_fault_ns`] that clears the page, ns: at the rate of clearing on the own node, and a
+    /// page of another node with all that it adds.
     pub fn clear_4k_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
         let local = BASE_PAGE_BYTES as f64 / self.costs.zero_local_gbps;
         local.min(self.costs.minor_fault_ns) + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown

@@ -5,7 +5,8 @@
 //! * `check` what must hold of all that; `exclusive` pages that no other mapping can have;
 //! * `pending` which pages an access would fault on; `page_state` the state of one page;
 //! * `marking` PROT_NONE marking for NUMA hinting;
-//! * `sharing` fork, copy-on-write, unmapping; `shared_runs` many shared pages at once; `shared_slots` their swap slots;
+//! * `sharing` fork, copy-on-write, unmapping; `shared_runs` many shared pages at once; `shared_slots` their swap
+//!   slots;
 //! * `huge` splitting, collapsing and swapping out huge pages;
 //! * `deferred_split` huge pages of which a part is mapped (`partly_mapped_thp`);
 //! * `zero_page` entries that map the zero page (`zero_entries`);

@@ -3,7 +3,8 @@
 use crate::numa::rules::{FaultStatsRole, PageMigrateRole, ScanRole, TaskMigrateRole};
 
 numalab_base::tunables! {
-    /// AutoNUMA's knobs (designs-2012.md section 1.3), its retuning of khugepaged, and switches to take parts of it away.
+    /// AutoNUMA's knobs (designs-2012.md section 1.3), its retuning of khugepaged, and switches to take parts of it
+    /// away.
     pub struct AutoNumaTunables: "autonuma" {
         /// Sleep after all processes were walked once.
         scan_sleep_pass_millisecs: u32 = 10_000, "ms", "sys/kernel/mm/autonuma/knuma_scand/scan_sleep_pass_millisecs",
@@ -45,8 +46,8 @@ numalab_base::tunables! {
         /// Huge pages migrate as a whole instead of being split (a port of November 2012).
         native_huge: bool = false, "", "model",
             read when "page_migrate" is PageMigrateRole::AutoNuma.only();
-        /// Moves of split huge pages of one mapping wait for each other: `try_to_unmap` and `remove_migration_ptes` of 3.7
-        /// hold the mutex of its `anon_vma`, the flush in between included.
+        /// Moves of split huge pages of one mapping wait for each other: `try_to_unmap` and `remove_migration_ptes` of
+        /// 3.7 hold the mutex of its `anon_vma`, the flush in between included.
         anon_vma_mutex: bool = true, "", "model",
             read when "page_migrate" is PageMigrateRole::AutoNuma.only();
         /// khugepaged's sleep between rounds while AutoNUMA is on.

@@ -1,5 +1,5 @@
-//! 5.17 to 6.9: in COW mappings only pages with a single reference are marked. Pages in the swap cache or page cache, and
-//! pages that are pinned or otherwise held, are skipped even if they are mapped once.
+//! 5.17 to 6.9: in COW mappings only pages with a single reference are marked. Pages in the swap cache or page cache,
+//! and pages that are pinned or otherwise held, are skipped even if they are mapped once.
 
 use super::parts::{Parts, Scope, Shared};
 use numalab_base::words::Variant;

@@ -1,4 +1,5 @@
-//! 6.10 on: in COW mappings neither pages that may be pinned for DMA nor pages that are likely mapped shared are marked.
+//! 6.10 on: in COW mappings neither pages that may be pinned for DMA nor pages that are likely mapped shared are
+//! marked.
 
 use super::parts::{Parts, Scope, Shared};
 use numalab_base::words::Variant;

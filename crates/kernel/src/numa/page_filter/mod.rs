@@ -1,7 +1,7 @@
 //! Page filters: which pages the scanner leaves unmarked for being shared (kernel-numa-balancing.md §8).
 //!
-//! A filtered page takes no hint fault. It has no statistics and never migrates. The variants differ in what "shared" is
-//! measured by (mapcount, reference count, estimate) and in scope (every mapping, or private mappings that may be
+//! A filtered page takes no hint fault. It has no statistics and never migrates. The variants differ in what "shared"
+//! is measured by (mapcount, reference count, estimate) and in scope (every mapping, or private mappings that may be
 //! written). The scanner asks them per base-page entry; only one also looks at huge entries.
 //!
 //! [`parts`] says what a filter consists of, and each variant is one file with its [`Parts`]. [`PageFilterKind`] is the

@@ -7,8 +7,8 @@ use crate::numa::counters::Refusal;
 use crate::numa::page::PageFacts;
 use numalab_base::hook::Hook;
 
-/// A page filter of the caller, in place of the one of the role. It is asked for base pages and huge pages, never at hint
-/// faults.
+/// A page filter of the caller, in place of the one of the role. It is asked for base pages and huge pages, never at
+/// hint faults.
 pub trait PagePolicy: Sync {
     /// Verdict on the page of an entry.
     fn verdict(&self, page: &PageFacts) -> Verdict;
@@ -94,8 +94,8 @@ impl PageFilter {
         self.parts.refuses.filter(|_| self.spares(page))
     }
 
-    /// Whether every private anonymous page with mapcount 1, one reference and no pin is marked, so that whole bitmaps of
-    /// such pages can be marked at once.
+    /// Whether every private anonymous page with mapcount 1, one reference and no pin is marked, so that whole bitmaps
+    /// of such pages can be marked at once.
     pub fn marks_all_exclusive_anon(&self) -> bool {
         self.policy.is_none() && !self.spares(&PageFacts::private_anon(0))
     }

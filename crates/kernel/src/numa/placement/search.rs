@@ -26,8 +26,9 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`), and looks for
-    /// another one if a concurrent search was faster. Searches run one at a time here, so an unclaimed CPU stays unclaimed.
+    /// Records a better choice (`task_numa_assign`). The kernel claims the CPU for this search (`numa_migrate_on`), and
+    /// looks for another one if a concurrent search was faster. Searches run one at a time here, so an unclaimed CPU
+    /// stays unclaimed.
     pub fn assign(&mut self, swap_with: Option<TaskId>, imp: i64) {
         self.best_task = swap_with;
         self.best_imp = imp;

@@ -45,8 +45,8 @@ numalab_base::tunables! {
             read when "page_migrate" is PageMigrateRole::SchedNuma.only();
         /// System time of a scan for each huge page it passes that its known parts do not explain, on idle
         /// memory; it grows with the latency of the scanned memory. None is charged since the second faults
-        /// (`huge_loses_write`) are known, though mail 002 has more system time than they explain; until then it was 78,
-        /// calibrated on one cell of it.
+        /// (`huge_loses_write`) are known, though mail 002 has more system time than they explain; until then it was
+        /// 78, calibrated on one cell of it.
         huge_residue_us: u32 = 0, "us", "model", range 0..=10_000_000,
             read when "scan" is ScanRole::SchedNuma.only();
     }

@@ -1,12 +1,12 @@
 //! VMA access filters: which VMAs the scan work of a thread may touch (kernel-numa-balancing.md §6, §17).
 //!
 //! Problem: when every thread scans everything, scanning costs time in proportion to threads times memory, and a thread
-//! learns little from VMAs it never touches. Since 6.4 the fault side records, per VMA and in two time windows, a hash of
-//! the threads that faulted there. The scanner passes over VMAs that its thread did not touch. The variants differ in the
-//! exceptions that keep untouched VMAs from starving.
+//! learns little from VMAs it never touches. Since 6.4 the fault side records, per VMA and in two time windows, a hash
+//! of the threads that faulted there. The scanner passes over VMAs that its thread did not touch. The variants differ
+//! in the exceptions that keep untouched VMAs from starving.
 //!
-//! Approach: [`parts`] says what a filter consists of, and each variant is one file with its [`Parts`]. [`VmaFilter`] is
-//! the visible list: a new filter is its file and its line there. [`rule`] carries the parts out, with those of
+//! Approach: [`parts`] says what a filter consists of, and each variant is one file with its [`Parts`]. [`VmaFilter`]
+//! is the visible list: a new filter is its file and its line there. [`rule`] carries the parts out, with those of
 //! [`tunables`] in place of the variant's own.
 
 pub mod parts;

@@ -1,6 +1,6 @@
-//! RFC V3 of May 2023, "Fix disjoint set vma scan regression" (on 6.4-rc2, not merged): instead of two free passes a VMA
-//! has a budget of unconditional visits, 1 + half its size in scan windows, which is never refilled. Visits by threads
-//! that did fault in the VMA use the budget up too.
+//! RFC V3 of May 2023, "Fix disjoint set vma scan regression" (on 6.4-rc2, not merged): instead of two free passes a
+//! VMA has a budget of unconditional visits, 1 + half its size in scan windows, which is never refilled. Visits by
+//! threads that did fault in the VMA use the budget up too.
 
 use super::parts::{FreeVisits, Parts};
 use super::v64;

@@ -1,5 +1,5 @@
-//! RFC V3 as its covering letter words it: "total unconditional scans allowed = half of vma_size/scan_size". The fraction
-//! is exact, so that even the smallest VMA is visited once.
+//! RFC V3 as its covering letter words it: "total unconditional scans allowed = half of vma_size/scan_size". The
+//! fraction is exact, so that even the smallest VMA is visited once.
 
 use super::parts::{FreeVisits, Parts};
 use super::rfc_v3;

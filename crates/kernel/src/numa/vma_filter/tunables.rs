@@ -1,7 +1,7 @@
 //! Tunables that replace single parts of a VMA filter.
 //!
-//! A filter of a release is several commits, and patches were posted between them. Every state between two releases must
-//! be one that a kernel file can name.
+//! A filter of a release is several commits, and patches were posted between them. Every state between two releases
+//! must be one that a kernel file can name.
 
 use super::parts::FreeVisits;
 use super::VmaFilter;

@@ -1,5 +1,5 @@
-//! 6.12 with the idea of RFC V3 of 2023: instead of two free passes a VMA has a budget of unconditional visits that grows
-//! with its size. `catalog/guest/disjoint-vma-budget.patch` is the same rule as a patch of the real kernel.
+//! 6.12 with the idea of RFC V3 of 2023: instead of two free passes a VMA has a budget of unconditional visits that
+//! grows with its size. `catalog/guest/disjoint-vma-budget.patch` is the same rule as a patch of the real kernel.
 
 use super::parts::{FreeVisits, Parts};
 use super::v612;

@@ -1,5 +1,5 @@
-//! 6.4, "numa scan enhancement": every VMA is free for the first two passes of the mm. Later a thread scans only VMAs in
-//! which it faulted lately. VMAs of threads that never win the scan may remain unscanned for ever.
+//! 6.4, "numa scan enhancement": every VMA is free for the first two passes of the mm. Later a thread scans only VMAs
+//! in which it faulted lately. VMAs of threads that never win the scan may remain unscanned for ever.
 //!
 //! Windows shift only for VMAs that passed the filter; there are no completion marks and no forced scan.
 

@@ -18,7 +18,8 @@ impl Scheduler {
         let busy = busy.then_some(self.topo.domain(dom).busy);
         get_sd_balance_interval(self.dom[dom as usize].interval_ms, busy, self.params.hz, self.topo.cpus() as u64)
     }
-    /// Makes a `pass` over each domain of `cpu` that is due. Returns the number of passes made and of CPUs they looked at.
+    /// Makes a `pass` over each domain of `cpu` that is due. Returns the number of passes made and of CPUs they looked
+    /// at.
     pub(in crate::sched) fn balance_due_domains(
         &mut self,
         cpu: u32,

@@ -22,8 +22,8 @@ impl Domains {
     /// Builds the towers of `machine` for `config`.
     ///
     /// # Errors
-    /// [`SchedError::Machine`] for inconsistent tables. [`SchedError::Distances`] for distances below 10, or a node nearer
-    /// to another than that is to itself. [`SchedError::Tunable`] for a bad word in `config`.
+    /// [`SchedError::Machine`] for inconsistent tables. [`SchedError::Distances`] for distances below 10, or a node
+    /// nearer to another than that is to itself. [`SchedError::Tunable`] for a bad word in `config`.
     pub fn build(machine: &Machine, config: &SchedConfig) -> Result<Self, SchedError> {
         Self::with_params(machine, &Params::new(machine, config)?)
     }

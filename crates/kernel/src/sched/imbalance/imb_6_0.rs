@@ -15,10 +15,7 @@ pub const VARIANT: Variant<Parts> = Variant {
     parts: Parts {
         threshold: Some(NodeThreshold { of: Of::Caches { node_part: 8 }, floor: 1, scale: Scale::ByFirstNuma }),
         fork: Fork::FloatsByIdleCpus(|s| Terms::up_to(s.local_nr + 1, s.imb_numa_nr.min(s.local_allowed))),
-        pull: Pull::Floats {
-            terms: |s| Terms::up_to(s.local_nr + 1, s.imb_numa_nr),
-            halve: Halve::Last,
-        },
+        pull: Pull::Floats { terms: |s| Terms::up_to(s.local_nr + 1, s.imb_numa_nr), halve: Halve::Last },
         ..imb_5_18::VARIANT.parts
     },
 };

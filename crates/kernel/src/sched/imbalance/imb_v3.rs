@@ -14,10 +14,7 @@ pub const VARIANT: Variant<Parts> = Variant {
     parts: Parts {
         threshold: Some(NodeThreshold { of: Of::HalfCacheByCaches, floor: 1, scale: Scale::Same }),
         fork: Fork::Floats(|s| Terms::below(s.local_nr, s.imb_numa_nr)),
-        pull: Pull::Floats {
-            terms: |s| Terms::below(s.busiest_nr, s.imb_numa_nr),
-            halve: Halve::First,
-        },
+        pull: Pull::Floats { terms: |s| Terms::below(s.busiest_nr, s.imb_numa_nr), halve: Halve::First },
         placement: Placement::Floats(|l| Terms::below(l.dst_running, l.imb_numa_nr)),
         in_words: |d| format!("imb_numa_nr {0}: below {0}", d.imb_numa_nr),
     },

@@ -3,9 +3,9 @@
 //!
 //! Units: tasks and CPUs. Invariants: rules are pure, and both sides have CPUs to spare.
 //!
-//! [`parts`] says what a rule consists of, and each variant is one file with its [`Parts`]. [`Rule`] is the visible list:
-//! a new rule is its file and its line there. [`rule`] carries the parts out, with those of [`tunables`] in place of
-//! the variant's own.
+//! [`parts`] says what a rule consists of, and each variant is one file with its [`Parts`]. [`Rule`] is the visible
+//! list: a new rule is its file and its line there. [`rule`] carries the parts out, with those of [`tunables`] in place
+//! of the variant's own.
 
 mod parts;
 mod rule;

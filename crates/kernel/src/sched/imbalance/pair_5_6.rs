@@ -1,4 +1,5 @@
-//! 5.6: the balancer takes nothing from a group of at most two tasks (b396f52326de). NUMA balancing places by load until
+//! 5.6: the balancer takes nothing from a group of at most two tasks (b396f52326de). NUMA balancing places by load
+//! until
 //! 5.7.
 
 use super::fixed_2;

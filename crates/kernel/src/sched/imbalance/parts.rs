@@ -106,8 +106,8 @@ pub enum Pull {
 pub enum Placement {
     /// Nothing: task placement decides by load.
     ByLoad,
-    /// The imbalance; nothing if the source has at most two tasks, a pair of communicating tasks. Sizes play no part (5.7
-    /// to 5.10).
+    /// The imbalance; nothing if the source has at most two tasks, a pair of communicating tasks. Sizes play no part
+    /// (5.7 to 5.10).
     SparePairs,
     /// The imbalance; nothing while it is tolerated on these terms.
     Floats(fn(&PlacementLoad) -> Terms),

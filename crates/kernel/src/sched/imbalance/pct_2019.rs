@@ -22,8 +22,8 @@ pub const VARIANT: Variant<Parts> = Variant {
     },
 };
 
-/// Half of the difference. Up to half of imbalance_pct of the source's CPUs, at least two, are tolerated while the source
-/// has fewer tasks than half of its CPUs less that.
+/// Half of the difference. Up to half of imbalance_pct of the source's CPUs, at least two, are tolerated while the
+/// source has fewer tasks than half of its CPUs less that.
 fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
     let share = i64::from(s.busiest_weight) * (i64::from(s.imbalance_pct) - 100) / 100;
     let tolerated = (share >> 1).max(NUMA_IMBALANCE_MIN);

@@ -1,7 +1,7 @@
 //! The 25 % rule of 5.11 to 5.17 (commits 7d2b5dd0bcc4 and its fork-time companion).
 //!
-//! The threshold follows the size of the groups: of the *source* group in the balancer, of the whole *domain* at fork, of
-//! the destination in NUMA balancing.
+//! The threshold follows the size of the groups: of the *source* group in the balancer, of the whole *domain* at fork,
+//! of the destination in NUMA balancing.
 
 use super::parts::{Fork, Halve, Parts, Placement, Pull, Terms};
 use numalab_base::words::Variant;
@@ -14,10 +14,7 @@ pub const VARIANT: Variant<Parts> = Variant {
     parts: Parts {
         threshold: None,
         fork: Fork::Floats(|s| Terms::below(s.local_nr, s.span_weight / 4)),
-        pull: Pull::Floats {
-            terms: |s| Terms::below(s.busiest_nr, s.busiest_weight / 4),
-            halve: Halve::First,
-        },
+        pull: Pull::Floats { terms: |s| Terms::below(s.busiest_nr, s.busiest_weight / 4), halve: Halve::First },
         placement: Placement::Floats(|l| Terms::below(l.dst_running, l.dst_weight / 4)),
         in_words: |d| {
             let (fork, source) = (d.weight / 4, d.group_weight / 4);

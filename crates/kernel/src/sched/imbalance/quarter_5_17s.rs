@@ -12,10 +12,7 @@ pub const VARIANT: Variant<Parts> = Variant {
     doc: "Up to a quarter of the CPUs, counted at the destination.",
     parts: Parts {
         fork: Fork::Floats(|s| Terms::below(s.local_nr + 1, s.local_weight / 4)),
-        pull: Pull::Floats {
-            terms: |s| Terms::below(s.local_nr + 1, s.local_weight / 4),
-            halve: Halve::First,
-        },
+        pull: Pull::Floats { terms: |s| Terms::below(s.local_nr + 1, s.local_weight / 4), halve: Halve::First },
         in_words: |d| format!("up to {} tasks, the new one counted", (d.group_weight / 4).saturating_sub(1)),
         ..quarter_5_11::VARIANT.parts
     },

@@ -1,7 +1,7 @@
 //! Tunables that replace single parts of an imbalance rule.
 //!
-//! A role names a whole rule. These take one of its answers from another rule, or change the numbers of a floating rule,
-//! so that every state between two releases and every posted version can be composed.
+//! A role names a whole rule. These take one of its answers from another rule, or change the numbers of a floating
+//! rule, so that every state between two releases and every posted version can be composed.
 
 use super::parts::{Halve, Of, Pull};
 use super::Rule;

@@ -18,8 +18,8 @@ use std::fmt::Write;
 
 /// Assumed idle latency of a node's own memory, ns (milan-2s-nps1).
 const LOCAL_NS: f64 = 110.0;
-/// Assumed idle latency from the nearest CPUs, ns: of an expander (cxl-2s), and of Optane (random reads; Izraelevitz and
-/// others, 2019).
+/// Assumed idle latency from the nearest CPUs, ns: of an expander (cxl-2s), and of Optane (random reads; Izraelevitz
+/// and others, 2019).
 const CXL_NS: f64 = 214.0;
 const OPTANE_NS: f64 = 305.0;
 /// Assumed sustained and peak bandwidth, GB/s: of a node (milan-2s-nps1), of an expander (cxl-2s), of six Optane DIMMs
@@ -59,8 +59,8 @@ impl Found {
     /// `wish` names the machine and the kinds of memory that the user knows.
     ///
     /// # Errors
-    /// The name is not a catalog name, a kind is named for a node that is not there, or the source makes no machine, such
-    /// as one without memory.
+    /// The name is not a catalog name, a kind is named for a node that is not there, or the source makes no machine,
+    /// such as one without memory.
     pub(super) fn into_toml(mut self, wish: &Wish) -> Result<String, SpecError> {
         let Sets { cores, llcs } = self.partition();
         let sockets = self.sockets();
@@ -204,7 +204,8 @@ impl Found {
     ///
     /// An estimate is the latency of the target at distance 10 times [`factor`] of the distance. The latency at
     /// distance 10 comes from a latency read from another node, or else is the least local latency read, or else
-    /// [`LOCAL_NS`]. An expander of which nothing is known is at least [`CXL_NS`] from its nearest CPUs, Optane [`OPTANE_NS`].
+    /// [`LOCAL_NS`]. An expander of which nothing is known is at least [`CXL_NS`] from its nearest CPUs, Optane
+    /// [`OPTANE_NS`].
     fn latencies(&mut self, distance: &[Vec<u8>]) -> Vec<Vec<f64>> {
         let n = self.nodes.len();
         let read = &self.latency_ns;

@@ -1,7 +1,7 @@
 //! Tables of CPUs as a source: `lscpu -e`, `lscpu -p`, and `lscpu -e -J`.
 //!
-//! Problem: columns are chosen by the user, are left empty (`-p`) or have a dash (`-e`), and the caches are in one column
-//! or at the end. Rows of offline CPUs tell nothing.
+//! Problem: columns are chosen by the user, are left empty (`-p`) or have a dash (`-e`), and the caches are in one
+//! column or at the end. Rows of offline CPUs tell nothing.
 //! Approach: a head names the columns, and each row is read by those names: core, socket, node and caches of a CPU.
 
 use super::found::{Found, FoundNode, Sharing};

@@ -137,8 +137,8 @@ struct Level {
     nodes: Vec<Option<u64>>,
 }
 
-/// The line of a text that is a synthetic description, with its number from 0. Attributes and nodes of the machine itself
-/// may come first.
+/// The line of a text that is a synthetic description, with its number from 0. Attributes and nodes of the machine
+/// itself may come first.
 pub(super) fn synthetic_line(text: &str) -> Option<(usize, &str)> {
     text.lines().enumerate().map(|(n, l)| (n, l.trim().trim_matches(['"', '\'']))).find(|(_, l)| {
         let mut levels = *l;

@@ -53,8 +53,8 @@ impl<'a> From<&'a str> for Wish<'a> {
     }
 }
 
-/// The machine file of the host whose root folder is `root`. `root` is `/`, or a copy that holds `sys/devices/system` or
-/// `devices/system`.
+/// The machine file of the host whose root folder is `root`. `root` is `/`, or a copy that holds `sys/devices/system`
+/// or `devices/system`.
 ///
 /// # Errors
 /// No CPUs are found, or the distances are impossible. What is merely missing is assumed, and the file says so.

@@ -1,10 +1,10 @@
 //! `numactl -H` (`--hardware`) as a source.
 //!
-//! Problem: people paste this output into bug reports, with the shell's prompt, other text around it, quoted, wrapped or
-//! cut. It has CPUs, sizes and distances, but neither caches nor siblings.
+//! Problem: people paste this output into bug reports, with the shell's prompt, other text around it, quoted, wrapped
+//! or cut. It has CPUs, sizes and distances, but neither caches nor siblings.
 //! Approach: the text is read line by line. Lines that begin as the output's do must be right; all others are passed
-//! over. Ids may be sparse; a node may have no CPUs or no memory. Siblings are assumed only if every node lists two runs
-//! of CPUs of equal length one stride apart, as two-way SMT machines number threads.
+//! over. Ids may be sparse; a node may have no CPUs or no memory. Siblings are assumed only if every node lists two
+//! runs of CPUs of equal length one stride apart, as two-way SMT machines number threads.
 //! Units of the text: MB of 2^20 bytes.
 
 use super::found::{Found, FoundNode};
@@ -154,8 +154,8 @@ fn cpus(line: Line, text: &str) -> Result<Vec<u32>, SpecError> {
 }
 
 impl<'a> Text<'a> {
-    /// Reads `node 0 cpus: 0 1 2`, `node 0 size: 1024 MB` or `node 0 free: 7 MB`. Returns the id of a node whose list of
-    /// CPUs may go on in the next line.
+    /// Reads `node 0 cpus: 0 1 2`, `node 0 size: 1024 MB` or `node 0 free: 7 MB`. Returns the id of a node whose list
+    /// of CPUs may go on in the next line.
     fn node_line(&mut self, line: Line<'a>, text: &'a str) -> Result<Option<u32>, SpecError> {
         let (head, value) = text.split_once(':').ok_or_else(|| line.error(text, "a line without `:`", EXPECTED))?;
         let words: Vec<&str> = head.split_whitespace().collect();

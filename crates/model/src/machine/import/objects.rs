@@ -2,8 +2,8 @@
 //!
 //! Problem: hwloc's XML, text and synthetic forms write the same tree. In it, NUMA nodes stand beside the CPUs, several
 //! may have the same CPUs, nodes without memory are left out, and a container hides CPUs.
-//! Approach: each form fills [`Objects`]. [`Objects::into_found`] gives each CPU the node with the smallest set that has
-//! it, where nodes of ordinary memory come first. CPUs of no node are those of nodes without memory.
+//! Approach: each form fills [`Objects`]. [`Objects::into_found`] gives each CPU the node with the smallest set that
+//! has it, where nodes of ordinary memory come first. CPUs of no node are those of nodes without memory.
 //! Invariant: an object's parent has a smaller index.
 
 use super::found::{Found, FoundNode, Lost, Sharing};
@@ -223,8 +223,8 @@ impl Objects {
         }
     }
 
-    /// Groups of CPUs that no node has, with their packages, and ids for their nodes: the largest objects that have such
-    /// CPUs only.
+    /// Groups of CPUs that no node has, with their packages, and ids for their nodes: the largest objects that have
+    /// such CPUs only.
     fn groups(&self, lost: &[usize], below: &[Vec<u32>], nodes: &[usize]) -> (Vec<Lost>, Vec<u32>) {
         let ids: BTreeSet<u32> = lost.iter().map(|&at| self.all[at].id).collect();
         let whole = |o: &usize| below[*o].iter().all(|c| ids.contains(c));

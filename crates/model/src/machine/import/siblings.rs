@@ -13,8 +13,8 @@ pub(super) enum Numbering {
 /// Assumes cores of `threads` CPUs each.
 ///
 /// Every node must list `threads` runs of equal length at one common stride, as most machines number threads. A single
-/// node of one run is taken for such runs end to end, several nodes of one run each for neighbours, as in guests. Without
-/// `threads`, two runs at a stride mean two threads, and anything else means one.
+/// node of one run is taken for such runs end to end, several nodes of one run each for neighbours, as in guests.
+/// Without `threads`, two runs at a stride mean two threads, and anything else means one.
 ///
 /// A single node of one run whose number of `cores` lies between its CPUs and half of them is hybrid: pairs of threads
 /// come first, then cores of one thread.

@@ -2,8 +2,8 @@
 //!
 //! Problem: kernels, containers and virtual machines leave out different files, and old ones have masks in place of
 //! lists.
-//! Approach: only the CPUs are required. Anything else that is missing becomes a note, and so does a file that cannot be
-//! understood; contradictory distances are an error. The files are read through a [`Tree`], so copies, archives and
+//! Approach: only the CPUs are required. Anything else that is missing becomes a note, and so does a file that cannot
+//! be understood; contradictory distances are an error. The files are read through a [`Tree`], so copies, archives and
 //! tests work as the host does.
 //! Units of the files: kB of 1024 bytes, HMAT latency ns, HMAT bandwidth MiB/s, clocks kHz.
 

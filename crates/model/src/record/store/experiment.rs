@@ -174,8 +174,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Removes the list of runs and the directory of an experiment of which no run has a record. Errors are ignored: the
-    /// reason why the experiment is given up is the one to report.
+    /// Removes the list of runs and the directory of an experiment of which no run has a record. Errors are ignored:
+    /// the reason why the experiment is given up is the one to report.
     pub fn abandon(&self) {
         if !holds_records(&self.dir) {
             let _ = fs::remove_file(self.dir.join(EXPERIMENT));

@@ -1,7 +1,7 @@
 //! What the texts and figures of a record may be, whoever wrote it.
 //!
-//! Problem: a record may come from anybody. A name can be a megabyte long, change the direction of the text around it or
-//! control the terminal; a figure can be so large that a mean of two is infinite.
+//! Problem: a record may come from anybody. A name can be a megabyte long, change the direction of the text around it
+//! or control the terminal; a figure can be so large that a mean of two is infinite.
 //! Approach: every text and number of the JSON files is looked at once, before anything is made of them.
 
 use super::error::RecordError;

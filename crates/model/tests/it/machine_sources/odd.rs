@@ -1,5 +1,5 @@
-//! Odd machines: distances that say nothing, nodes that are left out, hidden CPUs, sockets that are no nodes, sizes that
-//! are missing or tiny, offline CPUs, hybrid cores, 1,024 nodes.
+//! Odd machines: distances that say nothing, nodes that are left out, hidden CPUs, sockets that are no nodes, sizes
+//! that are missing or tiny, offline CPUs, hybrid cores, 1,024 nodes.
 
 use super::world::{example, hex, World, WorldNode};
 use super::{cpus, machine, warns};

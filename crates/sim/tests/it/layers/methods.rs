@@ -1,8 +1,8 @@
 //! Calls through methods: files that implement one type call each other in one direction too.
 //!
-//! A type whose methods stand in several files needs no import between them, so the imports do not show who needs whom. Here a file
-//! needs another one if a method of a type calls a method of the same type that the other file defines: `self.name(`,
-//! `Self::name(`, or `x.name(` where no other type of the crate has a method of that name.
+//! A type whose methods stand in several files needs no import between them, so the imports do not show who needs whom.
+//! Here a file needs another one if a method of a type calls a method of the same type that the other file defines:
+//! `self.name(`, `Self::name(`, or `x.name(` where no other type of the crate has a method of that name.
 
 use super::Graph;
 use std::collections::{BTreeMap, BTreeSet};

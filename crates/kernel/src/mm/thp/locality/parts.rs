@@ -1,4 +1,5 @@
-//! What a rule is made of: a function from a huge-page fault as the rules see it to its attempts, and the slow path's rules.
+//! What a rule is made of: a function from a huge-page fault as the rules see it to its attempts, and the slow path's
+//! rules.
 
 use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::slow_rules::SlowRules;
