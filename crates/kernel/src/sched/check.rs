@@ -6,6 +6,9 @@ use super::state::Scheduler;
 
 /// Tolerated difference per task between a queue's averages and the sum of its tasks' averages.
 const ROUNDING: u64 = 3;
+/// Difference that tasks which came and went may have left, of 1024. Each coming and going rounds averages by up to
+/// one; what that leaves halves in 32 ms, so that one move a millisecond leaves less than 47.
+const LEFT_BEHIND: u64 = 16;
 
 impl Scheduler {
     /// Verifies every redundant count, in O(tasks × CPUs).
@@ -70,7 +73,7 @@ impl Scheduler {
             rq.pelt.settle(1);
             let p = &rq.pelt;
             let off = p.load.abs_diff(load).max(p.util.abs_diff(util)).max(p.runnable.abs_diff(runnable));
-            if off > ROUNDING * n {
+            if off > ROUNDING * n + LEFT_BEHIND {
                 let kept = (p.load, p.util, p.runnable);
                 return Err(format!("CPU {cpu} keeps {kept:?} but its tasks sum to {:?}", (load, util, runnable)));
             }

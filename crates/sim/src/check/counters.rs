@@ -14,7 +14,11 @@ pub(crate) fn counts(sim: &Simulation<'_>) -> Counts {
 /// Sums that may not exceed another: what counts a part of the whole.
 fn parts(sim: &Simulation<'_>) -> Vec<(&'static str, u64, &'static str, u64)> {
     let (n, m, a) = (&sim.kernel.numa.counters, &sim.mm.physical.events, &sim.mm.physical.counters);
-    let candidates = n.pgpromote_candidate + n.pgpromote_candidate_nrl;
+    // Before 6.17 pages that a node with free memory takes are promoted without being candidates.
+    let (promotable, promotable_pages) = match sim.kernel.numa.cfg.switches.count_candidate_nrl {
+        true => ("candidates for promotion", n.pgpromote_candidate + n.pgpromote_candidate_nrl),
+        false => ("pgmigrate_success", n.pgmigrate_success),
+    };
     vec![
         ("numa_hint_faults_local", n.numa_hint_faults_local, "numa_hint_faults", n.numa_hint_faults),
         (
@@ -24,7 +28,7 @@ fn parts(sim: &Simulation<'_>) -> Vec<(&'static str, u64, &'static str, u64)> {
             n.numa_pte_updates,
         ),
         ("numa_pages_migrated", n.numa_pages_migrated, "pgmigrate_success", n.pgmigrate_success),
-        ("pgpromote_success", n.pgpromote_success, "candidates for promotion", candidates),
+        ("pgpromote_success", n.pgpromote_success, promotable, promotable_pages),
         ("numa_interleave", a.numa_interleave, "numa_hit", a.numa_hit),
         ("pgsteal_kswapd", m.pgsteal_kswapd, "pgscan_kswapd", m.pgscan_kswapd),
         ("pgsteal_direct", m.pgsteal_direct, "pgscan_direct", m.pgscan_direct),
