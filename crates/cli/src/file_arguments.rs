@@ -26,11 +26,21 @@ const WRITTEN: [&str; 12] = [
     "record out",
 ];
 /// Arguments that are read elsewhere: by Python, as a program, as the root of the system, or by the balancer.
-const ELSEWHERE: [&str; 7] =
-    ["sweep file", "sweep out", "sweep cache", "tune out", "doctor qemu", "advise root", "balance state"];
+const ELSEWHERE: [&str; 10] = [
+    "sweep file",
+    "sweep out",
+    "sweep cache",
+    "tune out",
+    "doctor qemu",
+    "run qemu",
+    "validate qemu",
+    "kernel try qemu",
+    "advise root",
+    "balance state",
+];
 /// Arguments that are read here, each with a command line in which `PIPE` is a pipe. An empty name is an argument that
 /// may be a name as well as a file.
-const READ: [(&str, &str); 29] = [
+const READ: [(&str, &str); 30] = [
     ("machine import file", "machine import PIPE"),
     ("machine import sysfs", "machine import --sysfs PIPE"),
     ("machine import hwloc", "machine import --hwloc PIPE"),
@@ -41,7 +51,7 @@ const READ: [(&str, &str); 29] = [
     ("explain diff a", "explain diff PIPE PIPE"),
     ("explain diff b", "explain diff RECORD PIPE"),
     ("kernel try tree", "kernel try --tree PIPE --workload numa02"),
-    ("validate notes", "validate --image vmlinux:PIPE --notes PIPE"),
+    ("validate notes", "validate --image vmlinux:PIPE --markdown OUT --notes PIPE"),
     ("", "--catalog PIPE list"),
     ("", "--catalog CATALOG list"),
     ("", "run PIPE"),
@@ -57,9 +67,10 @@ const READ: [(&str, &str); 29] = [
     ("", "kernel build vmlinux:PIPE"),
     ("", "kernel build source:6.12+patch:PIPE"),
     ("", "kernel build tree:PIPE"),
-    ("", "fit PIPE"),
-    ("", "repeat PIPE"),
-    ("", "trace PIPE --out OUT"),
+    ("fit run", "fit PIPE"),
+    ("repeat run", "repeat PIPE"),
+    ("trace run", "trace PIPE --out OUT"),
+    ("explain run", "explain PIPE --scans"),
 ];
 
 /// Whether an argument names a file or a folder, by its type or by what the help calls its value.

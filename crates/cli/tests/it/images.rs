@@ -38,7 +38,7 @@ fn invalid_images_are_refused_before_the_host_is_examined() {
         ("kernel build debian-6.99", ["no kernel of the 6.99 series", "expected 6.1 "]),
         ("kernel build source:6.99", ["no source of the 6.99 series", "expected 6.1 "]),
         (&format!("{guest} debian-6.99"), ["--kernel debian-6.99: the package lists have no kernel", "expected 6.1 "]),
-        (&format!("{guest} x=bzImage:nope"), ["No such file", "boot loaders start"]),
+        (&format!("{guest} x=bzImage:nope"), ["no such file", "boot loaders start"]),
         (&format!("{guest} tree:nope"), ["nope: no such directory", "Kbuild"]),
         ("validate --image debian-6.99 --kernel 6.12", ["--image debian-6.99: ", "expected 6.1 "]),
     ] {

@@ -135,6 +135,8 @@ fn a_link_is_replaced_and_a_pipe_stays_a_pipe() {
     let ended = lab.shell("numalab -q report d --out /dev/stdout > shown.html");
     assert!(ended.code == 0 && fs::read(lab.path("shown.html")).unwrap().starts_with(b"<!DOCTYPE"), "{ended:?}");
 
+    lab.ok("report d --out plain.html");
+    let page = fs::read(lab.path("plain.html")).unwrap();
     let pipe = lab.path("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let reader = std::thread::spawn(move || fs::read(pipe).unwrap());
