@@ -1,4 +1,4 @@
-// A digest of what decides figures in Rust sources, for the build script; `tests/it/digest.rs` tests it.
+// A digest of what decides figures in Rust sources, for the build script; `crates/sim/tests/it/digest.rs` tests it.
 //
 // Comments, documentation, the form of lines and everything under `#[cfg(test)]` are left out: a fix of theirs keeps
 // all records valid.
