@@ -17,7 +17,8 @@ if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "${packages[*]}" >"$venv/packages"
 fi
 # As maturin would place it. Both are built together, so that they are from one build of the crates below them.
-$cargo build --profile "$profile" --quiet -p numalab-cli -p numalab-py
+# `make test` has built them.
+[ -n "${NUMALAB_BUILT:-}" ] || $cargo build --profile "$profile" --quiet -p numalab-cli -p numalab-py
 cp --remove-destination "target/$profile/lib_native.so" python/numalab/_native.abi3.so
 cd python
 ../"$venv"/bin/ruff check .

@@ -42,22 +42,27 @@ end() {
 }
 trap end EXIT
 
-# Programs that tests call are installed first, since two stages cannot install at once.
-stage setup scripts/unit-tests.sh setup
-stage lint make --no-print-directory lint
-stage build scripts/unit-tests.sh build
-# A group of its own, so that all of it ends with this script.
-set -m
-stage guests scripts/vm-tests.sh >"$times/guests.log" 2>&1 &
-guests=$!
-set +m
-stage unit scripts/unit-tests.sh run
-stage changes scripts/prove-changes.py
-stage python scripts/python-tests.sh
-stage browser tests/browser/run.sh
-echo "== guests"
-code=0
-wait "$guests" || code=$?
-guests=
-cat "$times/guests.log"
-[ $code = 0 ]
+# A function, which is read as a whole before it runs: the script may change meanwhile.
+main() {
+  # Programs that tests call are installed first, since two stages cannot install at once.
+  stage setup scripts/unit-tests.sh setup
+  stage lint make --no-print-directory lint
+  stage build scripts/unit-tests.sh build
+  export NUMALAB_BUILT=yes
+  # A group of its own, so that all of it ends with this script.
+  set -m
+  stage guests scripts/vm-tests.sh >"$times/guests.log" 2>&1 &
+  guests=$!
+  set +m
+  stage unit scripts/unit-tests.sh run
+  stage changes scripts/prove-changes.py
+  stage python scripts/python-tests.sh
+  stage browser tests/browser/run.sh
+  echo "== guests"
+  code=0
+  wait "$guests" || code=$?
+  guests=
+  cat "$times/guests.log"
+  [ $code = 0 ]
+}
+main

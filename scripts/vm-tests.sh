@@ -40,7 +40,8 @@ fi
 if ! crates/lab/setup.sh "${full:-run}"; then
   skip "what they need cannot be installed here (crates/lab/setup.sh says why)"
 fi
-$cargo build --profile "$profile" --bin numalab
+# `make test` has built it.
+[ -n "${NUMALAB_BUILT:-}" ] || $cargo build --profile "$profile" --bin numalab
 code=0
 "$numalab" doctor || code=$?
 case $code in
@@ -74,6 +75,7 @@ if [ "$full" = full ]; then
       --out "out/validate-shapes/$(basename "$machine" .toml)"
   done
 else
-  $cargo test --profile "$profile" -p numalab-lab -p numalab-cli --test it -- --include-ignored guest:: vm::
-  $cargo test --profile "$profile" -p numalab-host --test guest -- --include-ignored
+  # The whole workspace, as `make test` builds it: a part of it would be built anew, with other features of its packages.
+  $cargo test --profile "$profile" --workspace --test it -- --include-ignored --skip fidelity:: guest:: vm::
+  $cargo test --profile "$profile" --workspace --test guest -- --include-ignored
 fi
