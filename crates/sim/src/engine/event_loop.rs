@@ -154,7 +154,8 @@ impl Engine<'_> {
         t.short_bins = SHORT_BINS;
         t.wait.sleep += 1;
         if let Some(since_ns) = t.wait.since_ns.take() {
-            // A slice that is cut short brings the wake-up before the instant at which its task was to fall asleep.
+            // Under AutoNUMA a wake-up can come before the noted beginning of the sleep. Why is not known
+            // (docs/log/scheduler.md); such a sleep counts as none.
             let slept_ns = self.sim.now_ns.saturating_sub(since_ns);
             self.sim.processes[t.process as usize].blocked_ns += slept_ns;
             self.sim.record.stalls.of(task).waits.add(slept_ns);
