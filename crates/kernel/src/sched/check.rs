@@ -7,7 +7,8 @@ use super::state::Scheduler;
 /// Tolerated difference per task between a queue's averages and the sum of its tasks' averages.
 const ROUNDING: u64 = 3;
 /// Difference beyond that, of 1024, which is not explained yet. Tasks that came and went may have left it, since
-/// averages round each time. It was set after a run of `chat` on `gnr-2s-flat` differed by 7, so it is no derived bound.
+/// averages round each time. It was set after a run of `chat` on `gnr-2s-flat` that differed by 7. It is no derived
+/// bound.
 const LEFT_BEHIND: u64 = 16;
 
 impl Scheduler {
