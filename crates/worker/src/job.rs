@@ -211,6 +211,7 @@ pub(crate) mod tests {
             policy: None,
             huge_policy: None,
             second_level_fault_ns: 0,
+            pinned: false,
             write: true,
         }
     }
