@@ -10,7 +10,7 @@ LEFT = {
     "crates/base": 1,
     "crates/cli": 77,
     "crates/host": 14,
-    "crates/kernel": 7,
+    "crates/kernel": 8,
     "crates/lab": 2,
     "crates/model": 67,
     "crates/report": 28,
