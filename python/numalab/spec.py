@@ -230,6 +230,7 @@ class Region(_Table):
     huge_policy: str | None = None
     second_level_fault: Number | None = None
     when: str | None = None
+    pinned: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,7 @@ class Step(_Table):
     signal: str | None = None
     wait: str | None = None
     discard: str | None = None
+    direct_io: str | None = None
     score: str | None = None
     steps: Sequence[Step] = ()
     for_: str | None = None
@@ -269,6 +271,11 @@ class Step(_Table):
     unit_bytes: Number | None = None
     amount: Number | None = None
     exponential: bool | None = None
+    io: str | None = None
+    order: str | None = None
+    bytes: Number | None = None
+    ios: Number | None = None
+    latency: Number | None = None
 
 
 @dataclass(frozen=True)

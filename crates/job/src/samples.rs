@@ -16,6 +16,7 @@ pub fn region(name: &str, size_bytes: u64) -> Region {
         policy: None,
         huge_policy: None,
         second_level_fault_ns: 0,
+        pinned: false,
         write: true,
     }
 }

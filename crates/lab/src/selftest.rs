@@ -149,6 +149,7 @@ fn workload() -> Workload {
         policy: Some(Policy { mode: PolicyMode::Bind, nodes: vec![node], weights: vec![], numa_balancing: false }),
         huge_policy: None,
         second_level_fault_ns: 0,
+        pinned: false,
         write: true,
     };
     let whole = |region: u32| Span { region, offset_bytes: 0, len_bytes: REGION_BYTES };

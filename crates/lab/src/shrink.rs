@@ -3,7 +3,7 @@
 //! Sizes, offsets and access counts are divided alike: every thread keeps its share of every region, and a pass over a
 //! span remains a pass. Loops, times and computation per line do not change.
 
-use numalab_model::workload::{Access, ForkPoint, Op, Process, Span, Workload};
+use numalab_model::workload::{Access, DirectIo, ForkPoint, IoDirection, Op, Process, Span, Workload};
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
@@ -32,7 +32,11 @@ fn inherited(workload: &Workload, p: usize) -> u32 {
 
 fn writes_inherited(process: &Process, inherited: u32) -> bool {
     let ops = process.prologue.iter().chain(process.threads.iter().flat_map(|t| t.ops.iter()));
-    ops.into_iter().any(|op| matches!(op, Op::Access(a) if a.write > 0.0 && a.span.region < inherited))
+    ops.into_iter().any(|op| match op {
+        Op::Access(a) => a.write > 0.0 && a.span.region < inherited,
+        Op::DirectIo(io) => io.direction == IoDirection::Read && io.span.region < inherited,
+        _ => false,
+    })
 }
 
 /// The workload with all memory divided by `divisor`.
@@ -92,6 +96,17 @@ fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
             Op::Access(Access { span, accesses, ..*a })
         }
         Op::Discard(s) => Op::Discard(span(*s)),
+        Op::DirectIo(io) => {
+            // Regions have whole pages, and so have the spans of direct I/O.
+            let page = DirectIo::UNIT_BYTES;
+            let cut = span(io.span);
+            let offset_bytes = cut.offset_bytes / page * page;
+            let len_bytes = (cut.offset_bytes + cut.len_bytes - offset_bytes).max(page) / page * page;
+            let span = Span { region: cut.region, offset_bytes, len_bytes };
+            let small = DirectIo { span, bytes: io.bytes.min(len_bytes), ..*io };
+            let ios = if io.ios == io.places() { small.places() } else { (io.ios / divisor).max(1) };
+            Op::DirectIo(DirectIo { ios, ..small })
+        }
         other => other.clone(),
     }
 }
@@ -125,6 +140,7 @@ pub(crate) mod tests {
             policy: None,
             huge_policy: None,
             second_level_fault_ns: 0,
+            pinned: false,
             write: true,
         };
         let process = Process {

@@ -83,7 +83,7 @@ pub struct Thread {
 }
 
 /// A mapping.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Region {
     /// Name for reports.
     pub name: String,
@@ -108,6 +108,25 @@ pub struct Region {
     /// (`kvm_mmu_notifier_invalidate_range_start`, `kvm_tdp_mmu_page_fault`). 0: an ordinary region.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub second_level_fault_ns: u64,
+    /// Its pages are pinned from their first touch on, and never move (`FOLL_LONGTERM`: RDMA, VFIO).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+}
+
+/// As derived, except that a `pinned` of false is left out. The text is part of a plan's identity, as that of
+/// [`Access`].
+impl std::fmt::Debug for Region {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Region");
+        out.field("name", &self.name).field("kind", &self.kind).field("size_bytes", &self.size_bytes);
+        out.field("misalign_bytes", &self.misalign_bytes).field("advice", &self.advice).field("policy", &self.policy);
+        out.field("huge_policy", &self.huge_policy).field("write", &self.write);
+        out.field("second_level_fault_ns", &self.second_level_fault_ns);
+        if self.pinned {
+            out.field("pinned", &true);
+        }
+        out.finish()
+    }
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -242,8 +261,51 @@ pub enum Op {
     },
     /// Free the pages of a range (`MADV_DONTNEED`), as programs do that allocate and free.
     Discard(Span),
+    /// Transfer memory from or to a device past the page cache (`O_DIRECT`).
+    DirectIo(DirectIo),
     /// Wait until all other threads of the process have ended (initial thread only).
     Join,
+}
+
+/// Transfers between memory and a device, one after the other. The pages of each are pinned while it is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectIo {
+    /// The memory, whole pages.
+    pub span: Span,
+    /// Which way the bytes go.
+    pub direction: IoDirection,
+    /// Each transfer starts anywhere in the span. Otherwise they follow each other, and begin again at its end.
+    pub random: bool,
+    /// Bytes of a transfer, a multiple of 4096; the last one of a pass may be shorter.
+    pub bytes: u64,
+    /// Number of transfers, at least 1.
+    pub ios: u64,
+    /// Time of a transfer on the device, ns. The simulator takes it; a real device takes its own time.
+    pub latency_ns: u64,
+}
+
+/// Direction of [`DirectIo`], as the calls are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IoDirection {
+    /// `pread`: from the device into memory.
+    Read,
+    /// `pwrite`: from memory to the device.
+    Write,
+}
+
+impl DirectIo {
+    /// Bytes of the direct I/O's unit: blocks of a device, and pages of memory.
+    pub const UNIT_BYTES: u64 = 4096;
+
+    /// Number of places at which a transfer may start.
+    pub fn places(&self) -> u64 {
+        self.span.len_bytes.div_ceil(self.bytes)
+    }
+    /// Offset in the region and length of the transfer at a place, bytes.
+    pub fn transfer(&self, place: u64) -> (u64, u64) {
+        let from = place % self.places() * self.bytes;
+        (self.span.offset_bytes + from, self.bytes.min(self.span.len_bytes - from))
+    }
 }
 
 /// How long a loop or an access runs.

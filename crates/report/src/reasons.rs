@@ -44,6 +44,14 @@ pub const REASONS: &[(&str, &str)] = &[
     ),
     ("refused.nearly_full", "A misplaced page was not migrated because the target node is nearly full."),
     ("refused.not_isolated", "A misplaced page was not migrated because something else was working on it."),
+    (
+        "refused.waiters",
+        "A migration was tried and failed: threads that came to the page meanwhile held it (before 5.0).",
+    ),
+    (
+        "refused.pinned",
+        "A misplaced page was not migrated because a device held it: direct I/O in flight, or a pin for good.",
+    ),
     ("denied.memoryless", "A page on another node stayed: the faulting node has no memory."),
     ("denied.not_hot", "A page of the slow tier stayed: it was not accessed often enough to be promoted."),
     ("denied.promote_rate", "A page of the slow tier stayed: the promotion rate limit was reached."),

@@ -15,6 +15,7 @@ pub mod access;
 pub mod backing;
 pub mod collect;
 pub mod control;
+pub mod direct_io;
 pub mod init;
 pub mod knob;
 pub mod mark;

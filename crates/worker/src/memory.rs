@@ -96,6 +96,10 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
             "region {name}: the worker runs no virtual machine, so nothing has second-level faults; use the simulator"
         ));
     }
+    if region.pinned {
+        let name = &region.name;
+        return Err(format!("region {name}: the worker has no device that pins memory for good; use the simulator"));
+    }
     let fail = |what: &str, e: io::Error| format!("{what} of region {} ({bytes} bytes): {e}", region.name);
     let file = match region.kind {
         RegionKind::PrivateAnon | RegionKind::SharedAnon => None,

@@ -5,13 +5,15 @@
 
 use crate::access::{loop_of, Plan, Range, Walk, LOOPS};
 use crate::control::{Control, HeaderCell};
+use crate::direct_io::{self, Transfers};
 use crate::job::{Job, JobError};
 use crate::memory::{self, Placed};
 use crate::spin;
 use crate::sys::RawPolicy;
 use numalab_nouns::access::{Pattern, Ranks, MAX_KEYS};
-use numalab_nouns::workload::{Access, Bound, Op, Region, Span};
+use numalab_nouns::workload::{Access, Bound, DirectIo, IoDirection, Op, Region, Span};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -85,6 +87,8 @@ pub enum Step {
         /// `madvise` advice.
         advice: i32,
     },
+    /// Transfer memory from or to a file past the page cache.
+    DirectIo(Transfers),
     /// Wait for the other threads of the process.
     Join,
 }
@@ -131,12 +135,14 @@ pub struct Compiler<'a> {
     costs: Costs,
     /// Tables of the patterns that draw by rank.
     ranks: BTreeMap<RanksKey, Arc<Ranks>>,
+    /// The file of direct I/O, made when the first step needs it.
+    device: Option<Arc<File>>,
 }
 
 impl<'a> Compiler<'a> {
     /// A compiler for `job`, whose regions have the addresses of `plan`.
     pub fn new(job: &'a Job, plan: &'a [Vec<Placed>], costs: Costs) -> Self {
-        Self { job, plan, costs, ranks: BTreeMap::new() }
+        Self { job, plan, costs, ranks: BTreeMap::new(), device: None }
     }
 
     /// Compiles ops of process `p`.
@@ -196,6 +202,7 @@ impl<'a> Compiler<'a> {
             },
             Op::Score { id, amount } => Step::Score { id: *id, amount: *amount },
             Op::Discard(span) => self.discard(p, *span)?,
+            Op::DirectIo(io) => self.direct_io(p, io)?,
             Op::Join => Step::Join,
             Op::LoopStart(_) | Op::LoopEnd => return Err(JobError("loop bracket out of place".into())),
         })
@@ -243,6 +250,29 @@ impl<'a> Compiler<'a> {
         self.ranks.entry(key).or_insert_with(|| Arc::new(pattern.ranks(lines))).clone()
     }
 
+    fn direct_io(&mut self, p: usize, io: &DirectIo) -> Result<Step, JobError> {
+        let unit = DirectIo::UNIT_BYTES;
+        let (address, region) = self.place(p, io.span)?;
+        if io.direction == IoDirection::Read && !region.write {
+            return Err(JobError(format!("region {} is read-only but direct I/O reads into it", region.name)));
+        }
+        let whole = [address, io.bytes, io.span.len_bytes].iter().all(|n| n % unit == 0);
+        if !whole || io.bytes == 0 || io.bytes > io.span.len_bytes {
+            return Err(JobError(format!("direct I/O of {} bytes to region {}", io.bytes, region.name)));
+        }
+        let device = match &self.device {
+            Some(device) => Arc::clone(device),
+            None => {
+                let bytes = direct_io_ops(self.job).map(|io| io.span.len_bytes).max().unwrap_or(unit);
+                let made = direct_io::device(bytes).map_err(|e| JobError(format!("direct I/O: {e}")))?;
+                Arc::clone(self.device.insert(Arc::new(made)))
+            }
+        };
+        // SAFETY: `place` has checked that the span lies in a region, and a region that is written may be. The process
+        // maps it before its first step and never unmaps it. Regions hold no Rust objects.
+        Ok(Step::DirectIo(unsafe { Transfers::new(address, *io, device) }))
+    }
+
     fn discard(&self, p: usize, span: Span) -> Result<Step, JobError> {
         let (address, region) = self.place(p, span)?;
         let page = crate::sys::PAGE_BYTES;
@@ -253,12 +283,23 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// All access ops of a job.
-pub fn accesses(job: &Job) -> impl Iterator<Item = &Access> {
+fn all_ops(job: &Job) -> impl Iterator<Item = &Op> {
     let processes = job.workload.processes.iter();
     let programs = processes.flat_map(|p| std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)));
-    programs.flat_map(|ops| ops.iter()).filter_map(|op| match op {
+    programs.flat_map(|ops| ops.iter())
+}
+
+/// All access ops of a job.
+pub fn accesses(job: &Job) -> impl Iterator<Item = &Access> {
+    all_ops(job).filter_map(|op| match op {
         Op::Access(access) => Some(access),
+        _ => None,
+    })
+}
+
+fn direct_io_ops(job: &Job) -> impl Iterator<Item = &DirectIo> {
+    all_ops(job).filter_map(|op| match op {
+        Op::DirectIo(io) => Some(io),
         _ => None,
     })
 }

@@ -131,6 +131,45 @@ pub unsafe fn advise(address: u64, bytes: u64, advice: i32) -> io::Result<()> {
     check(unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, advice) } as i64).map(|_| ())
 }
 
+/// Makes transfers of an open file bypass the page cache (`O_DIRECT`).
+///
+/// # Errors
+/// The kernel's error; `EINVAL` on a file system without direct I/O.
+pub fn set_direct(file: &File) -> io::Result<()> {
+    let fd = file.as_raw_fd();
+    // SAFETY: the calls only read and set flags of a descriptor that is open.
+    unsafe {
+        let flags = check(libc::fcntl(fd, libc::F_GETFL) as i64)? as i32;
+        check(libc::fcntl(fd, libc::F_SETFL, flags | libc::O_DIRECT) as i64).map(|_| ())
+    }
+}
+
+/// Reads `bytes` at `offset` of a file into memory at `address`; returns how many came.
+///
+/// # Errors
+/// The kernel's error.
+///
+/// # Safety
+/// The memory must be writable and hold no data that other code relies on.
+pub unsafe fn read_at(fd: RawFd, address: u64, bytes: u64, offset: u64) -> io::Result<u64> {
+    // SAFETY: the caller ensures that the memory may be overwritten.
+    let n = unsafe { libc::pread(fd, address as *mut libc::c_void, bytes as usize, offset as libc::off_t) };
+    check(n as i64).map(|n| n as u64)
+}
+
+/// Writes `bytes` of memory at `address` to `offset` of a file; returns how many went.
+///
+/// # Errors
+/// The kernel's error.
+///
+/// # Safety
+/// The memory must be mapped.
+pub unsafe fn write_at(fd: RawFd, address: u64, bytes: u64, offset: u64) -> io::Result<u64> {
+    // SAFETY: the kernel only reads memory that the caller ensures is mapped.
+    let n = unsafe { libc::pwrite(fd, address as *const libc::c_void, bytes as usize, offset as libc::off_t) };
+    check(n as i64).map(|n| n as u64)
+}
+
 /// A memory policy in the kernel's form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawPolicy {

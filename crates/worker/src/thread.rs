@@ -76,6 +76,7 @@ impl Thread<'_> {
                 // SAFETY: the range was compiled from a span of a region, which holds only data of the workload.
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
             }
+            Step::DirectIo(transfers) => transfers.run(&mut self.draw)?,
             _ => {}
         }
         Ok(())

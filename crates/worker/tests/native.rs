@@ -21,6 +21,7 @@ fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
         policy: None,
         huge_policy: None,
         second_level_fault_ns: 0,
+        pinned: false,
         write: true,
     }
 }

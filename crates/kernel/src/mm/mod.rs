@@ -66,6 +66,7 @@ pub use state_sizes::StateSizes;
 pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 pub use unmapped::Unmapped;
 pub use vma::{
-    AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, MarkOutcome, PageState, PendingPages, Vma, VmaKind,
+    AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, HeldPages, MarkOutcome, PageState, PendingPages, Vma,
+    VmaKind,
 };
 pub use work::Work;

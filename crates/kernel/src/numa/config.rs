@@ -145,6 +145,12 @@ numalab_base::tunables! {
         /// Tasks that wait for a page under migration hold a reference to it. The move then fails and is tried again,
         /// ten times in all. True of kernels before 5.0 (9a1ea439b16b, put_and_wait_on_page_locked).
         migration_waiters_pin: bool = false, "", "model";
+        /// A huge page that somebody else holds a reference to is refused before its migration is tried
+        /// (numamigrate_isolate_page up to 5.13).
+        huge_references_refuse: bool = false, "", "model";
+        /// Direct I/O takes hint faults on the marked pages of its buffer (up to 6.4). Since d74943a2f3cd it takes the
+        /// pages as they are, and only KVM asks for such faults (FOLL_HONOR_NUMA_FAULT).
+        gup_takes_hint_faults: bool = false, "", "model";
         /// A new page cannot be isolated until its CPU has gathered a batch (vm.lru_batch) and put it on the LRU.
         /// True of all kernels. Other programs, which the model has not, fill the batches sooner.
         migration_lru_batch: bool = true, "", "model";

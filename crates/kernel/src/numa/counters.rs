@@ -61,7 +61,8 @@ words! {
 }
 
 words! {
-    /// Why a misplaced page was refused before migration was tried (kernel-numa-balancing.md §9.4).
+    /// Why a misplaced page stayed although it should migrate (kernel-numa-balancing.md §9.4). All but the last two are
+    /// refusals before the migration is tried; a pin is one only for huge pages before 5.14.
     pub enum Refusal {
         /// Mapped other than once, in kernels that migrate only such pages (3.8).
         MapcountNotOne = "mapcount_not_one",
@@ -79,6 +80,10 @@ words! {
         NearlyFull = "nearly_full",
         /// Page cannot be isolated from the LRU.
         NotIsolated = "not_isolated",
+        /// Tasks that wait for the end of the migration hold the page (before 5.0).
+        Waiters = "waiters",
+        /// A device reads or writes the page: direct I/O in flight, or a pin for good.
+        Pinned = "pinned",
     }
 }
 

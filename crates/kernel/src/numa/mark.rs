@@ -5,7 +5,7 @@
 //! bitmap of ordinary pages of one node is marked or skipped as a whole.
 
 use super::config::NumaConfig;
-use super::page::PageFacts;
+use super::page::{PageFacts, PIN_BIAS};
 use super::page_filter::{PageFilter, Verdict};
 use super::state::LastCpupid;
 use super::tiering;
@@ -123,6 +123,15 @@ impl MarkRules {
     #[inline]
     pub fn spares_batched(&self) -> bool {
         self.filter.parts().counts_references()
+    }
+
+    /// Whether a pinned exclusive base page is skipped, because of its references.
+    #[inline]
+    pub fn spares_pinned(&self) -> bool {
+        let pinned = PageFacts { refcount: 1 + PIN_BIAS, ..PageFacts::private_anon(0) };
+        !self.filter.is_of_caller()
+            && self.filter.verdict(&pinned) != Verdict::Mark
+            && self.filter.verdict(&PageFacts::private_anon(0)) == Verdict::Mark
     }
 
     /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are

@@ -3,7 +3,7 @@
 use super::state::LastCpupid;
 
 /// Number of references above which a small page may be pinned for DMA (`GUP_PIN_COUNTING_BIAS`).
-const PIN_BIAS: u32 = 1024;
+pub(crate) const PIN_BIAS: u32 = 1024;
 /// Base pages of a huge page.
 pub const HPAGE_PAGES: u32 = 512;
 /// Bytes of a base page.

@@ -162,6 +162,7 @@ mod tests {
             huge_policy: None,
             write: true,
             second_level_fault_ns: 0,
+            pinned: false,
         });
         assert!(refused(&k, &w).unwrap().contains("weighted_interleave"));
     }

@@ -1,7 +1,7 @@
 //! A workload file as parsed: names are resolved to indices and expressions are parsed, but nothing is evaluated.
 
 use super::pattern::PatternSpec;
-use super::{ForkPoint, HugeAdvice, PolicyMode, RegionKind};
+use super::{ForkPoint, HugeAdvice, IoDirection, PolicyMode, RegionKind};
 use crate::expr::Formula;
 use crate::spec::Spot;
 
@@ -150,6 +150,8 @@ pub(super) struct RegionSpec {
     pub huge_policy: Option<usize>,
     /// Time of a second-level fault, where the region is the memory of a virtual machine.
     pub second_level_fault: Option<Formula>,
+    /// Its pages are pinned for good (`FOLL_LONGTERM`).
+    pub pinned: Option<Spot<bool>>,
 }
 
 /// A region as seen from a process entry: (process entry, region of that entry).
@@ -244,6 +246,7 @@ pub(super) enum Verb {
     Signal(Ref),
     Wait(Ref),
     Discard(SpanSpec),
+    DirectIo(Box<DirectIoSpec>),
     Score { score: Ref, amount: Option<Formula> },
     Steps(Vec<Step>),
 }
@@ -271,4 +274,17 @@ pub(super) struct AccessSpec {
     pub cost: Option<Formula>,
     /// The score that the access counts to, and how many bytes make one unit of it.
     pub counts: Option<(Ref, Option<Formula>)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DirectIoSpec {
+    pub span: SpanSpec,
+    pub direction: IoDirection,
+    pub random: bool,
+    /// Bytes of each transfer.
+    pub bytes: Option<Formula>,
+    /// Number of transfers; those of one pass if absent.
+    pub ios: Option<Formula>,
+    /// Time of each transfer on the device.
+    pub latency: Formula,
 }

@@ -1,12 +1,12 @@
 //! Steps to ops: one list of ops per prologue or thread, with every expression evaluated.
 
-use super::ast::{AccessSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::ast::{AccessSpec, DirectIoSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::cpuset::Cpuset;
 use super::families::{absent, expand, member};
 use super::names::{THREAD, THREADS};
 use super::pattern::within;
 use super::tables::Tables;
-use super::{policy, Access, Bound, Op, Policy, PolicyMode, RegionKind, Span};
+use super::{policy, Access, Bound, DirectIo, IoDirection, Op, Policy, PolicyMode, RegionKind, Span};
 use crate::expr::Env;
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
@@ -20,10 +20,14 @@ pub(super) struct Mapped {
     /// Bytes that the file asks for; the mapping itself has whole pages.
     pub len_bytes: u64,
     pub kind: RegionKind,
+    pub pinned: bool,
 }
 
 /// Regions of a process instance by entry, region and member number.
 pub(super) type Regions = BTreeMap<(RegionId, u64), Mapped>;
+
+/// Bytes of a transfer of a direct I/O that names none.
+const DEFAULT_IO_BYTES: u64 = 64 << 10;
 
 /// Emits the ops of one thread or prologue.
 pub(super) struct Emitter<'a> {
@@ -120,7 +124,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         let passes_time = |op: &Op| match op {
-            Op::Access(_) | Op::Compute { .. } | Op::Sleep { .. } => true,
+            Op::Access(_) | Op::Compute { .. } | Op::Sleep { .. } | Op::DirectIo(_) => true,
             Op::Barrier { .. } | Op::Signal { .. } | Op::Wait { .. } | Op::Discard(_) => !timed,
             _ => false,
         };
@@ -155,9 +159,14 @@ impl Emitter<'_> {
                 self.push(Op::Wait { channel }, &step.spot)
             }
             Verb::Discard(s) => {
-                let (span, _) = self.span(s)?;
+                let (span, to) = self.span(s)?;
+                if to.pinned {
+                    let expected = "a region without `pinned`: a device keeps the pages that it was given";
+                    return Err(s.spot.error("the step gives back pages that are pinned", expected));
+                }
                 self.push(Op::Discard(span), &step.spot)
             }
+            Verb::DirectIo(io) => self.direct_io(io, &step.spot),
             Verb::Score { score, amount } => {
                 let id = self.tables.score(score, self.env)?;
                 let units = amount.as_ref().map_or(Ok(1.0), |a| a.amount(self.env))?;
@@ -180,7 +189,7 @@ impl Emitter<'_> {
         Ok(())
     }
     fn access(&mut self, a: &AccessSpec, at: &Spot<()>) -> Result<(), SpecError> {
-        let (span, kind) = self.span(&a.span)?;
+        let (span, Mapped { kind, .. }) = self.span(&a.span)?;
         let (pattern, accesses) = a.pattern.resolve(self.env, span.len_bytes)?;
         if accesses == 0 {
             return Ok(());
@@ -205,7 +214,7 @@ impl Emitter<'_> {
         };
         self.push(Op::Access(Access { span, pattern, write, bypass, compute_ns, accesses, score }), at)
     }
-    fn span(&self, s: &SpanSpec) -> Result<(Span, RegionKind), SpecError> {
+    fn span(&self, s: &SpanSpec) -> Result<(Span, Mapped), SpecError> {
         let n = member(s.at.as_ref(), self.env)?;
         let Some(mapped) = self.regions.get(&(s.region, n)) else {
             let all = self.regions.keys().filter(|(id, _)| *id == s.region).map(|(_, n)| *n);
@@ -227,7 +236,47 @@ impl Emitter<'_> {
                 format!("bytes {offset_bytes} to {} of a region of {size}", offset_bytes.saturating_add(len_bytes));
             return Err(s.spot.error(what, "at least one byte, inside the region"));
         }
-        Ok((Span { region: mapped.index, offset_bytes, len_bytes }, mapped.kind))
+        Ok((Span { region: mapped.index, offset_bytes, len_bytes }, *mapped))
+    }
+    fn direct_io(&mut self, io: &DirectIoSpec, at: &Spot<()>) -> Result<(), SpecError> {
+        let (mut span, to) = self.span(&io.span)?;
+        const UNIT: u64 = DirectIo::UNIT_BYTES;
+        if matches!(io.span.slice, Slice::Explicit { .. }) && span.offset_bytes % UNIT != 0 {
+            let what = format!("direct I/O from byte {} of a region", span.offset_bytes);
+            return Err(io.span.spot.error(what, "an `offset` that is a multiple of 4KiB"));
+        }
+        // Slices of threads, and the end of a region, are cut to whole pages.
+        let end = span.offset_bytes + span.len_bytes;
+        let end = if end == to.len_bytes { end.next_multiple_of(UNIT) } else { end / UNIT * UNIT };
+        span.offset_bytes = span.offset_bytes / UNIT * UNIT;
+        span.len_bytes = end.saturating_sub(span.offset_bytes);
+        if span.len_bytes == 0 {
+            return Err(io.span.spot.error("direct I/O to less than a page", "at least 4KiB of memory"));
+        }
+        if to.kind == RegionKind::FileRead && io.direction == IoDirection::Read {
+            let expected = "`io = \"write\"`, or another kind of region";
+            return Err(io.span.spot.error("direct I/O reads into a read-only file mapping", expected));
+        }
+        let bytes = io.bytes.as_ref().map_or(Ok(DEFAULT_IO_BYTES.min(span.len_bytes)), |b| {
+            let n = b.bytes(self.env, UNIT)?.0;
+            match n % UNIT == 0 && n <= span.len_bytes {
+                true => Ok(n),
+                false => Err(b.spot().error(
+                    format!("`bytes` is {n} of {} bytes", span.len_bytes),
+                    "a multiple of 4KiB, at most the memory that the step names",
+                )),
+            }
+        })?;
+        let latency_ns = io.latency.time_ns(self.env)?.round() as u64;
+        if latency_ns == 0 {
+            return Err(io.latency.spot().error("`latency` is 0ns", "the time that the device takes, at least 1ns"));
+        }
+        let mut op = DirectIo { span, direction: io.direction, random: io.random, bytes, ios: 0, latency_ns };
+        op.ios = io.ios.as_ref().map_or(Ok(op.places()), |n| n.whole(self.env, 0, u64::MAX))?;
+        if op.ios == 0 {
+            return Ok(());
+        }
+        self.push(Op::DirectIo(op), at)
     }
     /// The slice of thread `i` of `T`: from byte `floor(i * size / T)` to the start of the next thread's slice. All
     /// slices together are the whole region.

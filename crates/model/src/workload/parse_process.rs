@@ -31,6 +31,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
     let grouped = t.has("group");
     let region_scope = if grouped { scope.clone() } else { with(&scope, &[THREADS]) };
     let mut visible = inherited(&forked, before);
+    refuse_inherited_pins(&name, &visible, before)?;
     let mut regions: Vec<RegionSpec> = Vec::new();
     for r in t.tables("region")? {
         let region = region(&r, cx, &region_scope, visible.iter().map(|(_, f)| &f.name))?;
@@ -105,6 +106,22 @@ fn inherited(forked: &Forked, before: &[ProcessSpec]) -> Vec<(RegionId, Family)>
         .collect()
 }
 
+/// Refuses a fork that would share pinned pages: kernels disagree on who gets the copy (since 5.12 the child, at once).
+fn refuse_inherited_pins(
+    name: &Spot<String>,
+    visible: &[(RegionId, Family)],
+    before: &[ProcessSpec],
+) -> Result<(), SpecError> {
+    for (id, family) in visible {
+        if let Some(pinned) = before[id.process].regions[id.region].pinned.as_ref().filter(|p| p.value) {
+            let what = format!("region `{}` is pinned, and process `{}` inherits it", family.name.value, name.value);
+            let expected = "a pinned region in a process that nothing is forked from after its prologue";
+            return Err(pinned.error(what, expected));
+        }
+    }
+    Ok(())
+}
+
 fn region<'a>(
     t: &Table,
     cx: &Context,
@@ -122,16 +139,23 @@ fn region<'a>(
         [("default", HugeAdvice::Default), ("huge", HugeAdvice::Huge), ("nohuge", HugeAdvice::NoHuge)];
     let name = declared(t, "region", taken)?;
     let over = cx.opt_list(t, "over", scope)?;
+    let kind = word(t, "kind", &KINDS)?.unwrap_or(RegionKind::PrivateAnon);
+    let pinned = t.opt_bool("pinned")?;
+    if let (RegionKind::FileRead | RegionKind::FileShared, Some(p)) = (kind, pinned.as_ref().filter(|p| p.value)) {
+        let expected = "`anon`, `shared` or `data`: the kernel pins no pages of shared files for long";
+        return Err(p.error("the region is a file and pinned", expected));
+    }
     Ok(RegionSpec {
         family: Family { name, over, spin: false, futex: false },
         when: cx.opt_condition(t, "when", scope)?,
-        kind: word(t, "kind", &KINDS)?.unwrap_or(RegionKind::PrivateAnon),
+        kind,
         size: cx.need_formula(t, "size", scope)?,
         misalign: cx.opt_formula(t, "misalign", scope)?,
         advice: word(t, "advice", &ADVICE)?.unwrap_or(HugeAdvice::Default),
         policy: cx.opt_policy(t, "policy")?,
         huge_policy: cx.opt_policy(t, "huge_policy")?,
         second_level_fault: cx.opt_formula(t, "second_level_fault", scope)?,
+        pinned,
     })
 }
 

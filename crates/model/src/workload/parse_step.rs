@@ -1,8 +1,9 @@
 //! Steps of a prologue or phase: each has one verb, with modifiers around it.
 
-use super::ast::{AccessSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::ast::{AccessSpec, DirectIoSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::context::{new_name, with, word, Context, Kind, Scope};
 use super::pattern::PatternSpec;
+use super::IoDirection;
 use crate::access::AccessPattern;
 use crate::spec::{SpecError, Spot, Table};
 
@@ -21,7 +22,8 @@ pub(super) struct Place {
 }
 
 /// The verbs; a step has exactly one of them.
-const VERBS: [&str; 9] = ["access", "compute", "sleep", "barrier", "signal", "wait", "discard", "score", "steps"];
+const VERBS: [&str; 10] =
+    ["access", "compute", "sleep", "barrier", "signal", "wait", "discard", "direct_io", "score", "steps"];
 
 /// Reads a list of steps.
 pub(super) fn steps(list: Vec<Table>, cx: &Context, scope: &Scope, place: &Place) -> Result<Vec<Step>, SpecError> {
@@ -101,6 +103,7 @@ fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, S
         "signal" => Verb::Signal(named(Kind::Channel)?),
         "wait" => Verb::Wait(named(Kind::Channel)?),
         "discard" => Verb::Discard(span(t, verb, cx, scope, place)?),
+        "direct_io" => Verb::DirectIo(Box::new(direct_io(t, cx, scope, place)?)),
         "score" => Verb::Score { score: named(Kind::Score)?, amount: cx.opt_formula(t, "amount", scope)? },
         _ => {
             let inner = Place { depth: place.depth + 1, ..place.clone() };
@@ -152,5 +155,17 @@ fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Acces
         write: cx.opt_condition(t, "write", scope)?,
         cost: cx.opt_formula(t, "cost", scope)?,
         counts,
+    })
+}
+
+fn direct_io(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<DirectIoSpec, SpecError> {
+    let directions = [("read", IoDirection::Read), ("write", IoDirection::Write)];
+    Ok(DirectIoSpec {
+        span: span(t, "direct_io", cx, scope, place)?,
+        direction: word(t, "io", &directions)?.unwrap_or(IoDirection::Read),
+        random: word(t, "order", &[("sequential", false), ("random", true)])?.unwrap_or(false),
+        bytes: cx.opt_formula(t, "bytes", scope)?,
+        ios: cx.opt_formula(t, "ios", scope)?,
+        latency: cx.need_formula(t, "latency", scope)?,
     })
 }

@@ -318,9 +318,10 @@ impl Builder<'_> {
             let misalign_bytes = spec.misalign.as_ref().map_or(Ok(0), |m| self.misalign(m))?;
             let size_bytes = len_bytes.next_multiple_of(PAGE_BYTES);
             let second_level_fault_ns = spec.second_level_fault.as_ref().map_or(Ok(0), |f| self.fault_time(f))?;
+            let pinned = spec.pinned.as_ref().is_some_and(|p| p.value);
             for (n, name) in members.labels() {
                 let index = all.len() as u32;
-                all.insert((id, n), Mapped { index, len_bytes, kind: spec.kind });
+                all.insert((id, n), Mapped { index, len_bytes, kind: spec.kind, pinned });
                 self.own_bytes = self.own_bytes.saturating_add(size_bytes);
                 out.push(Region {
                     name,
@@ -332,6 +333,7 @@ impl Builder<'_> {
                     huge_policy: huge_policy.clone(),
                     write: spec.kind != RegionKind::FileRead,
                     second_level_fault_ns,
+                    pinned,
                 });
             }
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod access_cost;
 pub(crate) mod compute;
+pub(crate) mod direct_io;
 pub(crate) mod page_walk;
 pub(crate) mod progress;
 pub(crate) mod random;

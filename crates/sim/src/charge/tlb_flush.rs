@@ -2,6 +2,7 @@
 
 use crate::charge::quiet::owe_flush;
 use crate::state::simulation::Simulation;
+use numalab_kernel::hw::cost::Shootdown;
 
 /// Time lost to TLB flushes of other CPUs that the task's CPU has not paid for yet, ns. It counts as paid afterwards.
 pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
@@ -16,15 +17,20 @@ pub(crate) fn take_flush_debt(sim: &mut Simulation<'_>, task: u32) -> u64 {
     debt
 }
 
+/// What a flush by `cpu` for the process of `task` would take; nothing is flushed.
+pub(crate) fn flush_of(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages: u64) -> Shootdown {
+    let process = sim.tasks[task as usize].process as usize;
+    let node = sim.cpus[cpu].node;
+    sim.hw.flush_targets.copy_from_slice(&sim.processes[process].running_on_node);
+    sim.hw.flush_targets[node] -= 1;
+    sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(node, &sim.hw.flush_targets), pages)
+}
+
 /// Flushes `pages` base pages from the TLBs of every other CPU that runs the process of `task`. Returns the time of
 /// `cpu`, which sends the interrupts, ns.
 pub(crate) fn shoot_down(sim: &mut Simulation<'_>, cpu: usize, task: u32, pages: u64) -> u64 {
+    let s = flush_of(sim, cpu, task, pages);
     let t = &mut sim.tasks[task as usize];
-    let p = &mut sim.processes[t.process as usize];
-    let node = sim.cpus[cpu].node;
-    sim.hw.flush_targets.copy_from_slice(&p.running_on_node);
-    sim.hw.flush_targets[node] -= 1;
-    let s = sim.hw.costs.shootdown(sim.hw.costs.targets_by_node(node, &sim.hw.flush_targets), pages);
     if s.targets > 0 {
         let process = t.process as usize;
         (t.flushes.paid_ns, t.flushes.seen) = (t.flushes.paid_ns + s.target_ns as u64, t.flushes.seen + 1);

@@ -4,6 +4,7 @@ use crate::charge::tlb_flush::flush_from_daemon;
 use crate::hardware::contention::When;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::move_page::move_page;
+use crate::mm::pins::is_pinned;
 use crate::mm::reclaim::ProcessAddressSpaces;
 use crate::state::damon::Damon;
 use crate::state::simulation::Simulation;
@@ -107,7 +108,9 @@ fn migrate_folio(sim: &mut Simulation<'_>, damon: &mut Damon, set: &SchemeSettin
     }
     let place = v.chunk_base(chunk) / PAGE_BYTES + page as u64;
     let Some(to) = set.to.node(place / f.pages).filter(|to| *to != node) else { return 0 };
+    let held = is_pinned(sim, (process, id), (chunk, page), f.pages, sim.now_ns);
     let got = match shared {
+        _ if held => None,
         Some(at) => move_shared(sim, damon, at, f.pages, to),
         None => move_own(sim, damon, f, (node, to), ns),
     };

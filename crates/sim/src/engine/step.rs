@@ -1,6 +1,7 @@
 //! The next op of a task's program.
 
 use crate::access::compute::compute;
+use crate::access::direct_io::direct_io;
 use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
@@ -74,6 +75,7 @@ impl Engine<'_> {
                 record.score_clocks[id].set(*run, *clock, record.scores[id], &self.sim.workload.scores[id]);
                 Step::Go
             }
+            Op::DirectIo(io) => direct_io(&mut self.sim, cpu, task, io, clock, end),
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),
             Op::Join => self.join(task),
         }

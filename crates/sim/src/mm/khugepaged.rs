@@ -5,6 +5,7 @@ use crate::charge::quiet::owe_flush;
 use crate::hardware::contention::{When, EPOCH_NS};
 use crate::mm::daemon_time::background_ns;
 use crate::mm::deferred_split::split_deferred_thp;
+use crate::mm::pins::is_pinned;
 use crate::mm::reclaim::reclaim_context;
 use crate::state::khugepaged_cursor::WalkStep;
 use crate::state::memory_daemons::MS;
@@ -106,6 +107,8 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
     if vma.chunk(chunk).kind != ChunkKind::Small {
         return ScanResult::NothingToDo;
     }
+    let pinned = is_pinned(sim, (process, id), (chunk, 0), CHUNK_PAGES, sim.now_ns);
+    let vma = sim.processes[process].space.vma_mut(id);
     // khugepaged is one thread, so any node's random stream may decide the accessed bits.
     let referenced = vma.referenced_pages(chunk, sim.mm.clock_hands[0].rng());
     let c = vma.chunk(chunk);
@@ -116,7 +119,7 @@ fn collapse(sim: &mut Simulation<'_>, process: usize, id: usize, chunk: usize, u
         shared: u32::from(c.shared),
         referenced,
         writable: c.read_only < c.present,
-        pinned: false,
+        pinned,
         nothing_to_do: false,
     };
     let verdict = scan_pmd(&sim.cfg.mm.khugepaged, &facts);

@@ -14,6 +14,7 @@ pub(crate) mod mmap_lock;
 pub(crate) mod move_page;
 pub(crate) mod page_alloc;
 pub(crate) mod page_lock;
+pub(crate) mod pins;
 pub(crate) mod policy;
 pub(crate) mod reclaim;
 pub(crate) mod reuse;

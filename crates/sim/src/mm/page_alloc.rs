@@ -83,7 +83,8 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
         ladders: &sim.mm.ladders,
     };
     let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
-    let mut env = ReclaimContext { processes, shared, hands, forget: sim.kernel.numa.cpupid_forgotten_from() };
+    let (forget, pins) = (sim.kernel.numa.cpupid_forgotten_from(), (&sim.mm.pins, sim.now_ns));
+    let mut env = ReclaimContext { processes, shared, hands, forget, pins };
     let landed = sim.mm.physical.alloc_thp(thp.locality, &ctx, &mut env, work)?;
     Some(AllocatedFolio { huge: landed.huge, got: landed.got })
 }

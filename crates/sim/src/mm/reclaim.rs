@@ -7,7 +7,9 @@
 //! hand meets it first.
 
 use crate::mm::move_page::move_page;
+use crate::mm::pins::pins_hold;
 use crate::state::clock_hand::{ClockHand, ClockHands};
+use crate::state::pins::Pins;
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use numalab_base::node_mask::NodeMask;
@@ -40,13 +42,16 @@ pub struct ReclaimContext<'a> {
     pub hands: &'a mut [ClockHands],
     /// Nodes whose pages lose their last cpupid when they are demoted.
     pub forget: NodeMask,
+    /// Pages that devices hold, and the present time, ns.
+    pub pins: (&'a Pins, u64),
 }
 
 /// Physical memory, and all address spaces to be reclaimed from.
 pub(crate) fn reclaim_context<'s>(sim: &'s mut Simulation<'_>) -> (&'s mut PhysicalMemory, ReclaimContext<'s>) {
     let forget = sim.kernel.numa.cpupid_forgotten_from();
     let (processes, shared, hands) = (&mut sim.processes, &mut sim.mm.shared, &mut sim.mm.clock_hands);
-    (&mut sim.mm.physical, ReclaimContext { processes, shared, hands, forget })
+    let pins = (&sim.mm.pins, sim.now_ns);
+    (&mut sim.mm.physical, ReclaimContext { processes, shared, hands, forget, pins })
 }
 
 /// One pass over a list of a node.
@@ -209,9 +214,16 @@ impl ReclaimContext<'_> {
                 self.vma(at).set_flags(at.chunk, at.page, kept);
                 After::Next
             }
+            None if self.is_pinned(&at, pages) => After::Next,
             None if pages > 1 => self.evict_huge(pass, at),
             None => self.evict(pass, at, 1),
         }
+    }
+
+    /// Whether a device holds the page, so that it stays.
+    fn is_pinned(&self, at: &Spot, pages: u64) -> bool {
+        let (pins, now_ns) = self.pins;
+        pins_hold(pins, &self.processes[at.process].space, (at.process, at.vma), (at.chunk, at.page), pages, now_ns)
     }
 
     /// Moves an exclusive page or huge page to the slower tier, or an exclusive base page to a swap slot.
@@ -429,7 +441,13 @@ mod tests {
         }
         let mut hands = [ClockHands::new(1, 0), ClockHands::new(1, 1)];
         let mut work = Work::default();
-        let mut env = ReclaimContext { processes: &mut processes, shared: &mut shared, hands: &mut hands, forget };
+        let mut env = ReclaimContext {
+            processes: &mut processes,
+            shared: &mut shared,
+            hands: &mut hands,
+            forget,
+            pins: (&Pins::default(), 0),
+        };
         for _ in 0..4 {
             env.age_anon(&mut memory, 0, 2048, &mut work);
             env.shrink_anon(&mut memory, 0, 2048, Some(1), &mut work);

@@ -7,10 +7,12 @@ use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::lru::{add_migrated_to_lru, is_in_lru_batch};
 use crate::mm::move_page::move_page;
+use crate::numa::held_page::{is_held_by_device, tries_that_fail};
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{AllocatedPage, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, PageClass, PAGE_BYTES};
+use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
 
@@ -31,6 +33,11 @@ pub(crate) fn migrate_misplaced_folio(
         wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, Some(refusal), target, facts.pages);
         return MigrateResult::Refused;
     }
+    let device = f.pages > 1 && sim.kernel.numa.cfg.switches.huge_references_refuse;
+    if device && is_held_by_device(sim, process, f, clock + *ns) {
+        sim.kernel.numa.reasons.refused[Refusal::Pinned as usize] += 1;
+        return MigrateResult::Refused;
+    }
     let here = sim.cpus[at.cpu].node;
     let pages = u64::from(f.pages);
     // The target page is allocated within the cpuset of the faulting task (`__cpuset_zone_allowed`).
@@ -38,6 +45,12 @@ pub(crate) fn migrate_misplaced_folio(
     let Some(frame) = allowed.then(|| sim.mm.physical.alloc_on(here, target, pages)).flatten() else {
         return MigrateResult::Failed;
     };
+    if let Some(holder) = tries_that_fail(sim, (at.cpu, at.task), f, target, clock, ns) {
+        let class = if f.pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
+        sim.mm.physical.free_page(target, frame, class);
+        sim.kernel.numa.reasons.refused[holder as usize] += 1;
+        return MigrateResult::Failed;
+    }
     *ns += split_deferred_thp(sim, process, f.vma, f.chunk);
     let vma = sim.processes[process].space.vma_mut(f.vma);
     let to = AllocatedPage { node: target, frame };

@@ -3,13 +3,15 @@
 
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::shoot_down;
+use crate::mm::pins::mapping;
 use crate::record::log::log_scan;
 use crate::state::logged::Visit;
+use crate::state::pins::Pins;
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{CostModel, ScanWork};
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::{AddressSpace, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AddressSpace, HeldPages, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
@@ -23,6 +25,10 @@ struct ScanView<'a> {
     batches: &'a LruBatches,
     /// Pages of the present mapping that are in LRU batches.
     batched: &'a mut Vec<(u32, u16)>,
+    /// Pages that devices hold, and those of the present mapping.
+    pins: &'a Pins,
+    pinned: &'a mut Vec<(u64, u64)>,
+    clock: u64,
     policies: &'a [Option<MemPolicy>],
     states: &'a mut [Option<VmaNuma>],
     /// The scanning thread's own policy lacks migrate-on-fault.
@@ -63,8 +69,13 @@ impl ScanSpace for ScanView<'_> {
         if rules.spares_batched() {
             self.batched.extend(self.batches.own_of(self.process, id as u32));
         }
-        let vma = self.space.vma_mut(id);
-        let out = vma.mark_range_except(start, end, rules, self.batched, self.shared);
+        self.pinned.clear();
+        if !self.pins.is_empty() {
+            let of = mapping(self.space, self.process as usize, id);
+            self.pins.ranges(of, self.clock, self.pinned);
+        }
+        let held = HeldPages { batched: self.batched, pinned: self.pinned };
+        let out = self.space.vma_mut(id).mark_range_except(start, end, rules, held, self.shared);
         if out.updates > 0 {
             self.flushes.push((end - start) / PAGE_BYTES);
         }
@@ -116,6 +127,9 @@ pub(crate) fn task_numa_work<'a>(
         process: process as u32,
         batches: &sim.mm.lru_batches,
         batched: &mut sim.kernel.scan_scratch.batched,
+        pins: &sim.mm.pins,
+        pinned: &mut sim.kernel.scan_scratch.pinned,
+        clock,
         policies: vma_policy,
         states: vma_numa,
         policy_without_mof: !t.policy.migrates_on_fault(),

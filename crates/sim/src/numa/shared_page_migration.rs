@@ -10,6 +10,8 @@ use crate::hardware::contention::When;
 use crate::mm::cow_fault::shared_write_fault;
 use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
+use crate::mm::pins::is_pinned;
+use crate::numa::held_page::ATTEMPTS;
 use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
 use crate::record::log::log_before;
@@ -21,11 +23,9 @@ use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageRef, SharedMemory, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultDecision, FaultSite, LastCpupid, MigrateResult, PageFacts};
-
-/// Most attempts of one `migrate_pages`.
-const ATTEMPTS: u32 = 10;
 
 /// Cache lines of another process that replacing its entry brings in: its VMA, the lock of its page table, the entry
 /// (model).
@@ -112,6 +112,7 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
                 attempt: 0,
                 phase: Phase::Move,
                 moved: false,
+                held: None,
                 entries: Vec::new(),
             };
             match start_attempt(sim, m) {
@@ -254,9 +255,9 @@ pub(crate) fn migration_phase(sim: &mut Simulation<'_>, cpu: usize) {
     let Some(mut m) = sim.tasks[task as usize].migration.take() else { return };
     let ns = match m.phase {
         Phase::Move => {
-            let pinned = sim.kernel.numa.cfg.switches.migration_waiters_pin && has_page_waiters(&sim.mm, m.at);
+            m.held = who_holds(sim, &m);
             m.phase = Phase::Restore;
-            m.moved = !pinned;
+            m.moved = m.held.is_none();
             restore_ns(sim, &m)
         }
         Phase::Restore => {
@@ -277,6 +278,15 @@ pub(crate) fn migration_phase(sim: &mut Simulation<'_>, cpu: usize) {
     };
     sim.tasks[task as usize].migration = Some(m);
     stay_in_kernel(sim, cpu, task, ns);
+}
+
+/// Who holds a reference to a page whose entries are all replaced, so that it cannot move.
+fn who_holds(sim: &Simulation<'_>, m: &PageMigration) -> Option<Refusal> {
+    if sim.kernel.numa.cfg.switches.migration_waiters_pin && has_page_waiters(&sim.mm, m.at) {
+        return Some(Refusal::Waiters);
+    }
+    let (s, pages) = (&m.site, u64::from(m.facts.pages));
+    is_pinned(sim, (s.process, s.vma), (s.chunk, s.page), pages, sim.now_ns).then_some(Refusal::Pinned)
 }
 
 /// The migrating task stays in the kernel for `ns`.
@@ -344,6 +354,9 @@ fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMig
     let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
     m.facts.last = LastCpupid::from_raw(sim.mm.shared.block_of(m.at).last[usize::from(m.at.page)]);
     let log = (m.fault, log_before(&sim.record.log, &sim.kernel.numa, task), sim.now_ns);
+    if let Some(reason) = m.held.filter(|_| !m.moved) {
+        sim.kernel.numa.reasons.refused[reason as usize] += 1;
+    }
     let ns = account_hint_fault(sim, &m.site, m.at, log, &mut m.facts, &m.decision, result);
     sim.cpus[cpu].debt_ns += ns;
     debug_assert_eq!(task, m.site.task);

@@ -6,6 +6,7 @@ use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
 use crate::hardware::contention::When;
 use crate::mm::move_page::{move_base_page, move_page};
+use crate::mm::pins::is_pinned;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::{Kernel, Simulation};
 use crate::state::split_thp_migration::SplitThpMigration;
@@ -85,7 +86,8 @@ fn wait_for_anon_vma(sim: &mut Simulation<'_>, task: u32, process: usize, vma: u
 
 /// Moves a base page to node `here`; returns whether it has moved.
 fn autonuma_migrate_base(sim: &mut Simulation<'_>, process: usize, here: usize, f: &MarkedPage) -> bool {
-    if !move_base_page(sim, process, (f.vma, f.chunk, f.page), f.node, here, f.last) {
+    let pinned = is_pinned(sim, (process, f.vma), (f.chunk, f.page), 1, sim.now_ns);
+    if pinned || !move_base_page(sim, process, (f.vma, f.chunk, f.page), f.node, here, f.last) {
         sim.kernel.numa.counters.pgmigrate_fail += 1;
         return false;
     }

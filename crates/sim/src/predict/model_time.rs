@@ -47,6 +47,7 @@ fn program_ns(ops: &[Op], share: f64) -> f64 {
             },
             Op::Compute { ns } => *ns as f64 * share,
             Op::Sleep { ns, .. } => *ns as f64,
+            Op::DirectIo(io) => io.ios as f64 * io.latency_ns as f64,
             Op::Access(a) => a.accesses as f64 * (a.compute_ns + NS_PER_LINE) * share,
             _ => 0.0,
         };

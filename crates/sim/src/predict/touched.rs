@@ -6,7 +6,7 @@
 use crate::access::walks::draws;
 use numalab_base::math::exp;
 use numalab_kernel::mm::CHUNK_BYTES;
-use numalab_nouns::workload::{Bound, ForkPoint, Op, Process, Region, Span, Workload};
+use numalab_nouns::workload::{Bound, ForkPoint, IoDirection, Op, Process, Region, Span, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -141,6 +141,16 @@ fn program(workload: &Workload, homes: &[Home], ops: &[Op], out: &mut [Touched])
                 t.used.add(range, draws);
                 if a.write > 0.0 {
                     t.written.add(range, writes);
+                }
+            }
+            Op::DirectIo(io) => {
+                let Some(of) = region(&io.span) else { continue };
+                let Some(t) = out.get_mut(io.span.region as usize) else { continue };
+                let range = chunks(of, &io.span);
+                let draws = io.ios as f64 * now * (io.bytes as f64 / CHUNK_BYTES as f64).ceil();
+                t.used.add(range, draws);
+                if io.direction == IoDirection::Read {
+                    t.written.add(range, draws);
                 }
             }
             Op::Discard(span) => {

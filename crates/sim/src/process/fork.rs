@@ -63,6 +63,9 @@ pub(crate) fn start_process(
     }
     p.map_program(nodes);
     p.map_regions(process as u32, spec, &sim.cfg.mm.thp, &sim.mm.physical, &mut sim.mm.shared);
+    for (_, &vma) in spec.regions.iter().zip(p.own_regions()).filter(|(region, _)| region.pinned) {
+        sim.mm.pins.pin_mapping(process as u32, vma);
+    }
     sim.processes[process] = p;
     create_task(sim, process, 0, parent_cpu, parent);
     copied

@@ -129,8 +129,9 @@ pub(crate) fn log_fault(sim: &mut Simulation<'_>, before: &Before, f: &Fault) {
     let reasons = sim.kernel.numa.reasons;
     let fate = match f.result {
         MigrateResult::Migrated => Fate::Migrated,
-        MigrateResult::Failed | MigrateResult::FailedEntryChanged => Fate::Failed,
-        MigrateResult::Refused => grown(&before.reasons.refused, &reasons.refused).map_or(Fate::Failed, Fate::Refused),
+        MigrateResult::Refused | MigrateResult::Failed | MigrateResult::FailedEntryChanged => {
+            grown(&before.reasons.refused, &reasons.refused).map_or(Fate::Failed, Fate::Refused)
+        }
         MigrateResult::NotTried if f.node == here => Fate::Local,
         MigrateResult::NotTried => grown(&before.reasons.denied, &reasons.denied).map_or(Fate::Stayed, Fate::Denied),
     };

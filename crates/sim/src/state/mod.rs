@@ -25,6 +25,7 @@ pub(crate) mod numa_2012;
 pub(crate) mod page_migration;
 pub(crate) mod page_site;
 pub(crate) mod pending_counts;
+pub(crate) mod pins;
 pub(crate) mod policy;
 pub(crate) mod process;
 pub(crate) mod quiet_cpus;

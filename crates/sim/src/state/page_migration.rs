@@ -14,6 +14,7 @@ use crate::state::logged::Before;
 use crate::state::page_site::PageSite;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::PageRef;
+use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::FaultDecision;
 use numalab_kernel::numa::{FaultSite, PageFacts};
 
@@ -79,6 +80,8 @@ pub struct PageMigration {
     pub(crate) attempt: u32,
     pub(crate) phase: Phase,
     pub(crate) moved: bool,
+    /// Who held the page at the last attempt.
+    pub(crate) held: Option<Refusal>,
     /// By mapper of the object; those that came later have none.
     pub(crate) entries: Vec<Entry>,
 }

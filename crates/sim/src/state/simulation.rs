@@ -17,6 +17,7 @@ use crate::state::maps::Maps;
 use crate::state::memory_daemons::Daemons;
 use crate::state::numa_2012::Numa2012;
 use crate::state::pending_counts::PendingCounts;
+use crate::state::pins::Pins;
 use crate::state::process::ProcessState;
 use crate::state::quiet_cpus::QuietCpus;
 use crate::state::samples::Samples;
@@ -130,6 +131,8 @@ pub struct Kernel {
 pub struct ScanScratch {
     /// Pages of the present mapping that are still in LRU batches: chunk and page.
     pub batched: Vec<(u32, u16)>,
+    /// Page ranges of the present mapping that devices hold.
+    pub pinned: Vec<(u64, u64)>,
     /// Pages of each TLB flush of the present scan.
     pub flushes: Vec<u64>,
 }
@@ -158,6 +161,8 @@ pub struct Memory {
     pub page_waiters: Vec<(PageRef, u32)>,
     /// Shared pages under migration, and the task that migrates each.
     pub migrating: Vec<(PageRef, u32)>,
+    /// Pages that devices hold.
+    pub pins: Pins,
     /// Until then shared pages are under migration, ns; accesses of processes that share memory look often meanwhile.
     pub shared_migration_until_ns: u64,
 }
@@ -265,6 +270,7 @@ impl Kernel {
             vm: VmCounters::default(),
             scan_scratch: ScanScratch {
                 batched: Vec::with_capacity(cfg.mm.vm.lru_batch as usize * machine.cpu_count()),
+                pinned: Vec::new(),
                 flushes: Vec::with_capacity(64),
             },
             next_pid,
@@ -287,6 +293,7 @@ impl Memory {
             daemons: Daemons::new(nodes, &cfg.mm),
             page_waiters: Vec::new(),
             migrating: Vec::new(),
+            pins: Pins::default(),
             shared_migration_until_ns: 0,
         })
     }

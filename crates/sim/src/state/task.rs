@@ -19,6 +19,17 @@ pub struct LoopFrame {
     pub round_ns: u64,
 }
 
+/// The pages of a transfer that a direct I/O is getting, counted from the start of the mapping's first chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct GettingPages {
+    /// First page.
+    pub first: u64,
+    /// The first page that it does not have yet.
+    pub next: u64,
+    /// Page behind the last.
+    pub end: u64,
+}
+
 /// A block of an access by blocks: the next access of the thread to the same span goes on where this one ended, as a
 /// thread does with its allocation buffer.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +131,8 @@ pub struct Task<'a> {
     pub block: Option<Block>,
     /// The sweep that is planned for it, while shared pages are under migration.
     pub planned_sweep: Option<PlannedSweep>,
+    /// The transfer of a direct I/O whose pages it is getting.
+    pub getting_pages: Option<GettingPages>,
     /// Own policy.
     pub policy: MemPolicy,
 }
@@ -163,6 +176,7 @@ impl<'a> Task<'a> {
             pending_access: None,
             block: None,
             planned_sweep: None,
+            getting_pages: None,
             decided_fault: None,
             migration: None,
             marking_scans: u32::MAX,

@@ -5,6 +5,7 @@ use crate::hardware::contention::When;
 use crate::mm::daemon_time::occupy_node_cpu;
 use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::move_page::{move_base_page, move_page};
+use crate::mm::pins::is_pinned;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use crate::state::userspace_balance::UserspaceBalance;
@@ -71,6 +72,9 @@ fn move_huge_page(
     to: usize,
     ns: &mut u64,
 ) -> u64 {
+    if is_pinned(sim, (process, id), (chunk, 0), CHUNK_PAGES, sim.now_ns) {
+        return 0;
+    }
     let Some(frame) = sim.mm.physical.alloc_on(to, to, CHUNK_PAGES) else { return 0 };
     *ns += split_deferred_thp(sim, process, id, chunk);
     let v = sim.processes[process].space.vma_mut(id);
@@ -100,6 +104,9 @@ fn move_base_pages(
             continue;
         }
         let last = v.last_cpupid(chunk, page);
+        if is_pinned(sim, (process, id), (chunk, page), 1, sim.now_ns) {
+            continue;
+        }
         if !move_base_page(sim, process, (id, chunk, page), from, to, last) {
             break;
         }

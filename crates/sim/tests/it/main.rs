@@ -33,6 +33,7 @@ mod portable;
 mod preempt;
 mod race;
 mod reclaim;
+mod refused_moves;
 mod second_faults;
 mod second_level;
 mod shared_cow_2018;

@@ -12,7 +12,7 @@ use crate::mm::block::Bits512;
 use crate::mm::object::SharedMemory;
 use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
 use crate::numa::mark::MarkRules;
-use crate::numa::page::PageFacts;
+use crate::numa::page::{PageFacts, PIN_BIAS};
 use crate::numa::page_filter::Verdict;
 
 /// Result of marking a range.
@@ -28,19 +28,50 @@ pub struct MarkOutcome {
     pub stop_at: Option<u64>,
 }
 
+/// Pages of a mapping that somebody else holds a reference to, as filters see them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeldPages<'a> {
+    /// Exclusive base pages in LRU batches that stay unmarked, as chunk and page.
+    pub batched: &'a [(u32, u16)],
+    /// Pages that devices hold: ranges of page numbers, counted from the start of the first chunk.
+    pub pinned: &'a [(u64, u64)],
+}
+
+impl HeldPages<'_> {
+    /// The pinned pages of a chunk.
+    fn pinned_in(&self, chunk: usize) -> Bits512 {
+        let base = chunk as u64 * CHUNK_PAGES;
+        let within = |n: u64| n.saturating_sub(base).min(CHUNK_PAGES) as usize;
+        self.pinned.iter().fold(Bits512::default(), |all, &(first, end)| {
+            let (from, to) = (within(first), within(end));
+            if from < to {
+                all.zip(&Bits512::range(from, to), |a, b| a | b)
+            } else {
+                all
+            }
+        })
+    }
+}
+
+/// The facts of a page with a pin of `pin_user_pages`.
+fn with_pin(facts: PageFacts) -> PageFacts {
+    PageFacts { refcount: facts.refcount + PIN_BIAS, pincount: facts.pincount + 1, ..facts }
+}
+
 impl Vma {
     /// Marks the present entries of `from..to` in address order, if they are not yet PROT_NONE and the rules do not
     /// exclude them. A huge entry is marked if it is wholly inside the range.
     pub fn mark_range(&mut self, from: u64, to: u64, rules: &MarkRules, store: &mut SharedMemory) -> MarkOutcome {
-        self.mark_range_except(from, to, rules, &[], store)
+        self.mark_range_except(from, to, rules, HeldPages::default(), store)
     }
-    /// As [`Self::mark_range`], without the exclusive base pages in `except`, given as (chunk, page).
+    /// As [`Self::mark_range`], with pages that others hold: those in batches stay unmarked, and the filter sees the
+    /// pins.
     pub fn mark_range_except(
         &mut self,
         from: u64,
         to: u64,
         rules: &MarkRules,
-        except: &[(u32, u16)],
+        held: HeldPages<'_>,
         store: &mut SharedMemory,
     ) -> MarkOutcome {
         let mut out = MarkOutcome::default();
@@ -50,8 +81,11 @@ impl Vma {
             }
             match self.chunks[chunk].kind {
                 ChunkKind::Empty => {}
-                ChunkKind::Huge => self.mark_huge(chunk, hi - lo == 512, rules, store, &mut out),
-                ChunkKind::Small => self.mark_small(chunk, (lo, hi), rules, except, store, &mut out),
+                ChunkKind::Huge => {
+                    let pinned = held.pinned_in(chunk).count() > 0;
+                    self.mark_huge(chunk, (hi - lo == 512, pinned), rules, store, &mut out);
+                }
+                ChunkKind::Small => self.mark_small(chunk, (lo, hi), rules, held, store, &mut out),
             }
         }
         out
@@ -59,7 +93,7 @@ impl Vma {
     fn mark_huge(
         &mut self,
         chunk: usize,
-        whole: bool,
+        (whole, pinned): (bool, bool),
         rules: &MarkRules,
         store: &mut SharedMemory,
         out: &mut MarkOutcome,
@@ -71,6 +105,7 @@ impl Vma {
             Some(at) => self.shared_facts(at, store),
             None => PageFacts::private_anon_huge(node),
         };
+        let facts = if pinned { with_pin(facts) } else { facts };
         let spared = shared.is_some() && rules.own_only;
         if !whole || spared || c.pmd_marked || rules.huge(&facts) != Verdict::Mark {
             out.skipped += 1;
@@ -93,7 +128,7 @@ impl Vma {
         chunk: usize,
         (lo, hi): (usize, usize),
         rules: &MarkRules,
-        except: &[(u32, u16)],
+        held: HeldPages<'_>,
         store: &mut SharedMemory,
         out: &mut MarkOutcome,
     ) {
@@ -101,9 +136,10 @@ impl Vma {
         let populated = Bits512::range(lo, hi).zip(&self.blocks[index].present, |r, p| r & p);
         let mut fresh = populated.zip(&self.blocks[index].marked, |a, m| a & !m);
         let mut seen = populated;
+        let pinned = held.pinned_in(chunk);
         if self.chunks[chunk].shared > 0 {
             let shared = fresh.zip(&self.blocks[index].shared, |f, s| f & s);
-            if let Some(stop) = self.filter_shared(chunk, shared, rules, store, &mut fresh) {
+            if let Some(stop) = self.filter_shared(chunk, (shared, pinned), rules, store, &mut fresh) {
                 out.stop_at = Some(self.chunk_base(chunk) + stop as u64 * PAGE_BYTES);
                 let before = Bits512::range(0, stop);
                 fresh = fresh.zip(&before, |f, b| f & b);
@@ -112,7 +148,10 @@ impl Vma {
         }
         let own = fresh.zip(&self.blocks[index].shared, |f, s| f & !s);
         self.filter_own(chunk, own, rules, &mut fresh);
-        for &(_, page) in except.iter().filter(|(c, p)| *c as usize == chunk && own.get(usize::from(*p))) {
+        if rules.spares_pinned() {
+            fresh = fresh.zip(&own.zip(&pinned, |o, p| o & p), |f, p| f & !p);
+        }
+        for &(_, page) in held.batched.iter().filter(|(c, p)| *c as usize == chunk && own.get(usize::from(*p))) {
             fresh.clear(usize::from(page));
         }
         let (c, b) = self.small_block(chunk);
@@ -157,7 +196,7 @@ impl Vma {
     fn filter_shared(
         &self,
         chunk: usize,
-        shared: Bits512,
+        (shared, pinned): (Bits512, Bits512),
         rules: &MarkRules,
         store: &mut SharedMemory,
         fresh: &mut Bits512,
@@ -171,6 +210,7 @@ impl Vma {
             }
             let Some(at) = self.page_ref(chunk, p) else { continue };
             let facts = self.shared_facts(at, store);
+            let facts = if pinned.get(p) { with_pin(facts) } else { facts };
             match rules.pte(&facts) {
                 Verdict::Mark if rules.stamp_nodes.contains(facts.nid) => {
                     store.block_of(at).last[p] = rules.stamp.raw();

@@ -38,7 +38,7 @@ pub use chunk::{Chunk, ChunkKind};
 pub use frame_map::FrameMap;
 pub use kind::VmaKind;
 pub use mapping::Vma;
-pub use marking::MarkOutcome;
+pub use marking::{HeldPages, MarkOutcome};
 pub use page_state::PageState;
 pub use pending::PendingPages;
 pub(in crate::mm) use shared_runs::{for_nodes, for_runs};

@@ -93,6 +93,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         policy: None,
         huge_policy: None,
         second_level_fault_ns: 0,
+        pinned: false,
         write: true,
     };
     let process = Process {

@@ -171,6 +171,43 @@ fn names_are_declared_once() {
 }
 
 #[test]
+fn direct_io_has_whole_pages_and_a_time() {
+    phase("direct_io = \"buffer\"\nlatency = \"^0us\"\n", &["`latency` is 0ns", "at least 1ns"]);
+    let process = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n";
+    body(&format!("{process}^[[process.phase]]\ndirect_io = \"buffer\"\n"), &["latency` is missing"]);
+    phase(
+        "direct_io = \"bufer\"\nlatency = \"1us\"\n".replace("\"bufer", "\"^bufer").as_str(),
+        &["did you mean `buffer`?"],
+    );
+    let io = "direct_io = \"buffer\"\nlatency = \"1us\"\n";
+    phase(&format!("{io}bytes = \"^6000B\"\n"), &["`bytes` is 6000 of 1048576 bytes", "a multiple of 4KiB"]);
+    phase(&format!("{io}bytes = \"^2MiB\"\n"), &["`bytes` is 2097152 of 1048576 bytes"]);
+    phase(&format!("{io}io = \"^scan\"\n"), &["`io`", "read, write"]);
+    phase(
+        "direct_io = \"^buffer\"\nlatency = \"1us\"\noffset = \"100B\"\n",
+        &["direct I/O from byte 100", "a multiple of 4KiB"],
+    );
+    phase(&format!("{io}^write = 1\n"), &["unknown key `process[0].phase[0].write`"]);
+}
+
+#[test]
+fn pinned_regions_stay_with_one_process() {
+    let region =
+        |more: &str| format!("[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"1MiB\"\n{more}\n");
+    body(
+        &format!("{}{WORK}", region("kind = \"file\"\npinned = ^true")),
+        &["a file and pinned", "`anon`, `shared` or `data`"],
+    );
+    let child = "[[process]]\nname = \"c\"\nparent = \"p\"\n";
+    body(
+        &format!("{}{WORK}{child}{WORK}", region("pinned = ^true")),
+        &["region `r` is pinned, and process `c` inherits it"],
+    );
+    let discard = "[[process.phase]]\ndiscard = \"^r\"\n";
+    body(&format!("{}{discard}", region("pinned = true")), &["gives back pages that are pinned"]);
+}
+
+#[test]
 fn sizes_must_fit_the_machine() {
     let region = |size: &str, parts: &[&str]| {
         body(&format!("[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\n{size}\n{WORK}"), parts);

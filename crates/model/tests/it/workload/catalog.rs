@@ -68,6 +68,7 @@ fn required_workloads_are_there_under_their_names() {
         "tbench-pairs",
         "random-seek",
         "swap-storm",
+        "xfs-repair",
         "fragmented-node",
         "pagecache-full-node",
         "hot-cold",

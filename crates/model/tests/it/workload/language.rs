@@ -5,7 +5,7 @@ use crate::workload::sums::check_invariants;
 use numalab_model::expr::Value;
 use numalab_model::machine::Fill;
 use numalab_model::workload::{
-    parse, Bound, ForkPoint, HugeAdvice, Op, Pattern, PolicyMode, RegionKind, Workload, VARIABLES,
+    parse, Bound, ForkPoint, HugeAdvice, IoDirection, Op, Pattern, PolicyMode, RegionKind, Workload, VARIABLES,
 };
 
 const HEAD: &str = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n";
@@ -98,6 +98,43 @@ fn steps_become_ops() {
     assert_eq!((span.region, span.offset_bytes, span.len_bytes), (0, 4096, 8192));
     assert_eq!(list[2], Op::LoopStart(Bound::Time { ns: 6_000_000_000 }));
     assert_eq!(list[3..], [Op::Compute { ns: 1000 }, Op::LoopEnd, Op::LoopEnd]);
+}
+
+#[test]
+fn direct_io_becomes_transfers() {
+    let one = |keys: &str| {
+        let list = ops(&format!("[[process.phase]]\ndirect_io = \"m\"\nlatency = \"80us\"\n{keys}"));
+        let [Op::DirectIo(io)] = list[..] else { panic!("{list:?}") };
+        io
+    };
+    let plain = one("");
+    assert_eq!((plain.direction, plain.random, plain.latency_ns), (IoDirection::Read, false, 80_000));
+    assert_eq!((plain.bytes, plain.ios, plain.places()), (64 << 10, 16, 16), "one pass over 1 MiB");
+    let last = one("bytes = \"768KiB\"\nio = \"write\"\norder = \"random\"\n");
+    assert_eq!((last.direction, last.random, last.ios), (IoDirection::Write, true, 2));
+    assert_eq!(
+        (last.transfer(0), last.transfer(1), last.transfer(2)),
+        ((0, 768 << 10), (768 << 10, 256 << 10), (0, 768 << 10))
+    );
+    let part = one("offset = \"4KiB\"\nlen = \"10000B\"\nbytes = \"4KiB\"\nios = 9\n");
+    assert_eq!((part.span.offset_bytes, part.span.len_bytes, part.ios), (4096, 8192, 9), "whole pages");
+    assert!(
+        ops("[[process.phase]]\nsteps = [{ direct_io = \"m\", latency = \"1us\", ios = 0 }, { compute = \"1us\" }]\n")
+            .len()
+            == 1
+    );
+}
+
+/// What a workload without pins reads the same as before is what names its plan.
+#[test]
+fn a_region_without_a_pin_shows_none() {
+    let region = |more: &str| {
+        let region = format!("[[process.region]]\nname = \"r\"\nsize = \"1MiB\"\n{more}\n");
+        let text = format!("[[process]]\nname = \"p\"\n{region}[[process.phase]]\naccess = \"r\"\n");
+        format!("{:?}", run(&text).processes[0].regions[0])
+    };
+    assert!(region("").ends_with("second_level_fault_ns: 0 }"), "{}", region(""));
+    assert!(region("pinned = true").ends_with("second_level_fault_ns: 0, pinned: true }"));
 }
 
 #[test]

@@ -123,6 +123,11 @@ fn check_op(w: &Workload, op: &Op, regions: u32, thread: usize) {
             }
         }
         Op::Discard(s) => assert!(s.region < regions && s.len_bytes >= 1),
+        Op::DirectIo(io) => {
+            assert!(io.span.region < regions && io.span.len_bytes >= 4096 && io.ios >= 1 && io.latency_ns >= 1);
+            assert!([io.span.offset_bytes, io.span.len_bytes, io.bytes].iter().all(|n| n % 4096 == 0));
+            assert!(io.bytes >= 4096 && io.bytes <= io.span.len_bytes);
+        }
         Op::Compute { ns } | Op::Sleep { ns, .. } => assert!(*ns >= 1),
         Op::Barrier { id, .. } => assert!((*id as usize) < w.barrier_widths.len()),
         Op::Signal { channel } | Op::Wait { channel } => assert!(*channel < w.channels),
