@@ -10,7 +10,7 @@ set -eu
 PACKAGES="qemu-system-x86 gcc libc6-dev tar xz-utils"
 case ${1:-full} in
 run) ;;
-test) PACKAGES="$PACKAGES cpio rsync valgrind" ;;
+test) PACKAGES="$PACKAGES cpio rsync patch valgrind" ;;
 full) PACKAGES="$PACKAGES cpio rsync make flex bison bc libelf-dev libssl-dev ccache patch" ;;
 *)
     echo "setup.sh: \`$1\`; expected run, test, full or nothing" >&2

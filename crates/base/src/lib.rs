@@ -3,6 +3,7 @@
 //! * [`tunable`] tunables of policies and their values; the macro [`tunables!`];
 //! * [`rung_list`] the value of the tunable `thp.ladder`;
 //! * [`mod@words`] the macro [`words!`]: enums whose variants have a word in catalogs and on the command line;
+//!   the macro [`variants!`]: such enums with a file for each variant;
 //! * [`mod@counters`] the macro [`counters!`]: structs of event counters with a table of names;
 //! * [`node_mask`] and [`cpu_set`] sets of NUMA nodes and of CPUs;
 //! * [`mod@plain_name`] names of programs as names of columns and files;

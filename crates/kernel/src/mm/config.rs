@@ -129,7 +129,7 @@ pub struct MmConfig {
 impl MmConfig {
     /// Rules of the slow path: the configured ones, else those of the kernels with the configured locality rule.
     pub fn slow_rules(&self) -> SlowRules {
-        let era = self.thp.locality.slow_rules();
+        let era = self.thp.locality.parts().slow_rules;
         SlowRules {
             bail: match self.vm.bail_rule {
                 BailChoice::ByLocality => era.bail,
@@ -149,7 +149,7 @@ impl MmConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mm::thp::locality::rule::Locality;
+    use crate::mm::thp::locality::Locality;
     use numalab_base::tunable::Group;
 
     #[test]

@@ -122,7 +122,7 @@ impl MarkRules {
     /// Whether a page that waits in an LRU batch is skipped, because the batch holds a reference.
     #[inline]
     pub fn spares_batched(&self) -> bool {
-        self.filter.kind.counts_references()
+        self.filter.parts().counts_references()
     }
 
     /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are

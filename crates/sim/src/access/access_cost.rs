@@ -214,6 +214,10 @@ pub struct Times {
 }
 
 impl SweepCosts {
+    /// Before a sweep has begun.
+    pub const NONE: Self =
+        Self { missing: 0.0, fetched: 0.0, cached: 0.0, zeros: 0.0, alone: 0.0, longest: 0.0, sibling: Sibling::Idle };
+
     /// Traffic per byte swept that the thread fetches itself, bytes.
     #[inline]
     pub fn traffic(&self) -> f64 {

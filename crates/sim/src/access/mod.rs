@@ -1,4 +1,4 @@
-//! How tasks use memory and compute: one file per way of walking memory, and what it costs.
+//! How tasks use memory and compute: one file per way of walking memory, their list in [`walks`], and what it costs.
 
 pub(crate) mod access_cost;
 pub(crate) mod compute;
@@ -7,3 +7,5 @@ pub(crate) mod progress;
 pub(crate) mod random;
 pub(crate) mod stride;
 pub(crate) mod sweep;
+pub(crate) mod walk;
+pub(crate) mod walks;

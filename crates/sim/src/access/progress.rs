@@ -1,17 +1,15 @@
 //! How far an access has come: its end, its score, and how far a slice may run ahead.
 
-use crate::float::LINE_BYTES;
 use crate::state::simulation::Simulation;
 use crate::state::working_sets::NEVER_WARM;
-use numalab_model::access::{CacheFit, Order, Walk};
+use numalab_model::access::CacheFit;
 use numalab_model::workload::Access;
 
-/// Records progress; at the end of the pass counts the score and goes to the next op.
-pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, done: u64, of: u64) {
+/// Records progress, `done` of `of` units of `unit_bytes`; at the end of the pass counts the score and goes to the next op.
+pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, (done, of): (u64, u64), unit_bytes: u64) {
     let t = &mut sim.tasks[task as usize];
     if let Some((id, per_byte)) = a.score {
-        let unit = if matches!(a.pattern.walk(), Walk::Sweep(_)) { 1 } else { LINE_BYTES };
-        sim.record.scores[id as usize] += per_byte * ((done - t.done) * unit) as f64;
+        sim.record.scores[id as usize] += per_byte * ((done - t.done) * unit_bytes) as f64;
     }
     t.done = done;
     if done >= of {
@@ -19,10 +17,6 @@ pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, done:
             let bit = sim.hw.working_sets.info(t.process, t.program(), t.pc).bit;
             // A span too large for the cache has driven everything else out.
             t.warm = if bit == NEVER_WARM { 0 } else { t.warm | 1 << bit };
-        }
-        if let Some(b) = &mut t.block {
-            let by_blocks = matches!(a.pattern.walk(), Walk::Sweep(Order::Blocks { .. }));
-            b.begun -= of as i64 * i64::from(by_blocks && b.span == a.span);
         }
         t.advance();
     }

@@ -1,23 +1,21 @@
 //! Random accesses: how long they take, and which of them fault.
 
-use crate::access::access_cost::{access_cost, AccessCost};
+use crate::access::access_cost::AccessCost;
 use crate::access::page_walk::mean_walk;
-use crate::access::progress::{finish_step, lookahead_ns};
+use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
-use crate::charge::time::charge_part;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
 use crate::mm::fill::write_back_cleared;
 use crate::state::contention::{waiting_ns, AccessRates, EPOCH_NS};
-use crate::state::cpu::Pending;
 use crate::state::page_site::PageSite;
 use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::tlb::Walk;
-use numalab_kernel::mm::PAGE_BYTES;
+use numalab_kernel::mm::{Vma, PAGE_BYTES};
 use numalab_model::access::Traffic;
 use numalab_model::workload::Access;
 
@@ -29,88 +27,116 @@ fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
     (start / PAGE_BYTES * PAGE_BYTES, (start + len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES)
 }
 
-/// Carries out random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
-/// that accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
-pub(crate) fn random(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
-    let mut pace = access_cost(sim, cpu, task, a);
-    let process = sim.tasks[task as usize].process as usize;
-    let id = sim.processes[process].region_vma[a.span.region as usize] as usize;
-    let (write, started) = (a.write > 0.0, *clock);
-    let mut done = sim.tasks[task as usize].done;
-    let (mut kernel_ns, mut out) = (0, Step::Go);
-    let vma = sim.processes[process].space.vma(id);
-    let (from, to) = whole_pages(vma.start + a.span.offset_bytes, a.span.len_bytes);
-    let pages = (to - from) / PAGE_BYTES;
-    let walk = random_walk(sim, cpu, task, a, to - from, vma.huge_share());
-    let uses = sim.processes[process].space.vma_mut(id).random_span(from, to);
-    let limit = lookahead_ns(sim, process, end);
-    let mut pending_access = sim.tasks[task as usize].pending_access.take();
-    // Where pages are and how fast memory is holds for the whole slice.
-    let vma = sim.processes[process].space.vma(id);
-    let span = RandomSpan { number: pace.span, vma, range: (from, to), write };
-    sim.pending_counts.look(&span, sim.now_ns, EPOCH_NS);
-    pace.zeros = sim.pending_counts.zero_share(pace.span);
-    let mut times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
-    let mut traffic = RandomTraffic::default();
-    while *clock < limit && done < a.accesses && !is_blocked(sim, task) {
-        if let Some(again) = pending_access.take() {
-            done += 1;
-            if let Some(stop) = random_fault(sim, cpu, task, id, again, pace.span, clock, &mut kernel_ns) {
-                done -= 1;
-                out = stop;
-                break;
-            }
-            continue;
+/// Random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so that
+/// accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
+#[derive(Default)]
+pub(crate) struct Random {
+    /// The pages that it draws from: first address, and that behind them.
+    range: (u64, u64),
+    walk: Walk,
+    /// Number under which the accesses are noted with the mapping.
+    uses: usize,
+    /// Access that a fault has interrupted.
+    again: Option<(usize, usize, bool)>,
+    times: RandomTimes,
+    traffic: RandomTraffic,
+}
+
+impl Random {
+    fn pages(&self) -> f64 {
+        ((self.range.1 - self.range.0) / PAGE_BYTES) as f64
+    }
+
+    fn span<'a>(&self, at: &Going<'_>, vma: &'a Vma) -> RandomSpan<'a> {
+        RandomSpan { number: at.pace.span, vma, range: self.range, write: at.write }
+    }
+
+    /// How long an access takes with the zeros that there are now.
+    fn look(&mut self, sim: &Simulation<'_>, at: &mut Going<'_>) {
+        at.pace.zeros = sim.pending_counts.zero_share(at.pace.span);
+        let tables = sim.processes[at.process].space.vma(at.vma).tables_on_node();
+        let on_node = sim.pending_counts.on_node(at.pace.span);
+        self.times = random_ns(sim, &at.pace, at.access, on_node, tables, self.walk);
+    }
+}
+
+impl Walker for Random {
+    const UNIT_BYTES: u64 = LINE_BYTES;
+
+    fn units(&self, a: &Access) -> u64 {
+        a.accesses
+    }
+
+    /// Where pages are and how fast memory is holds for the whole slice.
+    fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        let (from, to) = whole_pages(vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
+        self.range = (from, to);
+        self.walk = random_walk(sim, at.cpu, at.task, at.access, to - from, vma.huge_share());
+        self.uses = sim.processes[at.process].space.vma_mut(at.vma).random_span(from, to);
+        self.again = sim.tasks[at.task as usize].pending_access.take();
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        sim.pending_counts.look(&self.span(at, vma), sim.now_ns, EPOCH_NS);
+        self.look(sim, at);
+    }
+
+    fn stretch(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) -> Next {
+        if is_blocked(sim, at.task) {
+            return Next::End(Step::Go);
         }
-        let vma = sim.processes[process].space.vma(id);
-        let pending = sim.pending_counts.pending(pace.span, write);
-        if pace.zeros > 0.0 {
-            pace.zeros = sim.pending_counts.zero_share(pace.span);
-            times = random_ns(sim, &pace, a, sim.pending_counts.on_node(pace.span), vma.tables_on_node(), walk);
+        if let Some(again) = self.again.take() {
+            at.done += 1;
+            return random_fault(sim, at, again);
         }
-        let cold = sim.tasks[task as usize].cold_lines;
-        let (per_access, missing) = if cold > 0 { (times.cold, 1.0) } else { (times.warm, pace.missing()) };
-        let room = (((limit - *clock) as f64 / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-        let to_fault = if pending == 0 { u64::MAX } else { sim.rng.next_success(pending as f64 / pages as f64) };
-        let n = to_fault.min(room).min(a.accesses - done);
-        let lines = ((1.0 - pace.zeros) * missing, walk.leaf_miss);
-        let (on_node, tables) = (sim.pending_counts.on_node(pace.span), vma.tables_on_node());
+        let pending = sim.pending_counts.pending(at.pace.span, at.write);
+        if at.pace.zeros > 0.0 {
+            self.look(sim, at);
+        }
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        let cold = sim.tasks[at.task as usize].cold_lines;
+        let (per_access, missing) =
+            if cold > 0 { (self.times.cold, 1.0) } else { (self.times.warm, at.pace.missing()) };
+        let room_ns = (at.limit - at.clock) as f64;
+        let room = ((room_ns / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
+        let fault_odds = pending as f64 / self.pages();
+        let to_fault = if pending == 0 { u64::MAX } else { sim.rng.next_success(fault_odds) };
+        let n = to_fault.min(room).min(at.all - at.done);
+        let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
+        let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
         let contention = &mut sim.hw.contention;
-        want_lines(contention, &pace, (on_node, lines.0), (tables, lines.1), n as f64);
-        let served = contention.serve(sim.now_ns, *clock, n as f64 * per_access, (limit - *clock) as f64);
+        want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n as f64);
+        let served = contention.serve(sim.now_ns, at.clock, n as f64 * per_access, room_ns);
         let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
         let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access).max(0.0));
-        done += n;
-        sim.tasks[task as usize].cold_lines -= n.min(cold);
-        traffic.add(n, missing, &times, stalled_ns);
-        *clock += (ns + 0.5) as u64;
+        at.done += n;
+        sim.tasks[at.task as usize].cold_lines -= n.min(cold);
+        self.traffic.add(n, missing, &self.times, stalled_ns);
+        at.clock += (ns + 0.5) as u64;
         if n < to_fault {
-            continue;
+            return Next::Go;
         }
-        let span = RandomSpan { number: pace.span, vma, range: (from, to), write };
-        let more = ((room - n).min(a.accesses - done) as f64 * pending as f64 / pages as f64) as u64;
+        let more = ((room - n).min(at.all - at.done) as f64 * pending as f64 / self.pages()) as u64;
+        let span = self.span(at, vma);
         let Some((chunk, page)) = sim.pending_counts.draw(&span, more, &sim.mm.shared, &mut sim.rng) else {
-            continue;
+            return Next::Go;
         };
         // Where only stores fault, a read goes on.
-        let store = write && (a.write >= 1.0 || sim.rng.unit() < a.write);
+        let store = at.write && (at.access.write >= 1.0 || sim.rng.unit() < at.access.write);
         if !store && !vma.is_pending(chunk, page, false) {
-            continue;
+            return Next::Go;
         }
-        let access = (chunk, page, store);
-        if let Some(stop) = random_fault(sim, cpu, task, id, access, pace.span, clock, &mut kernel_ns) {
-            done -= 1;
-            out = stop;
-            break;
-        }
+        random_fault(sim, at, (chunk, page, store))
     }
-    traffic.note(sim, &pace, (process, id, uses), (started, (*clock - started) as f64));
-    if out == Step::Go && *clock >= limit && limit < end {
-        out = Step::Stop(Pending::Resume);
+
+    fn draws(&self, a: &Access, _chunks: u64, times: f64) -> (f64, f64) {
+        let draws = a.accesses as f64 * times;
+        (draws, draws * a.write)
     }
-    finish_step(sim, task, a, done, a.accesses);
-    charge_part(sim, task, *clock - started, kernel_ns);
-    out
+
+    fn end(&mut self, sim: &mut Simulation<'_>, at: &Going<'_>) {
+        let when = (at.started, (at.clock - at.started) as f64);
+        self.traffic.note(sim, &at.pace, (at.process, at.vma, self.uses), when);
+    }
 }
 
 /// Accesses of a slice, and how long they occupy memory.
@@ -165,40 +191,32 @@ fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, a: &Access, bytes: u
     mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, a.pattern.cache_fit().alpha())
 }
 
-/// Handles the fault of a random access, and the one after it: a store to a marked page may find the entry read-only afterwards.
-/// If a fault ends the step, the access to the same page is made again later.
-#[allow(clippy::too_many_arguments)]
-fn random_fault(
-    sim: &mut Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    id: usize,
-    (chunk, page, write): (usize, usize, bool),
-    span: u32,
-    clock: &mut u64,
-    kernel_ns: &mut u64,
-) -> Option<Step> {
-    let process = sim.tasks[task as usize].process as usize;
+/// Handles the fault of a random access, which counts as done, and the one after it: a store to a marked page may find the
+/// entry read-only afterwards. If a fault ends the step, the access to the same page is made again later.
+fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, usize, bool)) -> Next {
+    let (chunk, page, write) = access;
+    let (cpu, task, process) = (at.cpu, at.task, at.process);
     loop {
-        let before = sim.processes[process].space.vma(id).pending_of_chunk(chunk);
+        let before = sim.processes[process].space.vma(at.vma).pending_of_chunk(chunk);
         sim.mm.cleared_page = None;
-        let site = PageSite { cpu, task, process, vma: id, chunk, page, write };
-        let (ns, fate) = fault_ahead(sim, &site, *clock)
-            .unwrap_or_else(|| handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock));
-        *kernel_ns += ns;
-        *clock += ns;
-        *clock += write_back_cleared(sim, cpu, *clock - ns, ns);
+        let site = PageSite { cpu, task, process, vma: at.vma, chunk, page, write };
+        let (ns, fate) = fault_ahead(sim, &site, at.clock)
+            .unwrap_or_else(|| handle_mm_fault(sim, cpu, task, at.vma, chunk, page, write, at.clock));
+        at.kernel_ns += ns;
+        at.clock += ns;
+        at.clock += write_back_cleared(sim, cpu, at.clock - ns, ns);
         if let Some(stop) = fate.stops() {
-            sim.tasks[task as usize].pending_access = Some((chunk, page, write));
-            return Some(stop);
+            sim.tasks[task as usize].pending_access = Some(access);
+            at.done -= 1;
+            return Next::End(stop);
         }
         if fate != FaultEnd::Go {
-            return None;
+            return Next::Go;
         }
-        let vma = sim.processes[process].space.vma(id);
-        sim.pending_counts.resolved(span, &before.saturating_sub(&vma.pending_of_chunk(chunk)));
+        let vma = sim.processes[process].space.vma(at.vma);
+        sim.pending_counts.resolved(at.pace.span, &before.saturating_sub(&vma.pending_of_chunk(chunk)));
         if !vma.is_pending(chunk, page, write) {
-            return None;
+            return Next::Go;
         }
     }
 }
@@ -236,7 +254,7 @@ fn random_ns(
 }
 
 /// Times of a random access, ns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RandomTimes {
     /// Every line from memory.
     cold: f64,

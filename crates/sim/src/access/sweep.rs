@@ -1,9 +1,9 @@
 //! Sweeps: accesses in address order, over a whole span or block by block.
 
-use crate::access::access_cost::{access_cost, sweep_costs, AccessCost, LastChunkTimes, SweepAhead, Times};
-use crate::access::progress::{finish_step, sharing};
+use crate::access::access_cost::{sweep_costs, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times};
+use crate::access::progress::sharing;
+use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::{block_task, is_blocked};
-use crate::charge::time::charge_part;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
 use crate::numa::concurrent_hint_fault::contender_is_first;
@@ -13,95 +13,140 @@ use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
-use numalab_kernel::mm::PAGE_BYTES;
+use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::access::Order;
 use numalab_model::workload::Access;
 
-/// One pass in address order, or the blocks of a pass.
-pub(crate) fn sweep(
-    sim: &mut Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    (a, order): (&Access, Order),
-    clock: &mut u64,
-    end: u64,
-) -> Step {
-    let pace = access_cost(sim, cpu, task, a);
-    let process = sim.tasks[task as usize].process as usize;
-    let id = sim.processes[process].region_vma[a.span.region as usize] as usize;
-    let (write, started) = (a.write > 0.0, *clock);
-    let mut done = sim.tasks[task as usize].done;
-    let (mut kernel_ns, mut out) = (0, Step::Go);
-    let sharing = sharing(sim, process);
-    let (mut passed, mut last) = (None, LastChunkTimes::NONE);
-    let costs = sweep_costs(sim, &pace, a);
-    let all = sweep_bytes(a, order);
-    while *clock < end && done < all {
-        let (at, left) = run_ahead(sim, task, (a, order), done, all);
-        let vma = sim.processes[process].space.vma(id);
-        let addr = vma.start + a.span.offset_bytes + at;
-        let SweepAhead { chunk, base, lo, fault, clear } = SweepAhead::of(vma, addr, left, write, passed);
-        if clear > addr {
-            let counts = vma.node_counts(chunk);
-            let known = last.or_else(counts, vma.chunk(chunk).present, |c, p| {
-                costs.times(sim.hw.contention.ns_of_pages(pace.kind, pace.place, c), p)
-            });
-            let (Times { per_byte, memory, of_pages }, node) = known;
-            let room = real(end - *clock);
-            let want = real(clear - addr) * per_byte;
-            let (bytes, ns) =
-                if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
-            let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
-            if memory > 0.0 {
-                run.cross(&mut sim.hw.contention, &pace, (counts, node), costs.traffic(), (sim.now_ns, *clock), room);
-            }
-            let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;
-            if sharing {
-                let (pc, vma, at) = (sim.tasks[task as usize].pc, id as u32, addr - base);
-                let stretch = PlannedSweep { pc, vma, chunk, at, done, from_ns: *clock, per_byte };
-                sim.tasks[task as usize].planned_sweep = Some(stretch);
-                out = Step::Stop(Pending::Resume);
-            }
-            done += bytes;
-            if bytes > 0 {
-                sim.tasks[task as usize].ns_per_byte = per_byte;
-            }
-            let busy_ns = waiting_ns(real(bytes) * memory, stalled_ns);
-            sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, busy_ns, (*clock, ns));
-            let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
-            sim.processes[process].space.vma_mut(id).touch(chunk, lo, reached);
-            *clock += whole(ns + 0.5);
-            if !sim.kernel.numa_2012.split_thp_migrations.is_empty() {
-                wait_for_moves(sim, task, (process, id, chunk), (lo, reached), *clock, ns as u64);
-            }
-            if full {
-                out = Step::Go;
-            }
-            if full || sharing || is_blocked(sim, task) {
-                break;
-            }
+/// Accesses in address order: one pass over the span, or blocks of it.
+pub(crate) struct Sweep {
+    order: Order,
+    sharing: bool,
+    /// Page that may be accessed this once.
+    passed: Option<usize>,
+    last: LastChunkTimes,
+    costs: SweepCosts,
+}
+
+impl Sweep {
+    pub(crate) fn new(order: Order) -> Self {
+        Self { order, sharing: false, passed: None, last: LastChunkTimes::NONE, costs: SweepCosts::NONE }
+    }
+
+    /// Goes up to `ahead.clear`, where nothing faults; how the access leaves the CPU if it does.
+    #[inline]
+    fn clear(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, addr: u64, ahead: &SweepAhead) -> Option<Step> {
+        let &SweepAhead { chunk, base, lo, clear, .. } = ahead;
+        let (pace, costs) = (&at.pace, &self.costs);
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        let counts = vma.node_counts(chunk);
+        let known = self.last.or_else(counts, vma.chunk(chunk).present, |c, p| {
+            costs.times(sim.hw.contention.ns_of_pages(pace.kind, pace.place, c), p)
+        });
+        let (Times { per_byte, memory, of_pages }, node) = known;
+        let room = real(at.end - at.clock);
+        let want = real(clear - addr) * per_byte;
+        let (bytes, ns) =
+            if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
+        let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
+        if memory > 0.0 {
+            run.cross(&mut sim.hw.contention, pace, (counts, node), costs.traffic(), (sim.now_ns, at.clock), room);
         }
-        if let Some(p) = fault {
-            if *clock >= end {
-                break;
-            }
-            if contender_is_first(sim, task, id, chunk, p, *clock) {
-                out = Step::Stop(Pending::Resume);
-                break;
-            }
-            let (ns, fate) = handle_mm_fault(sim, cpu, task, id, chunk, p, write, *clock);
-            kernel_ns += ns;
-            *clock += ns;
-            passed = (fate == FaultEnd::Pass).then_some(p);
-            out = fate.stops().unwrap_or(Step::Go);
-            if out != Step::Go || !sim.task_migrations.decided.is_empty() || is_blocked(sim, task) {
-                break;
-            }
+        let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;
+        if self.sharing {
+            let (pc, vma, offset) = (sim.tasks[at.task as usize].pc, at.vma as u32, addr - base);
+            let stretch = PlannedSweep { pc, vma, chunk, at: offset, done: at.done, from_ns: at.clock, per_byte };
+            sim.tasks[at.task as usize].planned_sweep = Some(stretch);
+        }
+        at.done += bytes;
+        if bytes > 0 {
+            sim.tasks[at.task as usize].ns_per_byte = per_byte;
+        }
+        let busy_ns = waiting_ns(real(bytes) * memory, stalled_ns);
+        sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, busy_ns, (at.clock, ns));
+        let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
+        sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, lo, reached);
+        at.clock += whole(ns + 0.5);
+        if !sim.kernel.numa_2012.split_thp_migrations.is_empty() {
+            wait_for_moves(sim, at.task, (at.process, at.vma, chunk), (lo, reached), at.clock, ns as u64);
+        }
+        if full {
+            Some(Step::Go)
+        } else if self.sharing {
+            Some(Step::Stop(Pending::Resume))
+        } else {
+            is_blocked(sim, at.task).then_some(Step::Go)
         }
     }
-    finish_step(sim, task, a, done, all);
-    charge_part(sim, task, *clock - started, kernel_ns);
-    out
+
+    /// Faults on a page; how the access leaves the CPU if it does.
+    fn fault(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, (chunk, page): (usize, usize)) -> Option<Step> {
+        if at.clock >= at.end {
+            return Some(Step::Go);
+        }
+        if contender_is_first(sim, at.task, at.vma, chunk, page, at.clock) {
+            return Some(Step::Stop(Pending::Resume));
+        }
+        let (ns, fate) = handle_mm_fault(sim, at.cpu, at.task, at.vma, chunk, page, at.write, at.clock);
+        at.kernel_ns += ns;
+        at.clock += ns;
+        self.passed = (fate == FaultEnd::Pass).then_some(page);
+        let leaves = !sim.task_migrations.decided.is_empty() || is_blocked(sim, at.task);
+        fate.stops().or(leaves.then_some(Step::Go))
+    }
+}
+
+impl Walker for Sweep {
+    const UNIT_BYTES: u64 = 1;
+
+    fn units(&self, a: &Access) -> u64 {
+        match self.order {
+            Order::Address => a.span.len_bytes,
+            Order::Blocks { .. } => a.accesses * LINE_BYTES,
+        }
+    }
+
+    /// A sweep over shared pages under migration stops after each stretch instead.
+    fn limit(_sim: &Simulation<'_>, _process: usize, end: u64) -> u64 {
+        end
+    }
+
+    fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
+        self.sharing = sharing(sim, at.process);
+        self.costs = sweep_costs(sim, &at.pace, at.access);
+    }
+
+    #[inline]
+    fn stretch(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) -> Next {
+        let (offset, left) = run_ahead(sim, at.task, (at.access, self.order), at.done, at.all);
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        let addr = vma.start + at.access.span.offset_bytes + offset;
+        let ahead = SweepAhead::of(vma, addr, left, at.write, self.passed);
+        if ahead.clear > addr {
+            if let Some(step) = self.clear(sim, at, addr, &ahead) {
+                return Next::End(step);
+            }
+        }
+        match ahead.fault.and_then(|page| self.fault(sim, at, (ahead.chunk, page))) {
+            Some(step) => Next::End(step),
+            None => Next::Go,
+        }
+    }
+
+    fn draws(&self, a: &Access, chunks: u64, times: f64) -> (f64, f64) {
+        let Order::Blocks { block_bytes } = self.order else { return draws_of_pass(a.accesses as f64, chunks) };
+        let block = block_bytes.max(LINE_BYTES) as f64;
+        let blocks = (a.accesses as f64 * LINE_BYTES as f64 / block).max(1.0) * times;
+        let draws = blocks * (block / CHUNK_BYTES as f64).max(1.0);
+        (draws, draws)
+    }
+
+    /// The next pass goes on in the block that this one leaves unfinished.
+    fn end(&mut self, sim: &mut Simulation<'_>, at: &Going<'_>) {
+        let by_blocks = matches!(self.order, Order::Blocks { .. });
+        if let Some(b) = sim.tasks[at.task as usize].block.as_mut().filter(|b| by_blocks && b.span == at.access.span) {
+            b.begun -= if at.done >= at.all { at.all as i64 } else { 0 };
+        }
+    }
 }
 
 /// Part of a sweep without a fault.
@@ -156,14 +201,6 @@ fn wait_for_moves(
     let (waited, mover) =
         sim.kernel.numa_2012.split_thp_migrations.wait_ns(at, pages, clock.saturating_sub(swept_ns), clock);
     block_task(sim, task, waited, mover);
-}
-
-/// Bytes that a sweep covers.
-fn sweep_bytes(a: &Access, order: Order) -> u64 {
-    match order {
-        Order::Address => a.span.len_bytes,
-        Order::Blocks { .. } => a.accesses * LINE_BYTES,
-    }
 }
 
 /// The place in its span of a sweep that has done `done` of `all` bytes, and how many bytes lie ahead in one run: all that is left,

@@ -1,9 +1,7 @@
 //! The next op of a task's program.
 
 use crate::access::compute::compute;
-use crate::access::random::random;
-use crate::access::stride::stride;
-use crate::access::sweep::sweep;
+use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
 use crate::engine::event_loop::Engine;
@@ -12,7 +10,6 @@ use crate::state::cpu::Pending;
 use crate::state::pipes::bin_end_ns;
 use crate::state::step::Step;
 use crate::state::task::Activity;
-use numalab_model::access::Walk;
 use numalab_model::workload::{Access, Op};
 
 impl Engine<'_> {
@@ -87,11 +84,7 @@ impl Engine<'_> {
     fn access(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
         let returned = self.sim.tasks[task as usize].short_bins > 0;
         let limit = if returned { end.min(bin_end_ns(*clock)) } else { end };
-        let step = match a.pattern.walk() {
-            Walk::Sweep(order) => sweep(&mut self.sim, cpu, task, (a, order), clock, limit),
-            Walk::Stride { stride_bytes } => stride(&mut self.sim, cpu, task, a, stride_bytes, clock, limit),
-            Walk::Random(_) => random(&mut self.sim, cpu, task, a, clock, limit),
-        };
+        let step = walk(&mut self.sim, (cpu, task), a, clock, limit);
         if !returned || *clock < limit {
             return step;
         }

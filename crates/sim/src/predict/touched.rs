@@ -3,10 +3,10 @@
 //! A pass touches all chunks of its span, or as many as it has lines. Random accesses touch so many different chunks as draws
 //! with repetition find. A loop that is bounded by time is taken to touch all that it may touch.
 
-use numalab_base::math::{exp, ln_1p};
+use crate::access::walks::draws;
+use numalab_base::math::exp;
 use numalab_kernel::mm::CHUNK_BYTES;
-use numalab_model::access::{Order, Walk, LINE_BYTES};
-use numalab_model::workload::{Access, Bound, ForkPoint, Op, Process, Region, Span, Workload};
+use numalab_model::workload::{Bound, ForkPoint, Op, Process, Region, Span, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -160,26 +160,6 @@ fn program(workload: &Workload, homes: &[Home], ops: &[Op], out: &mut [Touched])
 fn chunks(of: &Region, span: &Span) -> (u64, u64) {
     let start = of.misalign_bytes + span.offset_bytes;
     (start / CHUNK_BYTES, (start + span.len_bytes.max(1)).div_ceil(CHUNK_BYTES))
-}
-
-/// Draws from `chunks` chunks that find as many as an access touches when it is made `times` times, and as it writes to.
-fn draws(a: &Access, chunks: u64, times: f64) -> (f64, f64) {
-    let lines = a.accesses as f64;
-    match a.pattern.walk() {
-        Walk::Random(_) => (lines * times, lines * times * a.write),
-        Walk::Sweep(Order::Blocks { block_bytes }) => {
-            let block = block_bytes.max(LINE_BYTES) as f64;
-            let blocks = (lines * LINE_BYTES as f64 / block).max(1.0) * times;
-            let draws = blocks * (block / CHUNK_BYTES as f64).max(1.0);
-            (draws, draws)
-        }
-        // One pass over the same lines each time.
-        Walk::Sweep(Order::Address) | Walk::Stride { .. } => {
-            let n = chunks as f64;
-            let draws = if lines >= n { f64::INFINITY } else { -n * ln_1p(-lines / n) };
-            (draws, draws)
-        }
-    }
 }
 
 #[cfg(test)]

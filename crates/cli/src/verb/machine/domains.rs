@@ -7,7 +7,7 @@ use crate::sources;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_kernel::sched::domains::{Domain, Domains, Flags};
-use numalab_kernel::sched::imbalance::Rule;
+use numalab_kernel::sched::imbalance::{DomainSizes, Rule};
 use numalab_kernel::sched::SchedConfig;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::Kernel;
@@ -141,20 +141,9 @@ fn rules(
 /// What a rule allows in a domain (kernel-scheduler.md §5.1).
 fn allowed(rule: Rule, domain: usize, d: &Domain, domains: &Domains, imb_numa_nr: u32) -> Allowed {
     let own = d.groups.first().map_or(0, |g| domains.group(*g).weight);
-    let (value, meaning) = match rule {
-        Rule::None => (None, "nothing".to_string()),
-        Rule::Pair56 | Rule::Fixed2 => (None, "2 tasks at the source".to_string()),
-        Rule::Pct2019 => {
-            let tolerated = (own * d.imbalance_pct.saturating_sub(100) / 200).max(2);
-            (None, format!("{tolerated} tasks while the source is below {}", (own / 2).saturating_sub(tolerated)))
-        }
-        Rule::Quarter511 => {
-            (None, format!("fork stays below {} tasks; balancing spares a source below {}", d.weight / 4, own / 4))
-        }
-        Rule::Quarter517s => (None, format!("up to {} tasks, the new one counted", (own / 4).saturating_sub(1))),
-        Rule::ImbV3 | Rule::ImbV4 => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: below {imb_numa_nr}")),
-        _ => (Some(imb_numa_nr), format!("imb_numa_nr {imb_numa_nr}: up to {imb_numa_nr}, the new one counted")),
-    };
+    let (weight, imbalance_pct) = (d.weight, d.imbalance_pct);
+    let meaning = (rule.parts().in_words)(&DomainSizes { weight, group_weight: own, imbalance_pct, imb_numa_nr });
+    let value = rule.parts().threshold.map(|_| imb_numa_nr);
     Allowed { domain, imb_numa_nr: value, meaning }
 }
 

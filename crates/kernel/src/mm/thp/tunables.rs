@@ -1,8 +1,8 @@
 //! Tunables of transparent huge pages.
 
 use super::ladders::Ladders;
-use crate::mm::thp::locality::attempt::HugeRules;
-use crate::mm::thp::locality::rule::Locality;
+use crate::mm::thp::locality::parts::HugeRules;
+use crate::mm::thp::locality::{Ladder, Locality};
 use numalab_base::rung_list::RungList;
 use numalab_base::tunable::Needs;
 use numalab_base::words;
@@ -61,10 +61,10 @@ impl ThpTunables {
     }
     /// Distance classes and ladders that the locality rule needs; `guest` selects latencies as seen in a guest.
     pub fn ladders(&self, machine: &Machine, guest: bool) -> Ladders {
-        match self.locality {
-            Locality::LadderSorted => Ladders::sorted(machine, guest),
-            Locality::LadderCustom => Ladders::custom(machine, &self.ladder),
-            _ => Ladders::classes_of(machine),
+        match self.locality.parts().ladder {
+            Ladder::None => Ladders::classes_of(machine),
+            Ladder::ByLatency => Ladders::sorted(machine, guest),
+            Ladder::Given => Ladders::custom(machine, &self.ladder),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! 6.10 on: in COW mappings neither pages that may be pinned for DMA nor pages that are likely mapped shared are marked.
 
-use super::rule::{PageRule, Verdict};
-use super::tunables::PageFilterTunables;
-use crate::numa::page::PageFacts;
+use super::parts::{Parts, Scope, Shared};
+use numalab_base::words::Variant;
 
-/// The filter of 6.10.
-pub struct CowSharedOrPinned;
-
-impl PageRule for CowSharedOrPinned {
-    /// Skips a page of a COW mapping that may be pinned or is likely shared.
-    fn verdict(page: &PageFacts, _t: &PageFilterTunables) -> Verdict {
-        Verdict::skip_if(page.is_cow() && (page.maybe_dma_pinned() || page.likely_mapped_shared()))
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> = Variant {
+    word: "cow_shared_or_pinned",
+    releases: "6.10 to 6.18",
+    doc: "Pages of copy-on-write mappings that are shared or may be pinned.",
+    parts: Parts { shared: Shared::LikelyMappedShared, shared_in: Scope::Cow, pinned_in: Scope::Cow, ..Parts::NONE },
+};

@@ -4,21 +4,29 @@
 //! measured by (mapcount, reference count, estimate) and in scope (every mapping, or private mappings that may be
 //! written). The scanner asks them per base-page entry; only one also looks at huge entries.
 //!
-//! [`rule`] is the contract, and each variant is one file that implements it. [`PageFilterKind`] is the visible list: a new
-//! filter is its file and its line there.
+//! [`parts`] says what a filter consists of, and each variant is one file with its [`Parts`]. [`PageFilterKind`] is the
+//! visible list: a new filter is its file and its line there. [`rule`] carries the parts out.
 
-pub mod can_map_prot_numa;
-mod cow_mapcount1;
-pub mod cow_refcount1;
-pub mod cow_shared_or_pinned;
-pub mod cow_skip_vma;
-mod filters;
-pub mod mapcount1_any;
-pub mod mapcount_threshold;
-pub mod none;
-pub mod rule;
+pub mod parts;
+mod rule;
+#[cfg(test)]
+mod tests;
 mod tunables;
 
-pub use filters::{PageFilter, PageFilterKind};
-pub use rule::{PagePolicy, Verdict};
+pub use parts::{Parts, Verdict};
+pub use rule::{PageFilter, PagePolicy};
 pub use tunables::PageFilterTunables;
+
+numalab_base::variants! {
+    /// Which pages a scan leaves unmarked.
+    pub enum PageFilterKind of Parts {
+        None in none,
+        Mapcount1Any in mapcount1_any,
+        CowMapcount1 in cow_mapcount1,
+        CowSkipVma in cow_skip_vma,
+        MapcountThreshold in mapcount_threshold,
+        CowRefcount1 in cow_refcount1,
+        CowSharedOrPinned in cow_shared_or_pinned,
+        CanMapProtNuma in can_map_prot_numa,
+    }
+}

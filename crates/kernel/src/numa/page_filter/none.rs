@@ -1,14 +1,8 @@
 //! No filter (3.13 to 4.15): shared pages are marked, fault and migrate like others.
 
-use super::rule::{PageRule, Verdict};
-use super::tunables::PageFilterTunables;
-use crate::numa::page::PageFacts;
+use super::parts::Parts;
+use numalab_base::words::Variant;
 
-/// No filter.
-pub struct None;
-
-impl PageRule for None {
-    fn verdict(_page: &PageFacts, _t: &PageFilterTunables) -> Verdict {
-        Verdict::Mark
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> =
+    Variant { word: "none", releases: "3.13 to 4.15", doc: "No page is spared.", parts: Parts::NONE };

@@ -1,13 +1,18 @@
-//! Parameters of the page filter `mapcount_threshold`.
+//! Parameters of page filters with a limit of mappings.
 
+use super::parts::Shared;
+use super::PageFilterKind;
 use crate::numa::rules::BALANCING_ON;
-use numalab_base::tunable::Needs;
+
+const fn has_limit(kind: PageFilterKind) -> bool {
+    matches!(kind.parts().shared, Shared::MappedAboveLimit)
+}
 
 numalab_base::tunables! {
     /// Parameters of `mapcount_threshold`.
     pub struct PageFilterTunables: "page_filter" {
         read when "system.numa_balancing" is BALANCING_ON;
-        read when "page_filter" is Needs::OneOf(&["mapcount_threshold"]);
+        read when "page_filter" is numalab_base::words_where!(PageFilterKind, has_limit);
 
         /// T: pages mapped more often are left unmarked.
         mapcount_limit: u32 = 5, "mappings", "model", range 0..=4_294_967_295;

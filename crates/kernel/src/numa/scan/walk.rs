@@ -15,7 +15,7 @@ use crate::numa::page::{HPAGE_BYTES, PAGE_BYTES};
 use crate::numa::period;
 use crate::numa::state::{MmId, MmNuma, TaskId, VmaNuma};
 use crate::numa::time::{after, before};
-use crate::numa::vma_filter::{Access, FilterContext, Shape};
+use crate::numa::vma_filter::{Access, FilterContext, Parts};
 
 /// Largest length of a walk, as a multiple of the scan size.
 const VIRTUAL_FACTOR: i64 = 8;
@@ -62,14 +62,14 @@ impl NumaBalancing {
     ) {
         let (pages, virt) = budgets(&self.cfg);
         let mut walk = Walk { start: 0, pages, virt, skipped: false, forced: false };
-        let shape = self.cfg.vma_filter.shape();
+        let parts = *self.cfg.vma_filter.parts();
         loop {
             let current = self.round(task, mm, args, space, &mut walk, report);
             if current {
                 self.mms[mm as usize].numa_scan_offset = walk.start;
                 return;
             }
-            if walk.forced || !walk.skipped || !shape.force_inactive {
+            if walk.forced || !walk.skipped || !parts.force_inactive {
                 report.list_ended = true;
                 report.resets += 1;
                 return;
@@ -121,9 +121,9 @@ impl NumaBalancing {
         report: &mut ScanReport,
     ) -> Step {
         let vma = space.vma(index);
-        let shape = self.cfg.vma_filter.shape();
+        let parts = *self.cfg.vma_filter.parts();
         let skip = self.skip_by_kind(&vma).or_else(|| {
-            let state = shape.state.then(|| space.state(index))?;
+            let state = parts.state.then(|| space.state(index))?;
             self.admit(task, mm, args, &vma, state, walk).err()
         });
         if let Some(reason) = skip {
@@ -140,7 +140,7 @@ impl NumaBalancing {
         if !complete {
             return Step::Leave;
         }
-        if shape.completion {
+        if parts.completion {
             let seq = self.mms[mm as usize].numa_scan_seq;
             if let Some(state) = space.state(index) {
                 state.prev_scan_seq = seq;
@@ -182,7 +182,7 @@ impl NumaBalancing {
         state: &mut Option<VmaNuma>,
         walk: &mut Walk,
     ) -> Result<(), SkipReason> {
-        let shape = self.cfg.vma_filter.shape();
+        let parts = *self.cfg.vma_filter.parts();
         let m = &mut self.mms[mm as usize];
         let seq = m.numa_scan_seq;
         let delay = self.cfg.hz.jiffies(self.cfg.scan.scan_delay_ms);
@@ -194,15 +194,15 @@ impl NumaBalancing {
             prev_scan_seq: seq.wrapping_sub(1),
             ..VmaNuma::default()
         });
-        refill(shape, seq, state);
-        if shape.delay && seq != 0 && before(args.now, state.next_scan) {
+        refill(&parts, seq, state);
+        if parts.delay && seq != 0 && before(args.now, state.next_scan) {
             return Err(SkipReason::ScanDelay);
         }
-        let windows = self.cfg.vma_filter.windows();
-        if shape.shift_before_filter {
+        let windows = parts.pid_windows;
+        if parts.shift_before_filter {
             shift_window(state, seq, args.now, window, windows);
         }
-        if shape.completion && state.prev_scan_seq == seq {
+        if parts.completion && state.prev_scan_seq == seq {
             m.numa_scan_offset = vma.end;
             return Err(SkipReason::SeqCompleted);
         }
@@ -225,10 +225,10 @@ impl NumaBalancing {
                 }
             }
         }
-        if !shape.shift_before_filter {
+        if !parts.shift_before_filter {
             shift_window(state, seq, args.now, window, windows);
         }
-        if shape.counts_visits {
+        if self.cfg.vma_filter.counts_visits() {
             state.scan_counter = state.scan_counter.saturating_add(1);
         }
         Ok(())
@@ -309,8 +309,8 @@ fn shift_window(state: &mut VmaNuma, seq: i32, now: u64, window: u64, windows: u
     }
 }
 
-fn refill(shape: Shape, seq: i32, state: &mut VmaNuma) {
-    if shape.refill_passes > 0 && seq != 0 && seq % shape.refill_passes == 0 {
+fn refill(parts: &Parts, seq: i32, state: &mut VmaNuma) {
+    if parts.refill_passes > 0 && seq != 0 && seq % parts.refill_passes == 0 {
         state.scan_counter = 0;
         state.start_scan_seq = seq;
     }

@@ -5,22 +5,31 @@
 //! the threads that faulted there. The scanner passes over VMAs that its thread did not touch. The variants differ in the
 //! exceptions that keep untouched VMAs from starving.
 //!
-//! Approach: [`filter`] is the contract, and each variant is one file that implements it. [`VmaFilter`] is the visible
-//! list: a new filter is its file and its line there.
+//! Approach: [`parts`] says what a filter consists of, and each variant is one file with its [`Parts`]. [`VmaFilter`] is
+//! the visible list: a new filter is its file and its line there. [`rule`] carries the parts out, with those of
+//! [`tunables`] in place of the variant's own.
 
-pub mod filter;
-mod filters;
-pub mod off;
 pub mod parts;
-pub mod rfc_v2;
-pub mod rfc_v3;
-pub mod rfc_v3_cover;
-pub mod v612;
-pub mod v612_budget;
-pub mod v64;
-pub mod v67;
-pub mod v68;
+mod rule;
+#[cfg(test)]
+mod tests;
+mod tunables;
 
-pub use filter::{Access, FilterContext, Shape, VmaPolicy};
-pub use filters::VmaFilter;
-pub use parts::{FreeVisits, Part, VmaFilterTunables, VmaRules};
+pub use parts::{Access, FilterContext, FreeVisits, Parts};
+pub use rule::{VmaPolicy, VmaRules};
+pub use tunables::{Part, VmaFilterTunables};
+
+numalab_base::variants! {
+    /// Which VMAs a thread may scan.
+    pub enum VmaFilter of Parts {
+        Off in off,
+        V64 in v64,
+        RfcV3 in rfc_v3,
+        RfcV3Cover in rfc_v3_cover,
+        RfcV2 in rfc_v2,
+        V67 in v67,
+        V68 in v68,
+        V612 in v612,
+        V612Budget in v612_budget,
+    }
+}

@@ -1,15 +1,8 @@
 //! No filter (up to 6.3): every thread scans every suitable VMA, and VMAs carry no state.
 
-use super::filter::{Access, Filter, FilterContext, Shape};
-use crate::numa::state::VmaNuma;
+use super::parts::Parts;
+use numalab_base::words::Variant;
 
-/// No filter.
-pub struct Off;
-
-impl Filter for Off {
-    const SHAPE: Shape = Shape::NONE;
-
-    fn access(_vma: &VmaNuma, _c: &FilterContext) -> Access {
-        Access::Allow
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> =
+    Variant { word: "off", releases: "up to 6.3", doc: "Every suitable VMA.", parts: Parts::NONE };

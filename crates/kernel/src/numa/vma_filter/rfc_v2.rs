@@ -1,18 +1,13 @@
 //! RFC V2 of the same series: the budget of V3 with one visit more, refilled in every 16th pass.
 
-use super::filter::{Access, Filter, FilterContext, Shape};
-use super::rfc_v3::{threshold, RfcV3};
-use crate::numa::state::VmaNuma;
+use super::parts::{FreeVisits, Parts};
+use super::rfc_v3;
+use numalab_base::words::Variant;
 
-/// The filter of V2.
-pub struct RfcV2;
-
-impl Filter for RfcV2 {
-    /// As V3, refilled.
-    const SHAPE: Shape = Shape { refill_passes: 16, ..RfcV3::SHAPE };
-
-    /// Visits so far ≤ threshold.
-    fn access(vma: &VmaNuma, c: &FilterContext) -> Access {
-        Access::allow_if(vma.accessed_by(c.tid) || u64::from(vma.scan_counter) <= threshold(c))
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> = Variant {
+    word: "rfc_v2",
+    releases: "RFC V2",
+    doc: "As rfc_v3, one visit more, and the count starts again every 16 passes.",
+    parts: Parts { free_visits: FreeVisits::BudgetV2, refill_passes: 16, ..rfc_v3::VARIANT.parts },
+};

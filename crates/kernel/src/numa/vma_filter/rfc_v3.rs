@@ -2,24 +2,14 @@
 //! has a budget of unconditional visits, 1 + half its size in scan windows, which is never refilled. Visits by threads
 //! that did fault in the VMA use the budget up too.
 
-use super::filter::{Access, Filter, FilterContext, Shape};
-use super::v64::V64;
-use crate::numa::state::VmaNuma;
+use super::parts::{FreeVisits, Parts};
+use super::v64;
+use numalab_base::words::Variant;
 
-/// The filter as posted.
-pub struct RfcV3;
-
-/// Unconditional visits of a VMA: 1 + ⌊⌊MiB/scan_size⌋/2⌋.
-pub fn threshold(c: &FilterContext) -> u64 {
-    let vma_mb = (c.end - c.start) >> 20;
-    1 + vma_mb / u64::from(c.scan_size_mb) / 2
-}
-
-impl Filter for RfcV3 {
-    /// As 6.4, with a count of visits.
-    const SHAPE: Shape = Shape { counts_visits: true, ..V64::SHAPE };
-
-    fn access(vma: &VmaNuma, c: &FilterContext) -> Access {
-        Access::allow_if(vma.accessed_by(c.tid) || u64::from(vma.scan_counter) < threshold(c))
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> = Variant {
+    word: "rfc_v3",
+    releases: "RFC V3, May 2023",
+    doc: "As v64; the free passes become a budget per VMA, 1 + size/scan size/2.",
+    parts: Parts { free_visits: FreeVisits::Budget, ..v64::VARIANT.parts },
+};

@@ -1,22 +1,14 @@
 //! 6.12 with the idea of RFC V3 of 2023: instead of two free passes a VMA has a budget of unconditional visits that grows
 //! with its size. `catalog/guest/disjoint-vma-budget.patch` is the same rule as a patch of the real kernel.
 
-use super::filter::{Access, Filter, FilterContext, Shape};
-use super::rfc_v3::threshold;
-use super::v612::{without_free_passes, V612};
-use crate::numa::state::VmaNuma;
+use super::parts::{FreeVisits, Parts};
+use super::v612;
+use numalab_base::words::Variant;
 
-/// The filter of the patched 6.12.
-pub struct V612Budget;
-
-impl Filter for V612Budget {
-    /// As 6.12, with a count of visits.
-    const SHAPE: Shape = Shape { counts_visits: true, ..V612::SHAPE };
-
-    fn access(vma: &VmaNuma, c: &FilterContext) -> Access {
-        if u64::from(vma.scan_counter) < threshold(c) {
-            return Access::Allow;
-        }
-        without_free_passes(vma, c)
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> = Variant {
+    word: "v612_budget",
+    releases: "catalog/guest/disjoint-vma-budget.patch",
+    doc: "As v612; the free passes become the budget of rfc_v3.",
+    parts: Parts { free_visits: FreeVisits::Budget, ..v612::VARIANT.parts },
+};

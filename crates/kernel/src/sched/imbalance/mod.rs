@@ -1,35 +1,36 @@
-//! How many tasks more than its share a node may keep: the "load-balancer NUMA rule".
-//!
-//! Problem: communicating tasks should stay on one node and bandwidth-hungry ones should spread. The kernel cannot tell
-//! them apart, and its rule changed five times between 5.6 and 6.0.
-//!
-//! Approach: a rule answers four questions ([`ImbalanceRule`]), each rule in one file. [`Rule`] is the visible list: a new
-//! rule is its file and its line there.
-//!
-//! * What is a domain's threshold `imb_numa_nr`? It comes from the *undegenerated* tower (kernel-scheduler.md §5.1).
-//! * Does a forked task stay on the local node (§5.2; kernel: `allow_numa_imbalance`)?
-//! * How many tasks does the balancer move between nodes (§5.3; kernel: `adjust_numa_imbalance`)?
-//! * May NUMA balancing move a task to an idle CPU of another node at once (§5.4, kernel-numa-balancing.md §14.5)?
+//! NUMA imbalance rules: how uneven nodes may be before the balancer, a fork or NUMA balancing takes tasks to
+//! another node at once (§5.4, kernel-numa-balancing.md §14.5)?
 //!
 //! Units: tasks and CPUs. Invariants: rules are pure, and both sides have CPUs to spare.
+//!
+//! [`parts`] says what a rule consists of, and each variant is one file with its [`Parts`]. [`Rule`] is the visible list:
+//! a new rule is its file and its line there. [`rule`] carries the parts out, with those of [`tunables`] in place of
+//! the variant's own.
 
-mod allowance;
-mod fixed_2;
-mod imb_5_18;
-mod imb_6_0;
-mod imb_v3;
-mod imb_v4;
-mod none;
-mod pair_5_6;
-mod pct_2019;
-mod quarter_5_11;
-mod quarter_5_17s;
+mod parts;
 mod rule;
-mod sides;
+#[cfg(test)]
+mod tests;
+mod tunables;
 
-pub use allowance::{Allowance, Answer, Compare, Halve, ImbTunables};
-pub use rule::Rule;
-pub use sides::{
-    ForkSides, ImbalancePolicy, ImbalanceRule, NodeShape, PlacementLoad, PullSides, Terms, Threshold,
-    NUMA_IMBALANCE_MIN,
+pub use parts::{
+    DomainSizes, ForkSides, NodeShape, Parts, PlacementLoad, PullSides, Terms, Threshold, NUMA_IMBALANCE_MIN,
 };
+pub use rule::{Allowance, ImbalancePolicy};
+pub use tunables::{Compare, ImbTunables};
+
+numalab_base::variants! {
+    /// How uneven the load balancer lets nodes be.
+    pub enum Rule of Parts {
+        None in none,
+        Pair56 in pair_5_6,
+        Fixed2 in fixed_2,
+        Pct2019 in pct_2019,
+        Quarter511 in quarter_5_11,
+        Quarter517s in quarter_5_17s,
+        ImbV3 in imb_v3,
+        ImbV4 in imb_v4,
+        Imb518 in imb_5_18,
+        Imb60 in imb_6_0,
+    }
+}

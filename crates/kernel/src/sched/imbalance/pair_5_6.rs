@@ -1,25 +1,14 @@
 //! 5.6: the balancer takes nothing from a group of at most two tasks (b396f52326de). NUMA balancing places by load until
 //! 5.7.
 
-use super::fixed_2::Fixed2;
-use super::sides::{ForkSides, ImbalanceRule, PlacementLoad, PullSides};
+use super::fixed_2;
+use super::parts::{Parts, Placement};
+use numalab_base::words::Variant;
 
-/// The rule of 5.6.
-pub struct Pair56;
-
-impl ImbalanceRule for Pair56 {
-    /// As in 5.7: any idle CPU keeps a fork.
-    fn fork_stays(s: &ForkSides) -> bool {
-        Fixed2::fork_stays(s)
-    }
-
-    /// As in 5.7: nothing from a pair.
-    fn tasks_to_move(raw: i64, s: &PullSides) -> i64 {
-        Fixed2::tasks_to_move(raw, s)
-    }
-
-    /// Task placement decides by load.
-    fn placement(_l: &PlacementLoad) -> Option<u32> {
-        None
-    }
-}
+/// The variant.
+pub const VARIANT: Variant<Parts> = Variant {
+    word: "pair_5_6",
+    releases: "5.6",
+    doc: "The balancer spares pairs; NUMA balancing places by load.",
+    parts: Parts { placement: Placement::ByLoad, ..fixed_2::VARIANT.parts },
+};

@@ -3,7 +3,7 @@
 use super::mock::{mib_pages, settings, system, MockSpace, MockVma, MIB};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::state::pid_bit;
-use numalab_kernel::numa::vma_filter::{rfc_v3, Access, FilterContext, VmaFilter};
+use numalab_kernel::numa::vma_filter::{Access, FilterContext, VmaFilter};
 use numalab_kernel::numa::{NumaBalancing, ScanArgs, VmaNuma};
 
 const START: u64 = 0x4000_0000;
@@ -40,8 +40,8 @@ fn v2_threads_with_one_bit_allow_each_other() {
     let mut v = state(0, 5);
     v.record(1089);
     assert_eq!(pid_bit(1089), 61);
-    assert_eq!(VmaFilter::V612.access(&v, &context(6, 0, 1)), Access::Allow, "V2: tid 1000");
-    assert_eq!(VmaFilter::V612.access(&v, &FilterContext { tid: 3, ..context(6, 0, 1) }), Access::Deny);
+    assert_eq!(VmaFilter::V612.parts().access(&v, &context(6, 0, 1)), Access::Allow, "V2: tid 1000");
+    assert_eq!(VmaFilter::V612.parts().access(&v, &FilterContext { tid: 3, ..context(6, 0, 1) }), Access::Deny);
 }
 
 #[test]
@@ -57,18 +57,18 @@ fn v3_to_v8_rules_of_6_12() {
         ("V8", state(7, 7), context(0, 0, 1), Allow),
     ];
     for (id, v, c, access) in rows {
-        assert_eq!(VmaFilter::V612.access(&v, &c), access, "{id}");
+        assert_eq!(VmaFilter::V612.parts().access(&v, &c), access, "{id}");
     }
 }
 
 #[test]
 fn filters_v67_and_v68_lack_later_rules() {
     // V5's VMA is free in 6.12 only; V3's (young VMA, old mm) from 6.8 on; the first passes of the mm in 6.7 only.
-    assert_eq!(VmaFilter::V68.access(&state(4, 4), &context(6, 0, 1)), Access::Deny);
-    assert_eq!(VmaFilter::V67.access(&state(4, 4), &context(5, 0, 1)), Access::Deny);
-    assert_eq!(VmaFilter::V67.access(&state(0, 0), &context(1, 0, 1)), Access::Allow);
-    assert_eq!(VmaFilter::V67.access(&state(0, 1), &context(2, 0, 1)), Access::Deny);
-    assert_eq!(VmaFilter::V67.access(&state(4, 5), &context(6, START + 4096, 1)), Access::AllowPartial);
+    assert_eq!(VmaFilter::V68.parts().access(&state(4, 4), &context(6, 0, 1)), Access::Deny);
+    assert_eq!(VmaFilter::V67.parts().access(&state(4, 4), &context(5, 0, 1)), Access::Deny);
+    assert_eq!(VmaFilter::V67.parts().access(&state(0, 0), &context(1, 0, 1)), Access::Allow);
+    assert_eq!(VmaFilter::V67.parts().access(&state(0, 1), &context(2, 0, 1)), Access::Deny);
+    assert_eq!(VmaFilter::V67.parts().access(&state(4, 5), &context(6, START + 4096, 1)), Access::AllowPartial);
 }
 
 fn scan(n: &mut NumaBalancing, space: &mut MockSpace, now: u64) {
@@ -152,7 +152,7 @@ fn v12_rfc_v3_threshold() {
         (10_240, 21),
         (1_048_576, 2049),
     ] {
-        assert_eq!(rfc_v3::threshold(&sized(mib)), threshold, "V12 {mib} MiB");
+        assert_eq!(sized(mib).budget(), threshold, "V12 {mib} MiB");
         let allowed = (0..).take_while(|&visits| allows(VmaFilter::RfcV3, mib, visits)).count() as u64;
         assert_eq!(allowed, threshold, "V12 {mib} MiB visits");
     }
@@ -160,7 +160,7 @@ fn v12_rfc_v3_threshold() {
 
 fn allows(filter: VmaFilter, mib: u64, visits: u32) -> bool {
     let v = VmaNuma { scan_counter: visits, ..state(0, 8) };
-    filter.access(&v, &sized(mib)) == Access::Allow
+    filter.parts().access(&v, &sized(mib)) == Access::Allow
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_budget_on_6_12_replaces_only_the_free_passes() {
         let mut v = VmaNuma { scan_counter: visits, ..state(seq, prev) };
         v.record(1000);
         let c = FilterContext { seq, scan_offset, tid, nr_threads: 4, ..sized(1024) };
-        (VmaFilter::V612Budget.access(&v, &c), VmaFilter::V612.access(&v, &c))
+        (VmaFilter::V612Budget.parts().access(&v, &c), VmaFilter::V612.parts().access(&v, &c))
     };
     use Access::{Allow, AllowPartial, Deny};
     assert_eq!(verdict(2, 9, 8, 0, 1001), (Allow, Allow), "in its budget; its state is new");
@@ -178,7 +178,7 @@ fn a_budget_on_6_12_replaces_only_the_free_passes() {
     assert_eq!(verdict(3, 9, 8, 0, 1000), (Allow, Allow), "a thread that faulted there");
     assert_eq!(verdict(3, 9, 8, u64::MAX, 1001), (AllowPartial, Allow), "a work stopped in or behind it");
     assert_eq!(verdict(3, 9, 4, 0, 1001), (Allow, Allow), "left alone for longer than there are threads");
-    assert!(VmaFilter::V612Budget.shape().counts_visits && VmaFilter::V612Budget.shape().completion);
+    assert!(VmaFilter::V612Budget.parts().counts_visits() && VmaFilter::V612Budget.parts().completion);
 }
 
 fn system_with(filter: &str) -> NumaBalancing {
@@ -241,9 +241,9 @@ fn rfc_v2_allows_one_more_and_refills_every_sixteenth_pass() {
 
 #[test]
 fn v15_6_4_is_free_for_the_first_two_passes_of_the_mm_only() {
-    assert_eq!(VmaFilter::V64.access(&state(1, 0), &context(1, 0, 1)), Access::Allow, "V15 seq 1");
-    assert_eq!(VmaFilter::V64.access(&state(2, 1), &context(2, 0, 1)), Access::Deny, "V15 seq 2, newest VMA");
-    assert_eq!(VmaFilter::V64.access(&state(0, 1), &context(2, START + 1, 1)), Access::Deny, "no partial rule");
+    assert_eq!(VmaFilter::V64.parts().access(&state(1, 0), &context(1, 0, 1)), Access::Allow, "V15 seq 1");
+    assert_eq!(VmaFilter::V64.parts().access(&state(2, 1), &context(2, 0, 1)), Access::Deny, "V15 seq 2, newest VMA");
+    assert_eq!(VmaFilter::V64.parts().access(&state(0, 1), &context(2, START + 1, 1)), Access::Deny, "no partial rule");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::workload::machines::{build, SHAPES};
 use crate::workload::sums::check_invariants;
+use numalab_model::access::PATTERNS;
 use numalab_model::workload::{parse, VARIABLES};
 
 fn page() -> String {
@@ -37,5 +38,16 @@ fn every_variable_is_described() {
     for v in VARIABLES {
         assert!(page.contains(&format!("`{}`", v.name)), "{}", v.name);
         assert!(!v.about.is_empty());
+    }
+}
+
+#[test]
+fn every_pattern_is_described_with_its_keys() {
+    let page = page();
+    for pattern in PATTERNS {
+        assert!(page.contains(&format!("`\"{}\"`", pattern.word())), "{}", pattern.word());
+        let keys = pattern.keys().iter().map(|k| format!("`{}`", k.name()));
+        let missing: Vec<String> = keys.filter(|k| !page.contains(k)).collect();
+        assert!(missing.is_empty(), "keys of {}: {missing:?}", pattern.word());
     }
 }

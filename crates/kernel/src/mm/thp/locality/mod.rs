@@ -1,7 +1,8 @@
 //! The role `thp_locality`: which attempts a huge-page fault makes (thp-and-allocation.md section 8).
 //!
 //! A rule is a pure function from a fault and a number to the attempt with that number. The page allocator carries out
-//! attempts until one succeeds. After the last one the fault allocates a base page.
+//! attempts until one succeeds. After the last one the fault allocates a base page. Each rule is one file with its
+//! [`Parts`], and [`Locality`] is the visible list.
 //!
 //! | word | kernels |
 //! |---|---|
@@ -13,17 +14,29 @@
 //! | `mpol_huge`, `prctl_span` | proposed in the thread of 2019 |
 //! | `ladder_sorted`, `ladder_custom` | the aim stated there, and any other |
 
-pub(in crate::mm) mod attempt;
-mod ladder_custom;
-mod ladder_sorted;
-mod mpol_huge;
-mod prctl_span;
-mod relaxed;
-pub(in crate::mm) mod rule;
-mod thisnode;
-mod two_step;
-mod two_step_54;
-mod zonelist;
+pub(in crate::mm) mod parts;
 
-pub use attempt::{Attempt, FaultContext, HugeRules};
-pub use rule::Locality;
+pub use parts::{Attempt, FaultContext, HugeRules, Ladder, Parts};
+
+numalab_base::variants! {
+    /// Where a huge page comes from when the local node has none free.
+    pub enum Locality of Parts {
+        Zonelist in zonelist,
+        ThisNode in thisnode,
+        Relaxed in relaxed,
+        TwoStep54 in two_step_54,
+        TwoStep in two_step,
+        MpolHuge in mpol_huge,
+        PrctlSpan in prctl_span,
+        LadderSorted in ladder_sorted,
+        LadderCustom in ladder_custom,
+    }
+}
+
+impl Locality {
+    /// Attempt `number` of a fault, counted from 0; `None` after the last.
+    #[inline]
+    pub fn attempt(self, ctx: &FaultContext<'_>, number: usize) -> Option<Attempt> {
+        (self.parts().attempt)(ctx, number)
+    }
+}

@@ -3,10 +3,24 @@
 //! The second step is made with every `defrag` setting; without direct reclaim it takes only free pages. Processes
 //! without the mode follow `thp_two_step`.
 
-use super::attempt::{Attempt, FaultContext};
+use super::parts::{Attempt, FaultContext, Ladder, Parts};
 use super::two_step;
 use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::slow_rules::{BailRule, SlowRules};
 use crate::mm::policy::policy_nodes::PolicyNodes;
+use numalab_base::words::Variant;
+
+/// The variant.
+pub const VARIANT: Variant<Parts> = Variant {
+    word: "prctl_span",
+    releases: "proposed 2019",
+    doc: "As thp_two_step; processes in span mode prefer remote huge pages.",
+    parts: Parts {
+        attempt,
+        ladder: Ladder::None,
+        slow_rules: SlowRules { bail: BailRule::CostlyNoretry, thisnode_fail_reclaims: false },
+    },
+};
 
 pub(super) fn attempt(ctx: &FaultContext, number: usize) -> Option<Attempt> {
     if !ctx.span {

@@ -1,9 +1,32 @@
-//! A huge-page fault as the rules see it, and one attempt to serve it.
+//! What a rule is made of: a function from a huge-page fault as the rules see it to its attempts, and the slow path's rules.
 
 use crate::mm::alloc::gfp::Gfp;
+use crate::mm::alloc::slow_rules::SlowRules;
 use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::thp::ladders::Ladders;
 use numalab_base::node_mask::NodeMask;
+
+/// What a rule consists of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// Attempt with the given number of a fault, counted from 0; `None` after the last.
+    pub attempt: fn(&FaultContext<'_>, usize) -> Option<Attempt>,
+    /// The ladder from which it takes attempts.
+    pub ladder: Ladder,
+    /// Rules of the slow path in the kernels with this rule.
+    pub slow_rules: SlowRules,
+}
+
+/// Which ladder of distances and sizes a rule goes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ladder {
+    /// None.
+    None,
+    /// Every distance and size by predicted latency.
+    ByLatency,
+    /// The one that is given (`thp.ladder`).
+    Given,
+}
 
 /// A huge-page fault as the rules see it.
 #[derive(Clone, Copy, Debug)]
