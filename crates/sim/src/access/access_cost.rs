@@ -5,6 +5,7 @@ use crate::charge::working_set::use_group;
 use crate::float::LINE_BYTES;
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;
+use crate::state::task::NOT_LOADED;
 use crate::state::working_sets::NEVER_WARM;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
@@ -36,20 +37,18 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     let t = &sim.tasks[task as usize];
     let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
     let l2_bytes = sim.hw.cache.l2_share_bytes(sibling.works());
-    let group_bytes = sim.hw.working_sets.group_bytes(info.group);
-    let (fetched, turn_ns) = lockstep_share(sim, llc, sim.tasks[task as usize].process, info.set as usize, a);
+    let (round_bytes, round_ms) = sim.hw.working_sets.round(info.group);
+    let (fetched, turn_ns) = lockstep_share(sim, (llc, round_ms), t.process, info.set as usize, a);
     let t = &mut sim.tasks[task as usize];
     let (l2, llc) = match a.pattern.cache_fit() {
         _ if fetched < 1.0 || a.bypass => (0.0, 0.0),
         CacheFit::None => (0.0, 0.0),
         CacheFit::Cyclic if !warm => (0.0, 0.0),
-        CacheFit::Cyclic => (cyclic_hit(group_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc)),
+        CacheFit::Cyclic => (cyclic_hit(round_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc, round_ms)),
         fit @ (CacheFit::Uniform | CacheFit::Reuse { .. }) => {
-            if fresh && !warm {
-                t.cold_lines = sim.hw.working_sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
-                if info.bit != NEVER_WARM {
-                    t.warm |= 1 << info.bit;
-                }
+            let cold = &mut t.cold_lines[info.cold as usize];
+            if *cold == NOT_LOADED {
+                *cold = sim.hw.working_sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
             }
             if let CacheFit::Reuse { .. } = fit {
                 // The LLC includes what the L2 holds.
@@ -57,7 +56,8 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
                 let either = sim.hw.working_sets.loads.reuse_hit(llc, info.set as usize).max(l2);
                 (l2, (either - l2) / (1.0 - l2).max(f64::EPSILON))
             } else {
-                let l2 = if group_bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / group_bytes as f64 };
+                let bytes = round_bytes.max(sim.hw.working_sets.set_bytes(info.set));
+                let l2 = if bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / bytes as f64 };
                 (l2, sim.hw.working_sets.loads.random_hit(llc, info.set as usize))
             }
         }
@@ -67,6 +67,7 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
         kind: info.kinds.beside(sibling),
         place,
         span: info.span,
+        cold: info.cold,
         l2,
         llc: (1.0 - l2) * llc,
         fetched,
@@ -82,7 +83,13 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
 /// wait for that and for their turn. Returns the share of the lines that a thread fetches, and the wait per line, ns. Measured
 /// with two threads: docs/reference/workloads.md, "Threads that write one buffer". As long as pages are missing, the faults of
 /// the leading thread decide, and threads do not count as in step.
-fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
+fn lockstep_share(
+    sim: &Simulation<'_>,
+    (llc, round_ms): (usize, f64),
+    process: u32,
+    set: usize,
+    a: &Access,
+) -> (f64, f64) {
     let in_address_order = a.pattern.walk() == Walk::Sweep(Order::Address);
     let Some(transfer_ns) = sim.machine.cache.transfer_ns.filter(|_| in_address_order) else {
         return (1.0, 0.0);
@@ -91,7 +98,7 @@ fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a:
     let p = &sim.processes[process as usize];
     let rss_pages = p.space.vma(p.region_vma[a.span.region as usize] as usize).rss_pages();
     let missing = rss_pages * PAGE_BYTES < a.span.len_bytes;
-    if a.write == 0.0 || a.bypass || threads < 2 || missing || sim.hw.working_sets.loads.fits(llc) {
+    if a.write == 0.0 || a.bypass || threads < 2 || missing || sim.hw.working_sets.loads.fits(llc, round_ms) {
         return (1.0, 0.0);
     }
     let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
@@ -127,6 +134,8 @@ pub struct AccessCost {
     pub place: usize,
     /// Number of its span, if accessed at random.
     pub span: u32,
+    /// The same among those of the task's program.
+    pub cold: u32,
     /// Share of its lines found in the L2.
     pub l2: f64,
     /// Share found in the LLC.

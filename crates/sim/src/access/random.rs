@@ -93,7 +93,7 @@ impl Walker for Random {
             self.look(sim, at);
         }
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let cold = sim.tasks[at.task as usize].cold_lines;
+        let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
         let (per_access, missing) =
             if cold > 0 { (self.times.cold, 1.0) } else { (self.times.warm, at.pace.missing()) };
         let room_ns = (at.limit - at.clock) as f64;
@@ -109,7 +109,7 @@ impl Walker for Random {
         let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
         let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access).max(0.0));
         at.done += n;
-        sim.tasks[at.task as usize].cold_lines -= n.min(cold);
+        sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize] -= n.min(cold);
         self.traffic.add(n, missing, &self.times, stalled_ns);
         at.clock += (ns + 0.5) as u64;
         if n < to_fault {

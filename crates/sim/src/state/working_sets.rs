@@ -11,7 +11,7 @@
 
 use crate::state::access_kind::KindSet;
 use crate::state::contention::AccessRates;
-use numalab_kernel::hw::cache::LlcLoads;
+use numalab_kernel::hw::cache::{distinct_bytes, LlcLoads, Used};
 use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};
 use numalab_model::access::{CacheFit, Traffic, Walk};
 use numalab_model::machine::Machine;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// No group: the task uses no set.
 pub const NO_GROUP: u32 = u32::MAX;
 
-/// Bit of spans that are too large, or too many, to be remembered as loaded.
+/// Bit of swept spans that are too large, or too many, to be remembered as loaded.
 pub const NEVER_WARM: u8 = 63;
 
 /// A span this much larger than the largest LLC never survives its own pass.
@@ -41,8 +41,10 @@ pub struct OpInfo {
     pub set: u32,
     /// Kind of traffic, by what the sibling does.
     pub kinds: KindSet,
-    /// Which span of its program it is ([`NEVER_WARM`] and below).
+    /// Which swept span of its program it is ([`NEVER_WARM`] and below).
     pub bit: u8,
+    /// Which of the spans of its program that are accessed at random it is.
+    pub cold: u32,
     /// Number of its span among all that are accessed at random.
     pub span: u32,
     /// Share of skewed accesses that hit the L2: all of it, and half of it beside a busy sibling.
@@ -53,13 +55,16 @@ pub struct OpInfo {
 #[derive(Clone, Copy, Debug)]
 struct Member {
     set: u32,
-    weight: u32,
+    used: Used,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
     first: u32,
     len: u32,
+    /// Time of a round of the loop on the idle machine, ms.
+    round_ms: f64,
+    /// Bytes that a round touches.
     bytes: u64,
 }
 
@@ -77,6 +82,8 @@ pub struct WorkingSets {
     groups: Vec<Group>,
     members: Vec<Member>,
     spans: usize,
+    /// Most spans accessed at random in one program.
+    colds: usize,
 }
 
 impl WorkingSets {
@@ -98,6 +105,7 @@ impl WorkingSets {
                 groups: Vec::new(),
                 members: Vec::new(),
                 spans: 0,
+                colds: 0,
             },
             spans: BTreeMap::new(),
         };
@@ -118,23 +126,33 @@ impl WorkingSets {
     pub fn spans(&self) -> usize {
         self.spans
     }
-    /// Bytes of a group.
+    /// Most spans that one program accesses at random.
+    pub fn colds(&self) -> usize {
+        self.colds
+    }
+    /// What a round of the loop of `group` touches, bytes, and how long it takes on the idle machine, ms.
     #[inline]
-    pub fn group_bytes(&self, group: u32) -> u64 {
-        self.groups[group as usize].bytes
+    pub fn round(&self, group: u32) -> (u64, f64) {
+        let group = &self.groups[group as usize];
+        (group.bytes, group.round_ms)
+    }
+    /// Size of a set, bytes.
+    #[inline]
+    pub fn set_bytes(&self, set: u32) -> u64 {
+        self.loads.set_bytes(set as usize)
     }
     /// A task inside the loop of `group` starts running on `llc`; `alone` if no sibling runs one.
     pub fn enter(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
-            self.loads.enter(llc, m.set as usize, m.weight, alone);
+            self.loads.enter(llc, m.set as usize, m.used, alone);
         }
     }
     /// A task stops running on `llc`, or leaves the loop of `group`; `alone` if no sibling goes on inside it.
     pub fn leave(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
-            self.loads.leave(llc, m.set as usize, m.weight, alone);
+            self.loads.leave(llc, m.set as usize, m.used, alone);
         }
     }
     fn range(&self, group: u32) -> std::ops::Range<usize> {
@@ -196,6 +214,13 @@ impl Part {
         let fit = a.pattern.cache_fit();
         let random = (fit != CacheFit::Cyclic).then_some((a.span.offset_bytes, a.span.len_bytes));
         Self { region: a.span.region, random, alpha: fit.alpha().to_bits() }
+    }
+    /// Bytes that one round touches.
+    fn distinct_bytes(&self, touched: &Touched) -> u64 {
+        match self.random {
+            None => touched.bytes(),
+            Some(_) => distinct_bytes(f64::from_bits(self.alpha), touched.bytes(), touched.lines),
+        }
     }
 }
 
@@ -263,9 +288,9 @@ impl Builder<'_> {
         for body in bodies.iter_mut().filter(|b| b.direct) {
             self.close(body);
         }
-        let mut spans: Vec<Span> = Vec::new();
-        let none =
-            OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM, span: 0, l2: [0.0; 2] };
+        let (mut spans, mut colds): (Vec<Span>, Vec<Span>) = (Vec::new(), Vec::new());
+        let (kinds, l2) = (KindSet::default(), [0.0; 2]);
+        let none = OpInfo { group: NO_GROUP, set: 0, kinds, bit: NEVER_WARM, cold: 0, span: 0, l2 };
         let mut infos = vec![none; ops.len()];
         for (pc, op) in ops.iter().enumerate() {
             let Op::Access(a) = op else { continue };
@@ -276,10 +301,12 @@ impl Builder<'_> {
                 set,
                 kinds: self.rates.kinds_of(self.machine, a),
                 bit: self.bit(&mut spans, a),
+                cold: number(&mut colds, a),
                 span: self.span(a),
                 l2: body.parts.get(&Part::of(a)).map_or([0.0; 2], |t| t.l2),
             };
         }
+        self.out.colds = self.out.colds.max(colds.len());
         let begin = self.out.infos.len() as u32;
         self.out.infos.extend(infos);
         begin
@@ -294,7 +321,7 @@ impl Builder<'_> {
     }
     fn bit(&self, spans: &mut Vec<Span>, a: &Access) -> u8 {
         let span = a.span;
-        if span.len_bytes > WARM_LIMIT * self.largest && a.pattern.cache_fit().alpha() == 0.0 {
+        if a.pattern.cache_fit() != CacheFit::Cyclic || span.len_bytes > WARM_LIMIT * self.largest {
             return NEVER_WARM;
         }
         let at = spans.iter().position(|s| *s == span).unwrap_or(spans.len());
@@ -365,13 +392,15 @@ impl Builder<'_> {
         for (part, touched) in &mut body.parts {
             touched.merge();
             touched.set = self.set(part, touched);
-            bytes += touched.bytes();
+            bytes += part.distinct_bytes(touched);
             let per_ms = touched.lines / body.ns.max(1.0) * 1e6;
             touched.weight = (per_ms as u32).max(1);
-            self.out.members.push(Member { set: touched.set, weight: touched.weight });
+            let used = Used { weight: touched.weight, swept: part.random.is_none() };
+            self.out.members.push(Member { set: touched.set, used });
         }
         self.fill_l2(&mut body.parts);
-        self.out.groups.push(Group { first, len: self.out.members.len() as u32 - first, bytes });
+        let (len, round_ms) = (self.out.members.len() as u32 - first, body.ns.max(1.0) * 1e-6);
+        self.out.groups.push(Group { first, len, round_ms, bytes });
         body.group = self.out.groups.len() as u32 - 1;
     }
     /// What skewed accesses of a body find in an L2 that only this body uses.
@@ -406,6 +435,18 @@ impl Builder<'_> {
         let key = (owner, number, touched.spans.clone(), part.alpha);
         *self.known.entry(key).or_insert_with(|| loads.add_set(bytes, f64::from_bits(part.alpha)) as u32)
     }
+}
+
+/// Which span of a program that is accessed at random `a` uses; 0 for sweeps.
+fn number(spans: &mut Vec<Span>, a: &Access) -> u32 {
+    if a.pattern.cache_fit() == CacheFit::Cyclic {
+        return 0;
+    }
+    let at = spans.iter().position(|s| *s == a.span).unwrap_or(spans.len());
+    if at == spans.len() {
+        spans.push(a.span);
+    }
+    at as u32
 }
 
 /// Adds an access to its body and, as often as it runs, to those around it.
