@@ -9,7 +9,7 @@ use crate::state::task::NOT_LOADED;
 use crate::state::working_sets::NEVER_WARM;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{SharedMemory, Vma, CHUNK_BYTES, PAGE_BYTES};
 use numalab_model::access::{CacheFit, Order, Walk};
 use numalab_model::workload::Access;
 
@@ -103,6 +103,24 @@ fn lockstep_share(
     }
     let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
     (1.0 / f64::from(threads), a.write * turns * transfer_ns)
+}
+
+/// Present pages by node, and their number, of the pages `pages` of a chunk. Where the chunk lies on one node, and where
+/// `all` of it is meant, its own counts say enough. Else pages are counted, in `scratch`.
+#[inline]
+pub(crate) fn touched_counts<'a>(
+    (vma, chunk): (&'a Vma, usize),
+    all: bool,
+    pages: impl Iterator<Item = usize>,
+    store: &SharedMemory,
+    scratch: &'a mut [u16],
+) -> (&'a [u16], u16) {
+    let (counts, present) = (vma.node_counts(chunk), vma.chunk(chunk).present);
+    if all || counts.contains(&present) {
+        return (counts, present);
+    }
+    let present = vma.count_pages(chunk, pages, store, scratch);
+    (scratch, present)
 }
 
 /// What a sweep costs apart from where its pages lie, which stays the same for a slice.

@@ -36,6 +36,7 @@ mod second_faults;
 mod second_level;
 mod shared_cow_2018;
 mod sharing;
+mod slices;
 mod smoke;
 mod spinning;
 mod swap;
