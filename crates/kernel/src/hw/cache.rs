@@ -278,6 +278,12 @@ impl LlcLoads {
         self.swept_bytes[llc] + touched.sum::<u64>()
     }
 
+    /// Share of `set` that `llc` has room for beside what is used there now, whether or not the set is.
+    pub fn could_hold(&self, llc: usize, set: usize) -> f64 {
+        let bytes = self.sum_bytes[llc].max(self.set_bytes[set]).max(1);
+        (self.capacity_bytes[llc] as f64 / bytes as f64).min(1.0)
+    }
+
     /// Hit share of uniform random accesses to `set` on `llc`.
     pub fn random_hit(&self, llc: usize, set: usize) -> f64 {
         random_hit(self.set_bytes[set], self.held_bytes(llc, set))

@@ -62,14 +62,19 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
             }
         }
     };
-    let place = sim.hw.contention.place(sim.cpus[cpu].llc);
+    let on_llc = sim.cpus[cpu].llc;
+    let place = sim.hw.contention.place(on_llc);
+    let (l2, llc) = (l2, (1.0 - l2) * llc);
+    let moved = if a.bypass { Moved::NONE } else { moved(sim, on_llc, info.set as usize, (l2, llc), a) };
     AccessCost {
         kind: info.kinds.beside(sibling),
         place,
         span: info.span,
         cold: info.cold,
-        l2,
-        llc: (1.0 - l2) * llc,
+        set: info.set,
+        l2: l2 * moved.left,
+        llc: llc * moved.left,
+        moved,
         fetched,
         turn_ns,
         zeros: 0.0,
@@ -130,11 +135,16 @@ pub(crate) fn sweep_costs(sim: &Simulation<'_>, pace: &AccessCost, a: &Access) -
     let traffic = if a.bypass { 1.0 } else { sim.machine.cache.lines_of_write(a.write) };
     let share = smt::stream_share(pace.sibling);
     let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
+    // Prefetching does not reach into other cores' caches, and no line comes from there sooner than from the LLC.
+    let moved = (pace.moved.ns / (sim.machine.stream.lines_random * share * LINE_BYTES as f64))
+        .max(pace.moved.share * traffic / (sim.hw.cache.llc_gbps * share));
     SweepCosts {
         missing: pace.missing() * traffic,
+        far: pace.moved.far,
         fetched: pace.fetched,
         cached: pace.llc * traffic / (sim.hw.cache.llc_gbps * share)
             + pace.l2 / (sim.hw.cache.l2_gbps * share)
+            + moved
             + pace.turn_ns / LINE_BYTES as f64,
         zeros: 1.0 / (sim.hw.cache.l2_gbps * share),
         alone,
@@ -154,10 +164,14 @@ pub struct AccessCost {
     pub span: u32,
     /// The same among those of the task's program.
     pub cold: u32,
+    /// Its part of the working set.
+    pub set: u32,
     /// Share of its lines found in the L2.
     pub l2: f64,
     /// Share found in the LLC.
     pub llc: f64,
+    /// Lines that come from other cores' caches.
+    pub moved: Moved,
     /// Share of its misses that it fetches itself; the others are handed on by threads that sweep along.
     pub fetched: f64,
     /// Time per line until it is this core's turn to write it, ns.
@@ -173,7 +187,40 @@ pub struct AccessCost {
 impl AccessCost {
     /// Share of its lines that come from memory.
     pub fn missing(&self) -> f64 {
-        1.0 - self.l2 - self.llc
+        1.0 - self.l2 - self.llc - self.moved.share
+    }
+}
+
+/// Lines of an access that come from other cores' caches.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// Share of the hits of the own caches that are still hits.
+    pub left: f64,
+    /// Share of all lines that other caches send.
+    pub share: f64,
+    /// The part of it that comes from another LLC.
+    pub far: f64,
+    /// Sum of the latencies of the lines sent, ns per line of the access.
+    pub ns: f64,
+}
+
+impl Moved {
+    /// Nobody else is there.
+    pub const NONE: Self = Self { left: 1.0, share: 0.0, far: 0.0, ns: 0.0 };
+}
+
+/// What becomes of the hits of the own caches, as shares of all lines, where others use the set and somebody writes.
+fn moved(sim: &mut Simulation<'_>, llc: usize, set: usize, (l2, in_llc): (f64, f64), a: &Access) -> Moved {
+    let sweep = a.pattern.cache_fit() == CacheFit::Cyclic;
+    let sets = &mut sim.hw.working_sets;
+    let Some(met) = sets.shared.meet(&sets.loads, set, llc, (a.write, sweep)) else { return Moved::NONE };
+    let (hits, here) = (l2 + in_llc, 1.0 - met.lost);
+    let beside_ns = sim.machine.core_to_core_ns(llc, llc);
+    Moved {
+        left: here * (1.0 - met.beside),
+        share: hits * (met.far + here * met.beside),
+        far: hits * met.far,
+        ns: hits * (met.far_ns + here * met.beside * beside_ns),
     }
 }
 
@@ -215,6 +262,8 @@ impl SweepAhead {
 pub struct SweepCosts {
     /// Bytes of memory traffic per byte swept.
     pub missing: f64,
+    /// Bytes per byte swept that come from other LLCs.
+    pub far: f64,
     /// Share of that which the thread fetches itself.
     pub fetched: f64,
     /// Time per byte on what the caches hold, ns.
@@ -242,8 +291,16 @@ pub struct Times {
 
 impl SweepCosts {
     /// Before a sweep has begun.
-    pub const NONE: Self =
-        Self { missing: 0.0, fetched: 0.0, cached: 0.0, zeros: 0.0, alone: 0.0, longest: 0.0, sibling: Sibling::Idle };
+    pub const NONE: Self = Self {
+        missing: 0.0,
+        far: 0.0,
+        fetched: 0.0,
+        cached: 0.0,
+        zeros: 0.0,
+        alone: 0.0,
+        longest: 0.0,
+        sibling: Sibling::Idle,
+    };
 
     /// Traffic per byte swept that the thread fetches itself, bytes.
     #[inline]
@@ -316,7 +373,16 @@ mod tests {
             let longest = alone / smt::speed(0.0, sibling);
             for step in 0..2000u32 {
                 let of_pages = f64::from(step) * 0.001;
-                let c = SweepCosts { missing: 1.0, fetched: 1.0, cached: 0.01, zeros: 0.02, alone, longest, sibling };
+                let c = SweepCosts {
+                    missing: 1.0,
+                    far: 0.0,
+                    fetched: 1.0,
+                    cached: 0.01,
+                    zeros: 0.02,
+                    alone,
+                    longest,
+                    sibling,
+                };
                 let waiting = of_pages / 3.0 + 0.01;
                 let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
                 let want = waiting.max(alone / smt::speed(stalled, sibling));

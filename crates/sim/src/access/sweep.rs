@@ -52,7 +52,9 @@ impl Sweep {
         let (bytes, ns) =
             if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
         let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
-        if memory > 0.0 {
+        if memory > 0.0 || costs.far > 0.0 {
+            let sources = sim.hw.working_sets.shared.sources();
+            sim.hw.contention.want_from_caches(pace.place, sources, real(bytes) * costs.far);
             run.cross(&mut sim.hw.contention, pace, (counts, node), costs.traffic(), (sim.now_ns, at.clock), room);
         }
         let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;

@@ -34,6 +34,7 @@ pub(crate) mod process;
 pub(crate) mod quiet_cpus;
 pub(crate) mod samples;
 pub(crate) mod score_clock;
+pub(crate) mod shared_lines;
 pub(crate) mod simulation;
 pub(crate) mod split_thp_migration;
 pub(crate) mod stalls;

@@ -11,6 +11,7 @@
 
 use crate::state::access_kind::KindSet;
 use crate::state::contention::AccessRates;
+use crate::state::shared_lines::{SetUsers, SharedLines};
 use numalab_kernel::hw::cache::{distinct_bytes, LlcLoads, Used};
 use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};
 use numalab_model::access::{CacheFit, Traffic, Walk};
@@ -73,6 +74,8 @@ struct Group {
 pub struct WorkingSets {
     /// Use of every LLC.
     pub loads: LlcLoads,
+    /// Sets that several threads use, and somebody writes to.
+    pub shared: SharedLines,
     /// Program after program, by op; only accesses are filled in.
     infos: Vec<OpInfo>,
     /// Where in `infos` the program of each prologue and thread begins.
@@ -97,8 +100,12 @@ impl WorkingSets {
             known: BTreeMap::new(),
             largest: machine.llcs.iter().map(|l| l.size_bytes).max().unwrap_or(0),
             process: 0,
+            users: Vec::new(),
+            program: None,
+            threads: Vec::new(),
             out: Self {
                 loads: LlcLoads::new(machine),
+                shared: SharedLines::new(machine, &[], &[]),
                 infos: Vec::new(),
                 begins: Vec::new(),
                 base: Vec::new(),
@@ -114,6 +121,7 @@ impl WorkingSets {
             b.process(p);
         }
         b.out.spans = b.spans.len();
+        b.out.shared = SharedLines::new(machine, &b.users, &b.threads);
         b.out
     }
     /// What is known of access `pc` of a prologue or thread.
@@ -268,6 +276,12 @@ struct Builder<'a> {
     spans: BTreeMap<(usize, u32, u64, u64), u32>,
     largest: u64,
     process: usize,
+    /// By set: who uses it.
+    users: Vec<SetUsers>,
+    /// Number of the present program. A prologue has none: it runs before other threads do.
+    program: Option<u32>,
+    /// Number of threads of each program.
+    threads: Vec<u32>,
     out: WorkingSets,
 }
 
@@ -275,8 +289,15 @@ impl Builder<'_> {
     fn process(&mut self, p: &Process) {
         self.out.base.push(self.out.begins.len() as u32);
         let mut last: Option<(&std::sync::Arc<[Op]>, u32)> = None;
-        for ops in std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)) {
-            let known = last.filter(|(known, _)| std::sync::Arc::ptr_eq(known, ops));
+        for (i, ops) in std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)).enumerate() {
+            let known = last.filter(|(known, _)| i > 1 && std::sync::Arc::ptr_eq(known, ops));
+            self.program = (i > 0).then_some(self.threads.len() as u32);
+            if known.is_none() && i > 0 {
+                self.threads.push(0);
+            }
+            if let Some(threads) = self.threads.last_mut().filter(|_| i > 0) {
+                *threads += 1;
+            }
             let begin = known.map_or_else(|| self.program(ops), |(_, begin)| begin);
             self.out.begins.push(begin);
             last = Some((ops, begin));
@@ -433,7 +454,32 @@ impl Builder<'_> {
         let bytes = touched.bytes();
         let loads = &mut self.out.loads;
         let key = (owner, number, touched.spans.clone(), part.alpha);
-        *self.known.entry(key).or_insert_with(|| loads.add_set(bytes, f64::from_bits(part.alpha)) as u32)
+        let set = *self.known.entry(key).or_insert_with(|| loads.add_set(bytes, f64::from_bits(part.alpha)) as u32);
+        self.note_users(set, part.region, (owner, number), touched);
+        set
+    }
+    /// Notes that the present program uses a set, which belongs to region `number` of process `owner`.
+    fn note_users(&mut self, set: u32, region: u32, (owner, number): (usize, u32), touched: &Touched) {
+        let (mapper, at) = self.owners[self.process][region as usize];
+        // Where stores stay a process's own, so do the pages that are written.
+        let own = private(self.kinds[mapper][at as usize]).then_some(self.process);
+        if self.users.len() <= set as usize {
+            let none =
+                SetUsers { region: (owner, number, own), spans: Vec::new(), written: false, programs: Vec::new() };
+            self.users.resize(set as usize + 1, none);
+        }
+        let users = &mut self.users[set as usize];
+        if users.spans.is_empty() {
+            users.region = (owner, number, own);
+            users.spans.clone_from(&touched.spans);
+        }
+        // What another process inherited and only reads are pages that nobody writes.
+        if let Some(program) = self.program.filter(|_| users.region.2 == own) {
+            users.written |= touched.written;
+            if users.programs.last() != Some(&program) {
+                users.programs.push(program);
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod background;
 mod bound_process;
 mod caches;
+mod coherence;
 mod cold_lines;
 mod common;
 mod copies;
