@@ -137,6 +137,31 @@ fn slices_smaller_than_a_line_share_it() {
     assert!(shared > 4.0 * apart, "{shared} ns in one line, {apart} in lines of their own");
 }
 
+/// Who hands a buffer over and gets it back fetches every line of it, and so does the other: `lines_random` at a time, each
+/// from where the other runs.
+#[test]
+fn a_buffer_handed_over_costs_what_its_way_takes() {
+    let m = machine("milan-2s-nps1");
+    let access = |by: u32| {
+        format!("{{ access = \"r\", len = \"if(thread == {by}, 256KiB, 64B)\", write = \"{}\" }}", {
+            if by == 0 {
+                "if(thread == 0, 1, 0)"
+            } else {
+                "0"
+            }
+        })
+    };
+    let steps = format!("steps = [{}, {{ barrier = \"turn\" }}, {}, {{ barrier = \"turn\" }}]", access(0), access(1));
+    let rounds = PLACES.map(|cpu| {
+        let text = text(cpu, 2, "256KiB", "").replace("access = \"r\"\n\n", &steps);
+        round_ns(&m, &format!("[[barrier]]\nname = \"turn\"\nspin = true\n{text}"), 1000)
+    });
+    let way = |llc| m.core_to_core_ns(0, llc);
+    let expected = 2.0 * 4096.0 * (way(8) - way(1)) / m.stream.lines_random;
+    let farther = rounds[2] - rounds[1];
+    assert!((farther / expected - 1.0).abs() < 0.15, "{rounds:?} ns a round, {expected} ns more expected for the last");
+}
+
 /// One writer and readers: readers fetch each line once after every time that it was written.
 #[test]
 fn readers_fetch_what_is_written_and_no_more() {
