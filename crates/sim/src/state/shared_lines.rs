@@ -132,12 +132,15 @@ pub struct SharedLines {
 impl SharedLines {
     /// Finds the shared ones of `sets`; program number `i` is run by `threads[i]` threads.
     pub fn new(machine: &Machine, sets: &[SetUsers], threads: &[u32]) -> Self {
+        let found = overlapping(sets, threads);
         let llcs = machine.llcs.len();
-        let pairs = (0..llcs * llcs).map(|i| machine.core_to_core_ns(i % llcs, i / llcs));
+        // On a machine of many LLCs there are very many pairs.
+        let pairs = if found.is_empty() { 0 } else { llcs * llcs };
+        let latency_ns = |i: usize| machine.core_to_core_ns(i / llcs, i % llcs);
         let mut out = Self {
             llcs,
             node: machine.llcs.iter().map(|l| l.node as u32).collect(),
-            ns: pairs.collect(),
+            ns: (0..pairs).map(latency_ns).collect(),
             number: vec![PRIVATE; sets.len()],
             sets: Vec::new(),
             overlaps: Vec::new(),
@@ -146,7 +149,6 @@ impl SharedLines {
             busy: false,
             sources: vec![0.0; machine.node_count()],
         };
-        let found = overlapping(sets, threads);
         for &set in found.keys() {
             out.number[set] = out.sets.len() as u32;
             out.sets.push((set as u32, sets[set].line_count() as f64, 0, 0));
