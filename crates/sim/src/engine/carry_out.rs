@@ -13,7 +13,7 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::sched::Event as SchedEvent;
 use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::Workload;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// A run: the simulated machine, the queue of what happens next, and what threads wait for.
@@ -92,6 +92,11 @@ impl<'a> Engine<'a> {
         let now_ns = self.sim.now_ns;
         catch_up_all(&mut self.sim, now_ns);
         self.checks.run(&self.sim, &self.queue)
+    }
+
+    /// Whether whoever watches the run has ended it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// The simulated machine after the run.

@@ -96,11 +96,6 @@ impl Engine<'_> {
         self.fault.take().map_or(Ok(()), Err)
     }
 
-    /// Whether whoever watches the run has ended it.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
-
     /// The next event lies beyond the limit of the run. So may ticks of quiet CPUs, the first of which then ends the
     /// run.
     fn stop_at_limit(&mut self) {
