@@ -4,8 +4,6 @@
 .PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
 
 CARGO ?= cargo
-# Folders whose list declares the files of its variants (numalab_base::variants).
-VARIANTS = $(foreach room,numa/vma_filter numa/page_filter sched/imbalance mm/thp/locality,$(wildcard crates/kernel/src/$(room)/*.rs))
 
 build: target
 	$(CARGO) build --release --bin numalab

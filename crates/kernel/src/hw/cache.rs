@@ -5,7 +5,8 @@
 //! [`LlcLoads`] keeps the sum of the sets in use for each LLC and updates it when a thread starts or stops running
 //! there. The hit shares follow from that sum:
 //!
-//! * cyclic sweeps under LRU hit fully up to 0.9 of the capacity and not at all from 1.2 on;
+//! * cyclic sweeps under LRU hit fully up to 0.9 of the capacity and not at all from 1.2 on. What counts is what all
+//!   touch until the sweep comes back: whole sets that are swept, and of others the distinct lines in that time;
 //! * uniform random accesses hit in proportion to the capacity that their set holds. Sets hold capacity in proportion
 //!   to their access rates; capacity that some sets cannot fill goes to the others;
 //! * skewed accesses ([`CacheFit::Reuse`](numalab_nouns::access::CacheFit::Reuse)) hit by a power law. Their set holds
@@ -15,6 +16,7 @@
 //! change them.
 
 use super::reuse_window::{self, AccessMix};
+use numalab_base::math::{exp, ln_1p};
 use numalab_nouns::machine::Machine;
 use std::cell::Cell;
 
@@ -22,6 +24,8 @@ use std::cell::Cell;
 const CLIFF_BEGIN: f64 = 0.9;
 /// Range over which the hit share of cyclic sweeps falls from 1 to 0, as part of the capacity.
 const CLIFF_WIDTH: f64 = 0.3;
+/// Bytes of a cache line.
+const LINE_BYTES: u64 = 64;
 /// Streaming rate of a private L2, bytes per cycle (estimate: about half of what the load ports allow).
 const L2_BYTES_PER_CYCLE: f64 = 16.0;
 
@@ -33,6 +37,20 @@ pub fn cyclic_hit(sum_bytes: u64, capacity_bytes: u64) -> f64 {
         return 1.0;
     }
     (1.0 - over / (CLIFF_WIDTH * capacity)).max(0.0)
+}
+
+/// Distinct bytes that `lines` accesses touch of a set of `set_bytes`, on average: `N (1 - (1 - 1/N)^k)` lines where
+/// all lines are as likely (`alpha` 0), else by the power law with exponent `alpha`.
+pub fn distinct_bytes(alpha: f64, set_bytes: u64, lines: f64) -> u64 {
+    if alpha != 0.0 {
+        return (reuse_window::touched_bytes(alpha, 1, lines) as u64).min(set_bytes);
+    }
+    let all = set_bytes.div_ceil(LINE_BYTES) as f64;
+    if all <= 1.0 {
+        return set_bytes;
+    }
+    let missed = exp(lines * ln_1p(-1.0 / all));
+    ((all * (1.0 - missed) + 0.5) as u64 * LINE_BYTES).min(set_bytes)
 }
 
 /// Hit share of uniform random accesses to a set of `set_bytes` of which a cache holds `held_bytes`.
@@ -82,12 +100,23 @@ impl CacheTimes {
     }
 }
 
+/// How a thread uses a set.
+#[derive(Clone, Copy, Debug)]
+pub struct Used {
+    /// Its access rate, lines per ms, at least 1.
+    pub weight: u32,
+    /// Whether it sweeps the set.
+    pub swept: bool,
+}
+
 /// Use of one set on one LLC.
 #[derive(Clone, Copy, Debug, Default)]
 struct SetUse {
     threads: u32,
     /// Number of cores that these threads run on.
     cores: u32,
+    /// Number of threads that sweep it.
+    sweepers: u32,
     weight: u64,
 }
 
@@ -97,6 +126,12 @@ pub struct LlcLoads {
     capacity_bytes: Vec<u64>,
     /// Sum of the sets in use on each LLC, bytes.
     sum_bytes: Vec<u64>,
+    /// The part of that sum that is swept, bytes.
+    swept_bytes: Vec<u64>,
+    /// Sets in use on each LLC that nobody there sweeps, in any order.
+    random_sets: Vec<Vec<u32>>,
+    /// What was last asked of the cyclic sweeps of each LLC: time of their round, ms, and the answer.
+    last_hit: Vec<Cell<(f64, f64)>>,
     /// Sum of the access rates on each LLC, lines per ms.
     weight: Vec<u64>,
     set_bytes: Vec<u64>,
@@ -117,6 +152,9 @@ impl LlcLoads {
         Self {
             capacity_bytes: machine.llcs.iter().map(|l| l.size_bytes).collect(),
             sum_bytes: vec![0; llcs],
+            swept_bytes: vec![0; llcs],
+            random_sets: vec![Vec::new(); llcs],
+            last_hit: vec![Cell::new((f64::NAN, 0.0)); llcs],
             weight: vec![0; llcs],
             set_bytes: Vec::new(),
             alpha: Vec::new(),
@@ -130,6 +168,8 @@ impl LlcLoads {
     /// uniformly); returns its number. Allocates, so call it before the run.
     pub fn add_set(&mut self, bytes: u64, alpha: f64) -> usize {
         self.set_bytes.push(bytes);
+        let sets = self.set_bytes.len();
+        self.random_sets.iter_mut().for_each(|in_use| in_use.reserve(sets));
         self.alpha.push(alpha);
         for mix in &mut self.mixes {
             mix.declare(alpha);
@@ -138,14 +178,21 @@ impl LlcLoads {
         self.set_bytes.len() - 1
     }
 
-    /// A thread that works on `set` starts to run on `llc`. `weight` is its access rate in lines per ms, at least 1;
-    /// `alone` is true if no other thread of its core works on the set.
-    pub fn enter(&mut self, llc: usize, set: usize, weight: u32, alone: bool) {
+    /// A thread that works on `set` as `used` says starts to run on `llc`. `alone` is true if no other thread of its
+    /// core works on the set.
+    pub fn enter(&mut self, llc: usize, set: usize, used: Used, alone: bool) {
+        let Used { weight, swept } = used;
         let at = set * self.llcs() + llc;
         let entry = &mut self.uses[at];
         if entry.threads == 0 {
             self.sum_bytes[llc] += self.set_bytes[set];
+            self.random_sets[llc].push(set as u32);
         }
+        if swept && entry.sweepers == 0 {
+            self.swept_bytes[llc] += self.set_bytes[set];
+            self.random_sets[llc].retain(|&s| s as usize != set);
+        }
+        entry.sweepers += u32::from(swept);
         entry.threads += 1;
         entry.cores += u32::from(alone);
         let (before, after) = (entry.weight, entry.weight + u64::from(weight));
@@ -158,16 +205,23 @@ impl LlcLoads {
     fn reweigh(&mut self, llc: usize, set: usize, before: u64, after: u64) {
         self.mixes[llc].change(self.alpha[set], before, after);
         self.window_ms[llc].set(f64::NAN);
+        self.last_hit[llc].set((f64::NAN, 0.0));
     }
 
-    /// A thread that works on `set` stops running on `llc`. `weight` is the one given to [`Self::enter`]; `alone` is
+    /// A thread that works on `set` stops running on `llc`. `used` is what was given to [`Self::enter`]; `alone` is
     /// true if no other thread of its core works on the set. Does nothing if no thread on `llc` works on `set`.
-    pub fn leave(&mut self, llc: usize, set: usize, weight: u32, alone: bool) {
+    pub fn leave(&mut self, llc: usize, set: usize, used: Used, alone: bool) {
+        let Used { weight, swept } = used;
         let at = set * self.llcs() + llc;
         let entry = &mut self.uses[at];
         if entry.threads == 0 {
             return;
         }
+        if swept && entry.sweepers == 1 {
+            self.swept_bytes[llc] -= self.set_bytes[set];
+            self.random_sets[llc].push(set as u32);
+        }
+        entry.sweepers -= u32::from(swept).min(entry.sweepers);
         entry.threads -= 1;
         entry.cores = if entry.threads == 0 { 0 } else { entry.cores.saturating_sub(u32::from(alone)) };
         let weight = u64::from(weight).min(entry.weight);
@@ -176,8 +230,15 @@ impl LlcLoads {
         self.weight[llc] -= weight;
         if entry.threads == 0 {
             self.sum_bytes[llc] -= self.set_bytes[set];
+            self.random_sets[llc].retain(|&s| s as usize != set);
         }
         self.reweigh(llc, set, before, before - weight);
+    }
+
+    /// Size of a set, bytes.
+    #[inline]
+    pub fn set_bytes(&self, set: usize) -> u64 {
+        self.set_bytes[set]
     }
 
     /// Sum of the sets in use on `llc`, bytes.
@@ -191,14 +252,36 @@ impl LlcLoads {
         (entry.threads, entry.cores)
     }
 
-    /// Whether the sets in use on `llc` fit into it, so that cyclic sweeps hit fully.
-    pub fn fits(&self, llc: usize) -> bool {
-        self.cyclic_hit(llc) >= 1.0
+    /// Whether what is used on `llc` in a round of `round_ms` fits into it, so that cyclic sweeps hit fully.
+    pub fn fits(&self, llc: usize, round_ms: f64) -> bool {
+        self.cyclic_hit(llc, round_ms) >= 1.0
     }
 
-    /// Hit share of the cyclic sweeps that run on `llc`.
-    pub fn cyclic_hit(&self, llc: usize) -> f64 {
-        cyclic_hit(self.sum_bytes[llc], self.capacity_bytes[llc])
+    /// Hit share of the cyclic sweeps that run on `llc` and come back to a line after `round_ms`.
+    pub fn cyclic_hit(&self, llc: usize, round_ms: f64) -> f64 {
+        let (asked, hit) = self.last_hit[llc].get();
+        if asked == round_ms {
+            return hit;
+        }
+        let hit = cyclic_hit(self.round_bytes(llc, round_ms), self.capacity_bytes[llc]);
+        self.last_hit[llc].set((round_ms, hit));
+        hit
+    }
+
+    /// Bytes that all threads on `llc` touch in `round_ms`, in which every sweep comes round.
+    fn round_bytes(&self, llc: usize, round_ms: f64) -> u64 {
+        let touched = self.random_sets[llc].iter().map(|&set| {
+            let set = set as usize;
+            let lines = self.uses[set * self.llcs() + llc].weight as f64 * round_ms;
+            distinct_bytes(self.alpha[set], self.set_bytes[set], lines)
+        });
+        self.swept_bytes[llc] + touched.sum::<u64>()
+    }
+
+    /// Share of `set` that `llc` has room for beside what is used there now, whether or not the set is.
+    pub fn could_hold(&self, llc: usize, set: usize) -> f64 {
+        let bytes = self.sum_bytes[llc].max(self.set_bytes[set]).max(1);
+        (self.capacity_bytes[llc] as f64 / bytes as f64).min(1.0)
     }
 
     /// Hit share of uniform random accesses to `set` on `llc`.

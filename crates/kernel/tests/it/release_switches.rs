@@ -47,11 +47,11 @@ fn each_release_has_its_switches_and_their_commits() {
         before = Some(kernel);
     }
     let path = format!("{}/tests/release_switches.txt", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("NUMALAB_DOCS").is_some_and(|v| v == "write") {
+    if std::env::var_os("NUMALAB_GOLDEN").is_some_and(|v| v == "write") {
         return std::fs::write(&path, text).unwrap();
     }
     let want = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == want, "releases differ from {path} (meant to? make reference):\n{text}");
+    assert!(text == want, "releases differ from {path} (meant to? NUMALAB_GOLDEN=write):\n{text}");
 }
 
 #[test]

@@ -239,6 +239,11 @@ fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
         source_snoop: is_set(&t, "snoop", ("filtered", "source"))?,
         memory_directory: is_set(&t, "directory", ("none", "memory"))?,
         transfer_ns: t.opt_within("transfer_ns", &TRANSFER_NS)?,
+        core_to_core_ns: [
+            t.opt_within("same_llc_ns", &LATENCY)?,
+            t.opt_within("other_llc_ns", &LATENCY)?,
+            t.opt_within("other_socket_ns", &LATENCY)?,
+        ],
         writes_back: true,
         fill: fill(&t)?,
     };

@@ -60,6 +60,7 @@ impl Machine {
                 source_snoop: false,
                 memory_directory: false,
                 transfer_ns: None,
+                core_to_core_ns: [None; 3],
                 fill: None,
                 writes_back: true,
             },

@@ -200,6 +200,9 @@ pub struct Cache {
     /// Time a core needs for a line that it writes in a sweep and that another core of its LLC has just written, ns,
     /// per core that sweeps with it. `None` where threads that write one buffer in step do not slow each other.
     pub transfer_ns: Option<f64>,
+    /// Latency of a line that another core has written, ns: a core of the same LLC, of another LLC of the socket, of
+    /// another socket. `None` where nobody measured: see [`Machine::core_to_core_ns`].
+    pub core_to_core_ns: [Option<f64>; 3],
     /// How a long `memset`, or another fill that the processor recognises, bypasses the caches. `None` where its stores
     /// go through the caches like all others, or where it was not measured.
     pub fill: Option<Fill>,
@@ -229,8 +232,8 @@ pub struct Fill {
     pub gbps: f64,
 }
 
-/// Writes the text of the derived form, without `transfer_ns` and `fill` if they are `None` and `writes_back` if it is
-/// true.
+/// Writes the text of the derived form, without `transfer_ns`, `core_to_core_ns` and `fill` if they are `None` and
+/// `writes_back` if it is true.
 ///
 /// The hash of a plan is made of this text. A plan keeps its identity when machines get a field that does not concern
 /// it.
@@ -248,6 +251,9 @@ impl fmt::Debug for Cache {
         }
         if let Some(ns) = self.transfer_ns {
             out.field("transfer_ns", &ns);
+        }
+        if self.core_to_core_ns != [None; 3] {
+            out.field("core_to_core_ns", &self.core_to_core_ns);
         }
         if let Some(fill) = self.fill {
             out.field("fill", &fill);
@@ -303,6 +309,17 @@ impl Machine {
     /// Total memory, bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.nodes.iter().map(|n| n.memory_bytes).sum()
+    }
+    /// Latency of a line that a core of LLC `from` has written, for a core of LLC `to`, ns. Unless the machine's file
+    /// says it, a line from the same LLC takes two of its latencies, there and on to the core. One from another LLC
+    /// takes as long as from memory of its node (estimates).
+    pub fn core_to_core_ns(&self, to: usize, from: usize) -> f64 {
+        let [same, other, far] = self.cache.core_to_core_ns;
+        if to == from {
+            return same.unwrap_or(2.0 * self.cache.llc_latency_ns);
+        }
+        let measured = if self.socket_of_llc(to) == self.socket_of_llc(from) { other } else { far };
+        measured.unwrap_or_else(|| self.latency_ns[self.llcs[to].node][self.llcs[from].node])
     }
     /// Socket of an LLC: that of its CPUs.
     pub fn socket_of_llc(&self, llc: usize) -> usize {

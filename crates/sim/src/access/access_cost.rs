@@ -6,9 +6,10 @@ use crate::float::LINE_BYTES;
 use crate::hardware::working_sets::NEVER_WARM;
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;
+use crate::state::task::NOT_LOADED;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{SharedMemory, Vma, CHUNK_BYTES, PAGE_BYTES};
 use numalab_nouns::access::{CacheFit, Order, Walk};
 use numalab_nouns::workload::Access;
 
@@ -36,20 +37,18 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
     let t = &sim.tasks[task as usize];
     let warm = info.bit != NEVER_WARM && t.warm >> info.bit & 1 != 0;
     let l2_bytes = sim.hw.cache.l2_share_bytes(sibling.works());
-    let group_bytes = sim.hw.working_sets.group_bytes(info.group);
-    let (fetched, turn_ns) = lockstep_share(sim, llc, sim.tasks[task as usize].process, info.set as usize, a);
+    let (round_bytes, round_ms) = sim.hw.working_sets.round(info.group);
+    let (fetched, turn_ns) = lockstep_share(sim, (llc, round_ms), t.process, info.set as usize, a);
     let t = &mut sim.tasks[task as usize];
     let (l2, llc) = match a.pattern.cache_fit() {
         _ if fetched < 1.0 || a.bypass => (0.0, 0.0),
         CacheFit::None => (0.0, 0.0),
         CacheFit::Cyclic if !warm => (0.0, 0.0),
-        CacheFit::Cyclic => (cyclic_hit(group_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc)),
+        CacheFit::Cyclic => (cyclic_hit(round_bytes, l2_bytes), sim.hw.working_sets.loads.cyclic_hit(llc, round_ms)),
         fit @ (CacheFit::Uniform | CacheFit::Reuse { .. }) => {
-            if fresh && !warm {
-                t.cold_lines = sim.hw.working_sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
-                if info.bit != NEVER_WARM {
-                    t.warm |= 1 << info.bit;
-                }
+            let cold = &mut t.cold_lines[info.cold as usize];
+            if *cold == NOT_LOADED {
+                *cold = sim.hw.working_sets.loads.held_bytes(llc, info.set as usize) / LINE_BYTES;
             }
             if let CacheFit::Reuse { .. } = fit {
                 // The LLC includes what the L2 holds.
@@ -57,18 +56,25 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
                 let either = sim.hw.working_sets.loads.reuse_hit(llc, info.set as usize).max(l2);
                 (l2, (either - l2) / (1.0 - l2).max(f64::EPSILON))
             } else {
-                let l2 = if group_bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / group_bytes as f64 };
+                let bytes = round_bytes.max(sim.hw.working_sets.set_bytes(info.set));
+                let l2 = if bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / bytes as f64 };
                 (l2, sim.hw.working_sets.loads.random_hit(llc, info.set as usize))
             }
         }
     };
-    let place = sim.hw.contention.place(sim.cpus[cpu].llc);
+    let on_llc = sim.cpus[cpu].llc;
+    let place = sim.hw.contention.place(on_llc);
+    let (l2, llc) = (l2, (1.0 - l2) * llc);
+    let moved = if a.bypass { Moved::NONE } else { moved(sim, on_llc, info.set as usize, (l2, llc), a) };
     AccessCost {
         kind: info.kinds.beside(sibling),
         place,
         span: info.span,
-        l2,
-        llc: (1.0 - l2) * llc,
+        cold: info.cold,
+        set: info.set,
+        l2: l2 * moved.left,
+        llc: llc * moved.left,
+        moved,
         fetched,
         turn_ns,
         zeros: 0.0,
@@ -82,7 +88,13 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
 /// it from memory, and all wait for that and for their turn. Returns the share of the lines that a thread fetches, and
 /// the wait per line, ns. Measured with two threads: docs/reference/workloads.md, "Threads that write one buffer". As
 /// long as pages are missing, the faults of the leading thread decide, and threads do not count as in step.
-fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a: &Access) -> (f64, f64) {
+fn lockstep_share(
+    sim: &Simulation<'_>,
+    (llc, round_ms): (usize, f64),
+    process: u32,
+    set: usize,
+    a: &Access,
+) -> (f64, f64) {
     let in_address_order = a.pattern.walk() == Walk::Sweep(Order::Address);
     let Some(transfer_ns) = sim.machine.cache.transfer_ns.filter(|_| in_address_order) else {
         return (1.0, 0.0);
@@ -91,11 +103,29 @@ fn lockstep_share(sim: &Simulation<'_>, llc: usize, process: u32, set: usize, a:
     let p = &sim.processes[process as usize];
     let rss_pages = p.space.vma(p.region_vma[a.span.region as usize] as usize).rss_pages();
     let missing = rss_pages * PAGE_BYTES < a.span.len_bytes;
-    if a.write == 0.0 || a.bypass || threads < 2 || missing || sim.hw.working_sets.loads.fits(llc) {
+    if a.write == 0.0 || a.bypass || threads < 2 || missing || sim.hw.working_sets.loads.fits(llc, round_ms) {
         return (1.0, 0.0);
     }
     let turns = if cores > 1 { f64::from(cores) } else { 0.0 };
     (1.0 / f64::from(threads), a.write * turns * transfer_ns)
+}
+
+/// Present pages by node, and their number, of the pages `pages` of a chunk. Where the chunk lies on one node, and
+/// where `all` of it is meant, its own counts say enough. Else pages are counted, in `scratch`.
+#[inline]
+pub(crate) fn touched_counts<'a>(
+    (vma, chunk): (&'a Vma, usize),
+    all: bool,
+    pages: impl Iterator<Item = usize>,
+    store: &SharedMemory,
+    scratch: &'a mut [u16],
+) -> (&'a [u16], u16) {
+    let (counts, present) = (vma.node_counts(chunk), vma.chunk(chunk).present);
+    if all || counts.contains(&present) {
+        return (counts, present);
+    }
+    let present = vma.count_pages(chunk, pages, store, scratch);
+    (scratch, present)
 }
 
 /// What a sweep costs apart from where its pages lie, which stays the same for a slice.
@@ -105,11 +135,16 @@ pub(crate) fn sweep_costs(sim: &Simulation<'_>, pace: &AccessCost, a: &Access) -
     let traffic = if a.bypass { 1.0 } else { sim.machine.cache.lines_of_write(a.write) };
     let share = smt::stream_share(pace.sibling);
     let alone = a.compute_ns / (LINE_BYTES as f64 * pace.boost);
+    // Prefetching does not reach into other cores' caches, and no line comes from there sooner than from the LLC.
+    let moved = (pace.moved.ns / (sim.machine.stream.lines_random * share * LINE_BYTES as f64))
+        .max(pace.moved.share * traffic / (sim.hw.cache.llc_gbps * share));
     SweepCosts {
         missing: pace.missing() * traffic,
+        far: pace.moved.far,
         fetched: pace.fetched,
         cached: pace.llc * traffic / (sim.hw.cache.llc_gbps * share)
             + pace.l2 / (sim.hw.cache.l2_gbps * share)
+            + moved
             + pace.turn_ns / LINE_BYTES as f64,
         zeros: 1.0 / (sim.hw.cache.l2_gbps * share),
         alone,
@@ -127,10 +162,16 @@ pub struct AccessCost {
     pub place: usize,
     /// Number of its span, if accessed at random.
     pub span: u32,
+    /// The same among those of the task's program.
+    pub cold: u32,
+    /// Its part of the working set.
+    pub set: u32,
     /// Share of its lines found in the L2.
     pub l2: f64,
     /// Share found in the LLC.
     pub llc: f64,
+    /// Lines that come from other cores' caches.
+    pub moved: Moved,
     /// Share of its misses that it fetches itself; the others are handed on by threads that sweep along.
     pub fetched: f64,
     /// Time per line until it is this core's turn to write it, ns.
@@ -146,7 +187,40 @@ pub struct AccessCost {
 impl AccessCost {
     /// Share of its lines that come from memory.
     pub fn missing(&self) -> f64 {
-        1.0 - self.l2 - self.llc
+        1.0 - self.l2 - self.llc - self.moved.share
+    }
+}
+
+/// Lines of an access that come from other cores' caches.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// Share of the hits of the own caches that are still hits.
+    pub left: f64,
+    /// Share of all lines that other caches send.
+    pub share: f64,
+    /// The part of it that comes from another LLC.
+    pub far: f64,
+    /// Sum of the latencies of the lines sent, ns per line of the access.
+    pub ns: f64,
+}
+
+impl Moved {
+    /// Nobody else is there.
+    pub const NONE: Self = Self { left: 1.0, share: 0.0, far: 0.0, ns: 0.0 };
+}
+
+/// What becomes of the hits of the own caches, as shares of all lines, where others use the set and somebody writes.
+fn moved(sim: &mut Simulation<'_>, llc: usize, set: usize, (l2, in_llc): (f64, f64), a: &Access) -> Moved {
+    let sweep = a.pattern.cache_fit() == CacheFit::Cyclic;
+    let sets = &mut sim.hw.working_sets;
+    let Some(met) = sets.shared.meet(&sets.loads, set, llc, (a.write, sweep)) else { return Moved::NONE };
+    let (hits, here) = (l2 + in_llc, 1.0 - met.lost);
+    let beside_ns = sim.machine.core_to_core_ns(llc, llc);
+    Moved {
+        left: here * (1.0 - met.beside),
+        share: hits * (met.far + here * met.beside),
+        far: hits * met.far,
+        ns: hits * (met.far_ns + here * met.beside * beside_ns),
     }
 }
 
@@ -188,6 +262,8 @@ impl SweepAhead {
 pub struct SweepCosts {
     /// Bytes of memory traffic per byte swept.
     pub missing: f64,
+    /// Bytes per byte swept that come from other LLCs.
+    pub far: f64,
     /// Share of that which the thread fetches itself.
     pub fetched: f64,
     /// Time per byte on what the caches hold, ns.
@@ -215,8 +291,16 @@ pub struct Times {
 
 impl SweepCosts {
     /// Before a sweep has begun.
-    pub const NONE: Self =
-        Self { missing: 0.0, fetched: 0.0, cached: 0.0, zeros: 0.0, alone: 0.0, longest: 0.0, sibling: Sibling::Idle };
+    pub const NONE: Self = Self {
+        missing: 0.0,
+        far: 0.0,
+        fetched: 0.0,
+        cached: 0.0,
+        zeros: 0.0,
+        alone: 0.0,
+        longest: 0.0,
+        sibling: Sibling::Idle,
+    };
 
     /// Traffic per byte swept that the thread fetches itself, bytes.
     #[inline]
@@ -289,7 +373,16 @@ mod tests {
             let longest = alone / smt::speed(0.0, sibling);
             for step in 0..2000u32 {
                 let of_pages = f64::from(step) * 0.001;
-                let c = SweepCosts { missing: 1.0, fetched: 1.0, cached: 0.01, zeros: 0.02, alone, longest, sibling };
+                let c = SweepCosts {
+                    missing: 1.0,
+                    far: 0.0,
+                    fetched: 1.0,
+                    cached: 0.01,
+                    zeros: 0.02,
+                    alone,
+                    longest,
+                    sibling,
+                };
                 let waiting = of_pages / 3.0 + 0.01;
                 let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
                 let want = waiting.max(alone / smt::speed(stalled, sibling));

@@ -16,8 +16,12 @@ pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, (done
     if done >= of {
         if a.pattern.cache_fit() == CacheFit::Cyclic {
             let bit = sim.hw.working_sets.info(t.process, t.program(), t.pc).bit;
-            // A span too large for the cache has driven everything else out.
-            t.warm = if bit == NEVER_WARM { 0 } else { t.warm | 1 << bit };
+            if bit == NEVER_WARM {
+                // A span too large for the cache has driven everything else out.
+                t.unload();
+            } else {
+                t.warm |= 1 << bit;
+            }
         }
         t.advance();
     }

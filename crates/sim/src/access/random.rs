@@ -93,7 +93,7 @@ impl Walker for Random {
             self.look(sim, at);
         }
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let cold = sim.tasks[at.task as usize].cold_lines;
+        let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
         let (per_access, missing) =
             if cold > 0 { (self.times.cold, 1.0) } else { (self.times.warm, at.pace.missing()) };
         let room_ns = (at.limit - at.clock) as f64;
@@ -104,12 +104,16 @@ impl Walker for Random {
         let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
         let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
         let contention = &mut sim.hw.contention;
+        if at.pace.moved.far > 0.0 && cold == 0 {
+            let bytes = n as f64 * at.pace.moved.far * LINE_BYTES as f64;
+            contention.want_from_caches(at.pace.place, sim.hw.working_sets.shared.sources(), bytes);
+        }
         want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n as f64);
         let served = contention.serve(sim.now_ns, at.clock, n as f64 * per_access, room_ns);
         let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
         let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access).max(0.0));
         at.done += n;
-        sim.tasks[at.task as usize].cold_lines -= n.min(cold);
+        sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize] -= n.min(cold);
         self.traffic.add(n, missing, &self.times, stalled_ns);
         at.clock += (ns + 0.5) as u64;
         if n < to_fault {
@@ -243,7 +247,7 @@ fn random_ns(
     let own = 1.0 - pace.zeros;
     let walked = (walk.fixed_ns + table) * slower;
     let missed = (line + sim.hw.tlb.overhead_ns()) * slower;
-    let cached = (pace.llc * sim.hw.cache.llc_ns + pace.l2 * sim.hw.cache.l2_ns) * slower;
+    let cached = (pace.llc * sim.hw.cache.llc_ns + pace.l2 * sim.hw.cache.l2_ns + pace.moved.ns) * slower;
     let floor = |ns: f64| ns.max(SHORTEST_NS);
     RandomTimes {
         cold: floor(own * missed + walked + compute),

@@ -1,6 +1,6 @@
 //! Strided accesses: one line every so many bytes.
 
-use crate::access::access_cost::{sweep_costs, SweepCosts, Times};
+use crate::access::access_cost::{sweep_costs, touched_counts, SweepCosts, Times};
 use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::handle_fault::handle_mm_fault;
@@ -64,11 +64,6 @@ impl Walker for Stride {
         if fault == Some(page) {
             return self.fault(sim, at, (chunk, page));
         }
-        let counts = vma.node_counts(chunk);
-        let of_pages = sim.hw.contention.ns_of_pages(pace.kind, pace.place, counts);
-        let Times { per_byte, memory, .. } = costs.times(of_pages, vma.chunk(chunk).present);
-        // At least 1 ns per line keeps the clock moving on machines faster than that.
-        let line_ns = (per_byte * LINE_BYTES as f64 + 0.5).max(1.0) as u64;
         // All lines up to the next page that faults, or the end of the chunk, take the same time.
         // A page that may be accessed this once faults again at its next line.
         let clear = match fault {
@@ -76,13 +71,27 @@ impl Walker for Stride {
             Some(p) => base + p as u64 * PAGE_BYTES,
             None => base + CHUNK_BYTES,
         };
+        let ahead = (clear - addr).div_ceil(stride).min(at.all - at.done);
+        let lines = (addr - base, stride);
+        let all = stride <= PAGE_BYTES && ahead * stride > CHUNK_BYTES - stride;
+        let touched = &mut sim.hw.touched_pages;
+        let (counts, present) = touched_counts((vma, chunk), all, pages(lines, ahead), &sim.mm.shared, touched);
+        let of_pages = sim.hw.contention.ns_of_pages(pace.kind, pace.place, counts);
+        let Times { per_byte, memory, .. } = costs.times(of_pages, present);
+        // At least 1 ns per line keeps the clock moving on machines faster than that.
+        let line_ns = (per_byte * LINE_BYTES as f64 + 0.5).max(1.0) as u64;
         let room_ns = at.limit - at.clock;
-        let n = (clear - addr).div_ceil(stride).min(at.all - at.done).min(room_ns.div_ceil(line_ns));
+        let n = ahead.min(room_ns.div_ceil(line_ns));
         let (mut n, mut took_ns, mut stalled_ns) = (n, n * line_ns, 0.0);
-        if memory > 0.0 {
+        if memory > 0.0 || costs.far > 0.0 {
             let contention = &mut sim.hw.contention;
             let bytes = real(n * LINE_BYTES) * costs.traffic();
             contention.want_of_pages(pace.kind, pace.place, (counts, None), bytes);
+            contention.want_from_caches(
+                pace.place,
+                sim.hw.working_sets.shared.sources(),
+                real(n * LINE_BYTES) * costs.far,
+            );
             let served = contention.serve(sim.now_ns, at.clock, real(took_ns), real(room_ns));
             if served.share < 1.0 || served.ns > real(took_ns) {
                 n = whole(real(n) * served.share);
@@ -93,7 +102,7 @@ impl Walker for Stride {
         let ns = waiting_ns(real(n * LINE_BYTES) * memory, stalled_ns);
         sim.hw.contention.occupy(pace.kind, pace.place, (counts, None), of_pages, ns, (at.clock, real(took_ns)));
         if n > 0 {
-            touch_lines(sim.processes[at.process].space.vma_mut(at.vma), chunk, addr - base, (stride, n));
+            touch_lines(sim.processes[at.process].space.vma_mut(at.vma), chunk, lines, n);
         }
         at.clock += took_ns;
         at.done += n;
@@ -105,8 +114,18 @@ impl Walker for Stride {
     }
 }
 
+/// Pages of `n` lines, one every `stride` bytes from byte `at` of the chunk on, each page once.
+fn pages((at, stride): (u64, u64), n: u64) -> impl Iterator<Item = usize> {
+    let (step, n) = if stride < PAGE_BYTES {
+        (PAGE_BYTES, (at % PAGE_BYTES + (n - 1) * stride) / PAGE_BYTES + 1)
+    } else {
+        (stride, n)
+    };
+    (0..n).map(move |i| ((at + i * step) / PAGE_BYTES) as usize)
+}
+
 /// Notes that `n` lines of a chunk are used, one every `stride` bytes from byte `at` on.
-fn touch_lines(vma: &mut Vma, chunk: usize, at: u64, (stride, n): (u64, u64)) {
+fn touch_lines(vma: &mut Vma, chunk: usize, (at, stride): (u64, u64), n: u64) {
     let page = |line: u64| ((at + line * stride) / PAGE_BYTES) as usize;
     if stride <= PAGE_BYTES {
         return vma.touch(chunk, page(0), page(n - 1) + 1);

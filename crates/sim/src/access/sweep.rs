@@ -1,6 +1,8 @@
 //! Sweeps: accesses in address order, over a whole span or block by block.
 
-use crate::access::access_cost::{sweep_costs, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times};
+use crate::access::access_cost::{
+    sweep_costs, touched_counts, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times,
+};
 use crate::access::progress::sharing;
 use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::{block_task, is_blocked};
@@ -13,7 +15,7 @@ use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
-use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_nouns::access::Order;
 use numalab_nouns::workload::Access;
 
@@ -38,17 +40,21 @@ impl Sweep {
         let &SweepAhead { chunk, base, lo, clear, .. } = ahead;
         let (pace, costs) = (&at.pace, &self.costs);
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let counts = vma.node_counts(chunk);
-        let known = self.last.or_else(counts, vma.chunk(chunk).present, |c, p| {
-            costs.times(sim.hw.contention.ns_of_pages(pace.kind, pace.place, c), p)
-        });
+        let ahead = lo..((clear - base).div_ceil(PAGE_BYTES) as usize);
+        let (all, touched) = (ahead.len() as u64 == CHUNK_PAGES, &mut sim.hw.touched_pages);
+        let (counts, present) = touched_counts((vma, chunk), all, ahead, &sim.mm.shared, touched);
+        let known = self
+            .last
+            .or_else(counts, present, |c, p| costs.times(sim.hw.contention.ns_of_pages(pace.kind, pace.place, c), p));
         let (Times { per_byte, memory, of_pages }, node) = known;
         let room = real(at.end - at.clock);
         let want = real(clear - addr) * per_byte;
         let (bytes, ns) =
             if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
         let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
-        if memory > 0.0 {
+        if memory > 0.0 || costs.far > 0.0 {
+            let sources = sim.hw.working_sets.shared.sources();
+            sim.hw.contention.want_from_caches(pace.place, sources, real(bytes) * costs.far);
             run.cross(&mut sim.hw.contention, pace, (counts, node), costs.traffic(), (sim.now_ns, at.clock), room);
         }
         let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;

@@ -7,6 +7,7 @@
 use crate::access::access_cost::{access_cost, AccessCost};
 use crate::access::progress::{finish_step, lookahead_ns};
 use crate::charge::time::charge_part;
+use crate::float::LINE_BYTES;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
@@ -106,6 +107,9 @@ pub(crate) fn go<W: Walker>(
     if out == Step::Go && at.clock >= at.limit && at.limit < end {
         out = Step::Stop(Pending::Resume);
     }
+    let lines = at.done.saturating_sub(sim.tasks[task as usize].done) * W::UNIT_BYTES;
+    let (set, llc) = (at.pace.set as usize, sim.cpus[cpu].llc);
+    sim.hw.working_sets.shared.count(set, llc, lines as f64 / LINE_BYTES as f64, access.write);
     finish_step(sim, task, access, (at.done, at.all), W::UNIT_BYTES);
     charge_part(sim, task, at.clock - at.started, at.kernel_ns);
     *clock = at.clock;

@@ -32,13 +32,13 @@ pub(crate) fn boost(sim: &Simulation<'_>, cpu: usize) -> f64 {
 const MESSAGE_LINES: f64 = 10.0;
 
 /// Time for CPU `to` to read a message that CPU `from` has just written, ns. Dirty lines come from the other CPU's
-/// cache, which takes about as long as from that node's memory.
+/// cache.
 pub(crate) fn message_ns(machine: &Machine, cpus: &[CpuState], from: usize, to: usize) -> u64 {
     let (from, to) = (&cpus[from], &cpus[to]);
     if from.llc == to.llc {
         return 0;
     }
-    (MESSAGE_LINES * machine.latency_ns[to.node][from.node]) as u64
+    (MESSAGE_LINES * machine.core_to_core_ns(to.llc, from.llc)) as u64
 }
 
 /// How many times longer than on the idle machine a copy by `cpu` from memory of node `from` to memory of node `to`

@@ -30,8 +30,7 @@ pub(crate) fn enter_cpu(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     (t.flushes.paid_ns, t.flushes.seen) = (p.flush_debt_ns, p.flushes);
     if t.llc != llc as u32 {
         t.llc = llc as u32;
-        t.warm = 0;
-        t.cold_lines = 0;
+        t.unload();
     }
     let group = t.group;
     sim.cpus[cpu].group = group;

@@ -110,6 +110,7 @@ impl Engine<'_> {
             clock.store(self.sim.now_ns, Ordering::Relaxed);
         }
         self.sim.hw.contention.end_epoch(EPOCH_NS as f64);
+        self.sim.hw.working_sets.shared.end_epoch();
         memory_daemons(&mut self.sim);
         self.carry_out_effects();
         if is_due(&self.sim.record.samples, self.sim.now_ns) {

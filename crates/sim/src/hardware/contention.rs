@@ -349,6 +349,23 @@ impl AccessRates {
             self.pipes.want(self.contention.resources() + place, bytes, links);
         }
     }
+    /// The next stretch to be served has `bytes` that come to a place from the caches of nodes, a share from each as
+    /// `sources` say. They cross links and the place's port, and no memory.
+    pub fn want_from_caches(&mut self, place: usize, sources: &[f64], bytes: f64) {
+        if bytes <= 0.0 {
+            return;
+        }
+        for (node, &share) in sources.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            for (r, part) in self.contention.crossings(self.flow(0, place, node)) {
+                if !self.contention.is_memory(r) {
+                    self.pipes.want(r, bytes * share * part, 1.0);
+                }
+            }
+        }
+        if self.port_gbps.is_finite() {
+            self.pipes.want(self.contention.resources() + place, bytes, 1.0);
+        }
+    }
     /// As [`Self::want`], for `bytes` of pages spread as `counts`, on one known `node` or on several.
     #[inline]
     pub fn want_of_pages(&mut self, kind: usize, place: usize, (counts, node): (&[u16], Option<usize>), bytes: f64) {

@@ -7,4 +7,5 @@ pub mod access_kind;
 pub mod contention;
 mod crossed_bytes;
 pub mod pipes;
+mod shared_lines;
 pub mod working_sets;

@@ -11,7 +11,8 @@
 
 use crate::hardware::access_kind::KindSet;
 use crate::hardware::contention::AccessRates;
-use numalab_kernel::hw::cache::LlcLoads;
+use crate::hardware::shared_lines::{SetUsers, SharedLines};
+use numalab_kernel::hw::cache::{distinct_bytes, LlcLoads, Used};
 use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};
 use numalab_nouns::access::{CacheFit, Traffic, Walk};
 use numalab_nouns::machine::Machine;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 /// No group: the task uses no set.
 pub const NO_GROUP: u32 = u32::MAX;
 
-/// Bit of spans that are too large, or too many, to be remembered as loaded.
+/// Bit of swept spans that are too large, or too many, to be remembered as loaded.
 pub const NEVER_WARM: u8 = 63;
 
 /// A span this much larger than the largest LLC never survives its own pass.
@@ -41,8 +42,10 @@ pub struct OpInfo {
     pub set: u32,
     /// Kind of traffic, by what the sibling does.
     pub kinds: KindSet,
-    /// Which span of its program it is ([`NEVER_WARM`] and below).
+    /// Which swept span of its program it is ([`NEVER_WARM`] and below).
     pub bit: u8,
+    /// Which of the spans of its program that are accessed at random it is.
+    pub cold: u32,
     /// Number of its span among all that are accessed at random.
     pub span: u32,
     /// Share of skewed accesses that hit the L2: all of it, and half of it beside a busy sibling.
@@ -53,13 +56,16 @@ pub struct OpInfo {
 #[derive(Clone, Copy, Debug)]
 struct Member {
     set: u32,
-    weight: u32,
+    used: Used,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
     first: u32,
     len: u32,
+    /// Time of a round of the loop on the idle machine, ms.
+    round_ms: f64,
+    /// Bytes that a round touches.
     bytes: u64,
 }
 
@@ -68,6 +74,8 @@ struct Group {
 pub struct WorkingSets {
     /// Use of every LLC.
     pub loads: LlcLoads,
+    /// Sets that several threads use, and somebody writes to.
+    pub shared: SharedLines,
     /// Program after program, by op; only accesses are filled in.
     infos: Vec<OpInfo>,
     /// Where in `infos` the program of each prologue and thread begins.
@@ -77,6 +85,8 @@ pub struct WorkingSets {
     groups: Vec<Group>,
     members: Vec<Member>,
     spans: usize,
+    /// Most spans accessed at random in one program.
+    colds: usize,
 }
 
 impl WorkingSets {
@@ -90,14 +100,19 @@ impl WorkingSets {
             known: BTreeMap::new(),
             largest: machine.llcs.iter().map(|l| l.size_bytes).max().unwrap_or(0),
             process: 0,
+            users: Vec::new(),
+            program: None,
+            threads: Vec::new(),
             out: Self {
                 loads: LlcLoads::new(machine),
+                shared: SharedLines::new(machine, &[], &[]),
                 infos: Vec::new(),
                 begins: Vec::new(),
                 base: Vec::new(),
                 groups: Vec::new(),
                 members: Vec::new(),
                 spans: 0,
+                colds: 0,
             },
             spans: BTreeMap::new(),
         };
@@ -106,6 +121,7 @@ impl WorkingSets {
             b.process(p);
         }
         b.out.spans = b.spans.len();
+        b.out.shared = SharedLines::new(machine, &b.users, &b.threads);
         b.out
     }
     /// What is known of access `pc` of a prologue or thread.
@@ -118,23 +134,33 @@ impl WorkingSets {
     pub fn spans(&self) -> usize {
         self.spans
     }
-    /// Bytes of a group.
+    /// Most spans that one program accesses at random.
+    pub fn colds(&self) -> usize {
+        self.colds
+    }
+    /// What a round of the loop of `group` touches, bytes, and how long it takes on the idle machine, ms.
     #[inline]
-    pub fn group_bytes(&self, group: u32) -> u64 {
-        self.groups[group as usize].bytes
+    pub fn round(&self, group: u32) -> (u64, f64) {
+        let group = &self.groups[group as usize];
+        (group.bytes, group.round_ms)
+    }
+    /// Size of a set, bytes.
+    #[inline]
+    pub fn set_bytes(&self, set: u32) -> u64 {
+        self.loads.set_bytes(set as usize)
     }
     /// A task inside the loop of `group` starts running on `llc`; `alone` if no sibling runs one.
     pub fn enter(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
-            self.loads.enter(llc, m.set as usize, m.weight, alone);
+            self.loads.enter(llc, m.set as usize, m.used, alone);
         }
     }
     /// A task stops running on `llc`, or leaves the loop of `group`; `alone` if no sibling goes on inside it.
     pub fn leave(&mut self, llc: usize, group: u32, alone: bool) {
         for i in self.range(group) {
             let m = self.members[i];
-            self.loads.leave(llc, m.set as usize, m.weight, alone);
+            self.loads.leave(llc, m.set as usize, m.used, alone);
         }
     }
     fn range(&self, group: u32) -> std::ops::Range<usize> {
@@ -197,6 +223,13 @@ impl Part {
         let random = (fit != CacheFit::Cyclic).then_some((a.span.offset_bytes, a.span.len_bytes));
         Self { region: a.span.region, random, alpha: fit.alpha().to_bits() }
     }
+    /// Bytes that one round touches.
+    fn distinct_bytes(&self, touched: &Touched) -> u64 {
+        match self.random {
+            None => touched.bytes(),
+            Some(_) => distinct_bytes(f64::from_bits(self.alpha), touched.bytes(), touched.lines),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -243,6 +276,12 @@ struct Builder<'a> {
     spans: BTreeMap<(usize, u32, u64, u64), u32>,
     largest: u64,
     process: usize,
+    /// By set: who uses it.
+    users: Vec<SetUsers>,
+    /// Number of the present program. A prologue has none: it runs before other threads do.
+    program: Option<u32>,
+    /// Number of threads of each program.
+    threads: Vec<u32>,
     out: WorkingSets,
 }
 
@@ -250,8 +289,15 @@ impl Builder<'_> {
     fn process(&mut self, p: &Process) {
         self.out.base.push(self.out.begins.len() as u32);
         let mut last: Option<(&std::sync::Arc<[Op]>, u32)> = None;
-        for ops in std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)) {
-            let known = last.filter(|(known, _)| std::sync::Arc::ptr_eq(known, ops));
+        for (i, ops) in std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops)).enumerate() {
+            let known = last.filter(|(known, _)| i > 1 && std::sync::Arc::ptr_eq(known, ops));
+            self.program = (i > 0).then_some(self.threads.len() as u32);
+            if known.is_none() && i > 0 {
+                self.threads.push(0);
+            }
+            if let Some(threads) = self.threads.last_mut().filter(|_| i > 0) {
+                *threads += 1;
+            }
             let begin = known.map_or_else(|| self.program(ops), |(_, begin)| begin);
             self.out.begins.push(begin);
             last = Some((ops, begin));
@@ -263,9 +309,9 @@ impl Builder<'_> {
         for body in bodies.iter_mut().filter(|b| b.direct) {
             self.close(body);
         }
-        let mut spans: Vec<Span> = Vec::new();
-        let none =
-            OpInfo { group: NO_GROUP, set: 0, kinds: KindSet::default(), bit: NEVER_WARM, span: 0, l2: [0.0; 2] };
+        let (mut spans, mut colds): (Vec<Span>, Vec<Span>) = (Vec::new(), Vec::new());
+        let (kinds, l2) = (KindSet::default(), [0.0; 2]);
+        let none = OpInfo { group: NO_GROUP, set: 0, kinds, bit: NEVER_WARM, cold: 0, span: 0, l2 };
         let mut infos = vec![none; ops.len()];
         for (pc, op) in ops.iter().enumerate() {
             let Op::Access(a) = op else { continue };
@@ -276,10 +322,12 @@ impl Builder<'_> {
                 set,
                 kinds: self.rates.kinds_of(self.machine, a),
                 bit: self.bit(&mut spans, a),
+                cold: number(&mut colds, a),
                 span: self.span(a),
                 l2: body.parts.get(&Part::of(a)).map_or([0.0; 2], |t| t.l2),
             };
         }
+        self.out.colds = self.out.colds.max(colds.len());
         let begin = self.out.infos.len() as u32;
         self.out.infos.extend(infos);
         begin
@@ -294,7 +342,7 @@ impl Builder<'_> {
     }
     fn bit(&self, spans: &mut Vec<Span>, a: &Access) -> u8 {
         let span = a.span;
-        if span.len_bytes > WARM_LIMIT * self.largest && a.pattern.cache_fit().alpha() == 0.0 {
+        if a.pattern.cache_fit() != CacheFit::Cyclic || span.len_bytes > WARM_LIMIT * self.largest {
             return NEVER_WARM;
         }
         let at = spans.iter().position(|s| *s == span).unwrap_or(spans.len());
@@ -365,13 +413,15 @@ impl Builder<'_> {
         for (part, touched) in &mut body.parts {
             touched.merge();
             touched.set = self.set(part, touched);
-            bytes += touched.bytes();
+            bytes += part.distinct_bytes(touched);
             let per_ms = touched.lines / body.ns.max(1.0) * 1e6;
             touched.weight = (per_ms as u32).max(1);
-            self.out.members.push(Member { set: touched.set, weight: touched.weight });
+            let used = Used { weight: touched.weight, swept: part.random.is_none() };
+            self.out.members.push(Member { set: touched.set, used });
         }
         self.fill_l2(&mut body.parts);
-        self.out.groups.push(Group { first, len: self.out.members.len() as u32 - first, bytes });
+        let (len, round_ms) = (self.out.members.len() as u32 - first, body.ns.max(1.0) * 1e-6);
+        self.out.groups.push(Group { first, len, round_ms, bytes });
         body.group = self.out.groups.len() as u32 - 1;
     }
     /// What skewed accesses of a body find in an L2 that only this body uses.
@@ -404,8 +454,45 @@ impl Builder<'_> {
         let bytes = touched.bytes();
         let loads = &mut self.out.loads;
         let key = (owner, number, touched.spans.clone(), part.alpha);
-        *self.known.entry(key).or_insert_with(|| loads.add_set(bytes, f64::from_bits(part.alpha)) as u32)
+        let set = *self.known.entry(key).or_insert_with(|| loads.add_set(bytes, f64::from_bits(part.alpha)) as u32);
+        self.note_users(set, part.region, (owner, number), touched);
+        set
     }
+    /// Notes that the present program uses a set, which belongs to region `number` of process `owner`.
+    fn note_users(&mut self, set: u32, region: u32, (owner, number): (usize, u32), touched: &Touched) {
+        let (mapper, at) = self.owners[self.process][region as usize];
+        // Where stores stay a process's own, so do the pages that are written.
+        let own = private(self.kinds[mapper][at as usize]).then_some(self.process);
+        if self.users.len() <= set as usize {
+            let none =
+                SetUsers { region: (owner, number, own), spans: Vec::new(), written: false, programs: Vec::new() };
+            self.users.resize(set as usize + 1, none);
+        }
+        let users = &mut self.users[set as usize];
+        if users.spans.is_empty() {
+            users.region = (owner, number, own);
+            users.spans.clone_from(&touched.spans);
+        }
+        // What another process inherited and only reads are pages that nobody writes.
+        if let Some(program) = self.program.filter(|_| users.region.2 == own) {
+            users.written |= touched.written;
+            if users.programs.last() != Some(&program) {
+                users.programs.push(program);
+            }
+        }
+    }
+}
+
+/// Which span of a program that is accessed at random `a` uses; 0 for sweeps.
+fn number(spans: &mut Vec<Span>, a: &Access) -> u32 {
+    if a.pattern.cache_fit() == CacheFit::Cyclic {
+        return 0;
+    }
+    let at = spans.iter().position(|s| *s == a.span).unwrap_or(spans.len());
+    if at == spans.len() {
+        spans.push(a.span);
+    }
+    at as u32
 }
 
 /// Adds an access to its body and, as often as it runs, to those around it.

@@ -109,7 +109,7 @@ pub(crate) fn start_machine_thread(sim: &mut Simulation<'_>, process: usize, cpu
         }
     };
     let cpu = affinity.as_deref().and_then(|cpus| cpus.first().copied()).unwrap_or(cpu);
-    let mut task = Task::new(process as u32, 0, ops, Stage::Body);
+    let mut task = Task::new(process as u32, 0, ops, Stage::Body, sim.hw.working_sets.colds());
     (task.pc, task.activity) = (1, Activity::Asleep);
     let first_ns = match ops.first() {
         Some(Op::Sleep { ns, exponential: true }) => sim.rng.exponential(*ns as f64) as u64,

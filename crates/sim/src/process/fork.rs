@@ -86,7 +86,8 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
         }
     };
     debug_assert_eq!(id as usize, sim.tasks.len());
-    let mut t = Task::new(process as u32, thread as u32, ops, stage);
+    let random_spans = sim.hw.working_sets.colds();
+    let mut t = Task::new(process as u32, thread as u32, ops, stage, random_spans);
     if let Some(parent) = parent.filter(|_| !first) {
         t.policy = sim.tasks[parent as usize].policy.clone();
     }

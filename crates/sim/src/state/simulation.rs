@@ -105,6 +105,8 @@ pub struct Hardware {
     pub busy_cores: Vec<u32>,
     /// Scratch: CPUs of each node that a TLB flush interrupts.
     pub flush_targets: Vec<u32>,
+    /// Scratch: pages of each node in the stretch that an access is at.
+    pub touched_pages: Vec<u16>,
 }
 
 /// The kernel without its memory management.
@@ -251,6 +253,7 @@ impl Hardware {
             boost: Boost::new(machine),
             busy_cores: vec![0; machine.sockets.max(1)],
             flush_targets: vec![0; machine.node_count()],
+            touched_pages: vec![0; machine.node_count()],
         }
     }
 }

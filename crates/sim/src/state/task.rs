@@ -101,8 +101,9 @@ pub struct Task<'a> {
     pub llc: u32,
     /// Spans of its program that it has loaded into this LLC, as bits.
     pub warm: u64,
-    /// Random accesses that still have to load its part of this LLC.
-    pub cold_lines: u64,
+    /// Random accesses that still have to load its part of this LLC, for each such span of its program; [`NOT_LOADED`]
+    /// before the first.
+    pub cold_lines: Box<[u64]>,
     /// Marking scans of its process after which it last used its stack and the program's data.
     pub marking_scans: u32,
     /// Flushes of its address space that it has met and paid for.
@@ -137,6 +138,9 @@ pub struct Task<'a> {
     pub policy: MemPolicy,
 }
 
+/// [`Task::cold_lines`] of a span that the task has not accessed since it came to its LLC.
+pub const NOT_LOADED: u64 = u64::MAX;
+
 /// [`Task::short_bins`] after a wait.
 pub const SHORT_BINS: u8 = 2;
 
@@ -158,8 +162,8 @@ pub enum Stage {
 }
 
 impl<'a> Task<'a> {
-    /// A task about to run `ops`.
-    pub fn new(process: u32, thread: u32, ops: &'a [Op], stage: Stage) -> Self {
+    /// A task about to run `ops`. No program of it accesses more than `random_spans` spans at random.
+    pub fn new(process: u32, thread: u32, ops: &'a [Op], stage: Stage, random_spans: usize) -> Self {
         Self {
             process,
             thread,
@@ -182,7 +186,7 @@ impl<'a> Task<'a> {
             marking_scans: u32::MAX,
             llc: u32::MAX,
             warm: 0,
-            cold_lines: 0,
+            cold_lines: vec![NOT_LOADED; random_spans].into(),
             planned_until_ns: 0,
             short_bins: 0,
             ns_per_byte: 0.0,
@@ -198,6 +202,11 @@ impl<'a> Task<'a> {
     pub fn program(&self) -> Option<u32> {
         (self.stage != Stage::Prologue).then_some(self.thread)
     }
+    /// Nothing that it uses is in its LLC.
+    pub fn unload(&mut self) {
+        self.warm = 0;
+        self.cold_lines.fill(NOT_LOADED);
+    }
     /// Goes to the next op.
     #[inline]
     pub fn advance(&mut self) {
@@ -209,7 +218,7 @@ impl<'a> Task<'a> {
     /// Starts another program from its first op.
     pub fn load(&mut self, ops: &'a [Op]) {
         self.ops = ops;
-        self.warm = 0;
+        self.unload();
         self.pc = 0;
         self.loops.clear();
         self.done = 0;

@@ -171,6 +171,36 @@ impl Vma {
             ChunkKind::Empty => &ONE_HUGE_PAGE[MAX_NODES..][..self.nodes],
         }
     }
+    /// Counts by node, in `out`, the present ones of pages `pages` of a chunk; returns their number.
+    pub fn count_pages(
+        &self,
+        chunk: usize,
+        pages: impl Iterator<Item = usize>,
+        store: &SharedMemory,
+        out: &mut [u16],
+    ) -> u16 {
+        out.fill(0);
+        let c = &self.chunks[chunk];
+        let mut present = 0;
+        for page in pages {
+            let node = match c.kind {
+                ChunkKind::Small if self.blocks[c.index as usize].present.get(page) => self.node_of(chunk, page, store),
+                ChunkKind::Huge => usize::from(c.node),
+                _ => continue,
+            };
+            out[node] += 1;
+            present += 1;
+        }
+        present
+    }
+    /// Node of a present base page.
+    fn node_of(&self, chunk: usize, page: usize, store: &SharedMemory) -> usize {
+        let node = match self.page_ref(chunk, page) {
+            None => self.blocks[self.chunks[chunk].index as usize].own_page(page).0,
+            Some(at) => store.object(at.object).block(chunk).map_or(0, |b| b.node[usize::from(at.page)]),
+        };
+        usize::from(node)
+    }
     /// Present pages on each node.
     pub fn pages_on_node(&self) -> &[u64] {
         &self.pages_on_node

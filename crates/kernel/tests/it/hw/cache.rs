@@ -1,7 +1,7 @@
 //! Caches and SMT: vectors 14 and 15 of machines.md section 8.4, and the STREAM rates of section 8.1.
 
 use crate::hw::machines;
-use numalab_kernel::hw::cache::{cyclic_hit, random_hit, CacheTimes, LlcLoads};
+use numalab_kernel::hw::cache::{cyclic_hit, distinct_bytes, random_hit, CacheTimes, LlcLoads, Used};
 use numalab_kernel::hw::contention::{Contention, Flow};
 use numalab_kernel::hw::smt::{memory_share, pair_speed, speed, stream_share, Sibling};
 use proptest::prelude::*;
@@ -13,19 +13,49 @@ fn near(got: f64, want: f64, relative: f64) {
     assert!((got - want).abs() <= relative * want.abs(), "got {got}, want {want}");
 }
 
+/// Threads that use a set at `weight` lines per ms.
+fn swept(weight: u32) -> Used {
+    Used { weight, swept: true }
+}
+
+fn random(weight: u32) -> Used {
+    Used { weight, swept: false }
+}
+
+/// What random accesses touch until a sweep comes back counts, and not the size of their set.
+#[test]
+fn a_sweep_finds_what_random_lines_left_of_it() {
+    let m = machines::milan();
+    let mut loads = LlcLoads::new(&m);
+    let (hot, cold) = (loads.add_set(24 * MIB, 0.0), loads.add_set(1024 * MIB, 0.0));
+    loads.enter(0, hot, swept(1), true);
+    loads.enter(0, cold, random(100_000), true);
+    assert_eq!(loads.cyclic_hit(0, 0.1), 1.0);
+    // 16 MiB of random lines in a round, 40 of 32.
+    assert_eq!(loads.cyclic_hit(0, 2.7), 0.0);
+    // Whoever sweeps the same set comes by all of it.
+    loads.enter(0, cold, swept(1), true);
+    assert_eq!(loads.cyclic_hit(0, 0.1), 0.0);
+    loads.leave(0, cold, swept(1), true);
+    assert_eq!(loads.cyclic_hit(0, 0.1), 1.0);
+    // Half of N lines are drawn after N ln 2 draws.
+    near(distinct_bytes(0.0, 64 * MIB, (MIB as f64) * std::f64::consts::LN_2) as f64, (32 * MIB) as f64, 1e-6);
+    assert_eq!(distinct_bytes(0.0, 64, 0.5), 64);
+}
+
 #[test]
 fn vector_15_cyclic_sweeps_fall_off_the_cliff() {
     let m = machines::milan();
     let mut loads = LlcLoads::new(&m);
     let (a, b) = (loads.add_set(24 * MIB, 0.0), loads.add_set(24 * MIB, 0.0));
-    loads.enter(0, a, 1, true);
-    assert_eq!(loads.cyclic_hit(0), 1.0);
-    loads.enter(0, b, 1, true);
+    loads.enter(0, a, swept(1), true);
+    assert_eq!(loads.cyclic_hit(0, 1.0), 1.0);
+    loads.enter(0, b, swept(1), true);
     assert_eq!(loads.sum_bytes(0), 48 * MIB);
-    assert_eq!(loads.cyclic_hit(0), 0.0);
-    assert_eq!(loads.cyclic_hit(1), 1.0);
-    loads.leave(0, a, 1, true);
-    assert_eq!(loads.cyclic_hit(0), 1.0);
+    assert_eq!(loads.cyclic_hit(0, 1.0), 0.0);
+    assert_eq!(loads.cyclic_hit(1, 1.0), 1.0);
+    loads.leave(0, a, swept(1), true);
+    assert_eq!(loads.cyclic_hit(0, 1.0), 1.0);
     // On the slope, 1.05 of the capacity is half way down.
     near(cyclic_hit(1050, 1000), 0.5, 1e-9);
     assert_eq!(cyclic_hit(900, 1000), 1.0);
@@ -42,7 +72,7 @@ fn stream_stacked_and_spread() {
         for llc in 0..llcs {
             for _ in 0..threads_per_llc {
                 let set = loads.add_set(24 * MIB, 0.0);
-                loads.enter(llc, set, 1, true);
+                loads.enter(llc, set, swept(1), true);
             }
         }
         let nodes = if llcs > 8 { 2 } else { 1 };
@@ -50,7 +80,7 @@ fn stream_stacked_and_spread() {
         let mut c = Contention::new(&m);
         let flows: Vec<Flow> = (0..nodes).map(|n| Flow::stream(&m, n, n, threads as f64 / f64::from(nodes))).collect();
         c.solve(&flows, &[]);
-        let hit = loads.cyclic_hit(0);
+        let hit = loads.cyclic_hit(0, 1.0);
         threads as f64 / (hit / times.llc_gbps + (1.0 - hit) / c.rates()[0].gbps)
     };
     let (stacked, spread) = (rate(2, 8), rate(1, 16));
@@ -66,16 +96,16 @@ fn shared_sets_count_once_per_llc() {
     let mut loads = LlcLoads::new(&m);
     let shared = loads.add_set(4_000_000, 0.0);
     for _ in 0..36 {
-        loads.enter(2, shared, 10, true);
+        loads.enter(2, shared, swept(10), true);
     }
     assert_eq!(loads.sum_bytes(2), 4_000_000);
-    assert_eq!(loads.cyclic_hit(2), 1.0);
+    assert_eq!(loads.cyclic_hit(2, 1.0), 1.0);
     for _ in 0..36 {
-        loads.leave(2, shared, 10, true);
+        loads.leave(2, shared, swept(10), true);
     }
     assert_eq!(loads.sum_bytes(2), 0);
     // A leave without an enter is ignored.
-    loads.leave(2, shared, 10, true);
+    loads.leave(2, shared, swept(10), true);
     assert_eq!(loads.sum_bytes(2), 0);
 }
 
@@ -84,17 +114,17 @@ fn random_accesses_hit_by_capacity_held() {
     let m = machines::milan();
     let mut loads = LlcLoads::new(&m);
     let (big, fast) = (loads.add_set(256 * MIB, 0.0), loads.add_set(64 * MIB, 0.0));
-    loads.enter(0, big, 100, true);
+    loads.enter(0, big, random(100), true);
     near(loads.random_hit(0, big), 32.0 / 256.0, 1e-9);
     assert_eq!(loads.random_hit(0, fast), 0.0);
     // The sets hold capacity in proportion to their access rates, 1 to 3.
-    loads.enter(0, fast, 300, true);
+    loads.enter(0, fast, random(300), true);
     near(loads.random_hit(0, big), 8.0 / 256.0, 1e-9);
     near(loads.random_hit(0, fast), 24.0 / 64.0, 1e-9);
     // A small set cannot use its part, so the other set gets the rest.
     let small = loads.add_set(2 * MIB, 0.0);
-    loads.leave(0, fast, 300, true);
-    loads.enter(0, small, 900, true);
+    loads.leave(0, fast, random(300), true);
+    loads.enter(0, small, random(900), true);
     assert_eq!(loads.random_hit(0, small), 1.0);
     assert_eq!(loads.held_bytes(0, big), 30 * MIB);
     assert_eq!(random_hit(10, 10), 1.0);
@@ -174,13 +204,13 @@ proptest! {
             loads.add_set((i + 1) * 3 * MIB, 0.0);
         }
         for &(llc, set, weight) in &steps {
-            loads.enter(llc, set, weight, true);
+            loads.enter(llc, set, swept(weight), true);
             let h = loads.random_hit(llc, set);
             prop_assert!(h > 0.0 && h <= 1.0);
-            prop_assert!((0.0..=1.0).contains(&loads.cyclic_hit(llc)));
+            prop_assert!((0.0..=1.0).contains(&loads.cyclic_hit(llc, 1.0)));
         }
         for &(llc, set, weight) in steps.iter().rev() {
-            loads.leave(llc, set, weight, true);
+            loads.leave(llc, set, swept(weight), true);
         }
         for llc in 0..4 {
             prop_assert_eq!(loads.sum_bytes(llc), 0);
