@@ -104,11 +104,6 @@ impl<'a> Engine<'a> {
         self.sim
     }
 
-    /// Whether whoever watches the run has ended it.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-    }
-
     /// Carries out what mechanisms have noted since the last call, in their order.
     #[inline]
     pub(crate) fn carry_out_effects(&mut self) {
