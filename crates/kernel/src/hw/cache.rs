@@ -112,12 +112,20 @@ pub struct Used {
 /// Use of one set on one LLC.
 #[derive(Clone, Copy, Debug, Default)]
 struct SetUse {
-    threads: u32,
+    /// Number of running threads that work on it; machines have few thousand CPUs.
+    threads: u16,
     /// Number of cores that these threads run on.
-    cores: u32,
+    cores: u16,
     /// Number of threads that sweep it.
-    sweepers: u32,
+    sweepers: u16,
     weight: u64,
+}
+
+impl SetUse {
+    /// Somebody works on it, and nobody sweeps it.
+    fn is_random(&self) -> bool {
+        self.threads > 0 && self.sweepers == 0
+    }
 }
 
 /// The sets in use on every LLC.
@@ -168,8 +176,6 @@ impl LlcLoads {
     /// uniformly); returns its number. Allocates, so call it before the run.
     pub fn add_set(&mut self, bytes: u64, alpha: f64) -> usize {
         self.set_bytes.push(bytes);
-        let sets = self.set_bytes.len();
-        self.random_sets.iter_mut().for_each(|in_use| in_use.reserve(sets));
         self.alpha.push(alpha);
         for mix in &mut self.mixes {
             mix.declare(alpha);
@@ -184,21 +190,33 @@ impl LlcLoads {
         let Used { weight, swept } = used;
         let at = set * self.llcs() + llc;
         let entry = &mut self.uses[at];
+        let was_random = entry.is_random();
         if entry.threads == 0 {
             self.sum_bytes[llc] += self.set_bytes[set];
-            self.random_sets[llc].push(set as u32);
         }
         if swept && entry.sweepers == 0 {
             self.swept_bytes[llc] += self.set_bytes[set];
-            self.random_sets[llc].retain(|&s| s as usize != set);
         }
-        entry.sweepers += u32::from(swept);
+        entry.sweepers += u16::from(swept);
         entry.threads += 1;
-        entry.cores += u32::from(alone);
+        entry.cores += u16::from(alone);
         let (before, after) = (entry.weight, entry.weight + u64::from(weight));
         entry.weight = after;
+        let is_random = entry.is_random();
         self.weight[llc] += u64::from(weight);
+        self.list(llc, set, was_random, is_random);
         self.reweigh(llc, set, before, after);
+    }
+
+    /// Keeps the list of the sets on `llc` that nobody sweeps.
+    #[inline]
+    fn list(&mut self, llc: usize, set: usize, was_random: bool, is_random: bool) {
+        let sets = &mut self.random_sets[llc];
+        if is_random && !was_random {
+            sets.push(set as u32);
+        } else if was_random && !is_random {
+            sets.retain(|&s| s as usize != set);
+        }
     }
 
     /// Notes that the total access rate to `set` on `llc` has changed.
@@ -217,21 +235,22 @@ impl LlcLoads {
         if entry.threads == 0 {
             return;
         }
+        let was_random = entry.is_random();
         if swept && entry.sweepers == 1 {
             self.swept_bytes[llc] -= self.set_bytes[set];
-            self.random_sets[llc].push(set as u32);
         }
-        entry.sweepers -= u32::from(swept).min(entry.sweepers);
+        entry.sweepers -= u16::from(swept).min(entry.sweepers);
         entry.threads -= 1;
-        entry.cores = if entry.threads == 0 { 0 } else { entry.cores.saturating_sub(u32::from(alone)) };
+        entry.cores = if entry.threads == 0 { 0 } else { entry.cores.saturating_sub(u16::from(alone)) };
         let weight = u64::from(weight).min(entry.weight);
         let before = entry.weight;
         entry.weight -= weight;
+        let is_random = entry.is_random();
         self.weight[llc] -= weight;
         if entry.threads == 0 {
             self.sum_bytes[llc] -= self.set_bytes[set];
-            self.random_sets[llc].retain(|&s| s as usize != set);
         }
+        self.list(llc, set, was_random, is_random);
         self.reweigh(llc, set, before, before - weight);
     }
 
@@ -249,7 +268,7 @@ impl LlcLoads {
     /// Number of threads on `llc` that work on `set`, and number of cores they run on.
     pub fn users(&self, llc: usize, set: usize) -> (u32, u32) {
         let entry = &self.uses[set * self.llcs() + llc];
-        (entry.threads, entry.cores)
+        (entry.threads.into(), entry.cores.into())
     }
 
     /// Whether what is used on `llc` in a round of `round_ms` fits into it, so that cyclic sweeps hit fully.
@@ -279,6 +298,7 @@ impl LlcLoads {
     }
 
     /// Share of `set` that `llc` has room for beside what is used there now, whether or not the set is.
+    #[inline]
     pub fn could_hold(&self, llc: usize, set: usize) -> f64 {
         let bytes = self.sum_bytes[llc].max(self.set_bytes[set]).max(1);
         (self.capacity_bytes[llc] as f64 / bytes as f64).min(1.0)

@@ -3,7 +3,8 @@
 use crate::charge::core::{boost, sibling};
 use crate::charge::working_set::use_group;
 use crate::float::LINE_BYTES;
-use crate::hardware::working_sets::NEVER_WARM;
+use crate::hardware::contention::AccessRates;
+use crate::hardware::working_sets::{WorkingSets, NEVER_WARM};
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;
 use crate::state::task::NOT_LOADED;
@@ -121,7 +122,7 @@ pub(crate) fn touched_counts<'a>(
     scratch: &'a mut [u16],
 ) -> (&'a [u16], u16) {
     let (counts, present) = (vma.node_counts(chunk), vma.chunk(chunk).present);
-    if all || counts.contains(&present) {
+    if all || counts.iter().any(|&pages| pages == present) {
         return (counts, present);
     }
     let present = vma.count_pages(chunk, pages, store, scratch);
@@ -211,6 +212,9 @@ impl Moved {
 
 /// What becomes of the hits of the own caches, as shares of all lines, where others use the set and somebody writes.
 fn moved(sim: &mut Simulation<'_>, llc: usize, set: usize, (l2, in_llc): (f64, f64), a: &Access) -> Moved {
+    if l2 + in_llc <= 0.0 {
+        return Moved::NONE;
+    }
     let sweep = a.pattern.cache_fit() == CacheFit::Cyclic;
     let sets = &mut sim.hw.working_sets;
     let Some(met) = sets.shared.meet(&sets.loads, set, llc, (a.write, sweep)) else { return Moved::NONE };
@@ -222,6 +226,18 @@ fn moved(sim: &mut Simulation<'_>, llc: usize, set: usize, (l2, in_llc): (f64, f
         far: hits * met.far,
         ns: hits * (met.far_ns + here * met.beside * beside_ns),
     }
+}
+
+/// The next stretch to be served on `llc` has `bytes` from other LLCs' caches. Whether there is anything to serve: a few
+/// lines go with later ones.
+#[inline]
+pub(crate) fn want_moved(hw: (&mut AccessRates, &mut WorkingSets), llc: usize, pace: &AccessCost, bytes: f64) -> bool {
+    let (contention, sets) = hw;
+    if bytes <= 0.0 || !contention.gather(pace.place, bytes) {
+        return false;
+    }
+    contention.want_from_caches(pace.place, sets.shared.sources(&sets.loads, pace.set as usize, llc));
+    true
 }
 
 /// What a sweep meets next in the chunk that it is in.

@@ -1,6 +1,6 @@
 //! Random accesses: how long they take, and which of them fault.
 
-use crate::access::access_cost::AccessCost;
+use crate::access::access_cost::{want_moved, AccessCost};
 use crate::access::page_walk::mean_walk;
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
@@ -104,10 +104,8 @@ impl Walker for Random {
         let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
         let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
         let contention = &mut sim.hw.contention;
-        if at.pace.moved.far > 0.0 && cold == 0 {
-            let bytes = n as f64 * at.pace.moved.far * LINE_BYTES as f64;
-            contention.want_from_caches(at.pace.place, sim.hw.working_sets.shared.sources(), bytes);
-        }
+        let far = if cold > 0 { 0.0 } else { n as f64 * at.pace.moved.far * LINE_BYTES as f64 };
+        want_moved((&mut *contention, &mut sim.hw.working_sets), sim.cpus[at.cpu].llc, &at.pace, far);
         want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n as f64);
         let served = contention.serve(sim.now_ns, at.clock, n as f64 * per_access, room_ns);
         let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };

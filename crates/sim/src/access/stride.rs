@@ -1,6 +1,6 @@
 //! Strided accesses: one line every so many bytes.
 
-use crate::access::access_cost::{sweep_costs, touched_counts, SweepCosts, Times};
+use crate::access::access_cost::{sweep_costs, touched_counts, want_moved, SweepCosts, Times};
 use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::handle_fault::handle_mm_fault;
@@ -83,15 +83,11 @@ impl Walker for Stride {
         let room_ns = at.limit - at.clock;
         let n = ahead.min(room_ns.div_ceil(line_ns));
         let (mut n, mut took_ns, mut stalled_ns) = (n, n * line_ns, 0.0);
-        if memory > 0.0 || costs.far > 0.0 {
+        let (hw, far) = ((&mut sim.hw.contention, &mut sim.hw.working_sets), real(n * LINE_BYTES) * costs.far);
+        if want_moved(hw, sim.cpus[at.cpu].llc, pace, far) || memory > 0.0 {
             let contention = &mut sim.hw.contention;
             let bytes = real(n * LINE_BYTES) * costs.traffic();
             contention.want_of_pages(pace.kind, pace.place, (counts, None), bytes);
-            contention.want_from_caches(
-                pace.place,
-                sim.hw.working_sets.shared.sources(),
-                real(n * LINE_BYTES) * costs.far,
-            );
             let served = contention.serve(sim.now_ns, at.clock, real(took_ns), real(room_ns));
             if served.share < 1.0 || served.ns > real(took_ns) {
                 n = whole(real(n) * served.share);

@@ -1,7 +1,7 @@
 //! Sweeps: accesses in address order, over a whole span or block by block.
 
 use crate::access::access_cost::{
-    sweep_costs, touched_counts, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times,
+    sweep_costs, touched_counts, want_moved, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times,
 };
 use crate::access::progress::sharing;
 use crate::access::walk::{draws_of_pass, Going, Next, Walker};
@@ -52,9 +52,8 @@ impl Sweep {
         let (bytes, ns) =
             if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
         let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
-        if memory > 0.0 || costs.far > 0.0 {
-            let sources = sim.hw.working_sets.shared.sources();
-            sim.hw.contention.want_from_caches(pace.place, sources, real(bytes) * costs.far);
+        let (hw, far) = ((&mut sim.hw.contention, &mut sim.hw.working_sets), real(bytes) * costs.far);
+        if want_moved(hw, sim.cpus[at.cpu].llc, pace, far) || memory > 0.0 {
             run.cross(&mut sim.hw.contention, pace, (counts, node), costs.traffic(), (sim.now_ns, at.clock), room);
         }
         let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;

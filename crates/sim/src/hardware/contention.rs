@@ -59,6 +59,8 @@ pub struct AccessRates {
     /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
     latency_factor: Vec<Cell<f64>>,
     contention: Contention,
+    /// Bytes from other caches that were too few for a look at the pipes, by place.
+    gathered_bytes: Vec<f64>,
     /// What may cross in the near future; the ports of places come after the resources of `contention`.
     pipes: Pipes,
     /// Pipes refused something in the epoch before.
@@ -71,6 +73,9 @@ pub struct AccessRates {
 
 /// Epochs over which the traffic of one copy can be spread; a slower one is taken to be done by then.
 const COPY_EPOCHS: usize = 16;
+
+/// Lines from other caches that are looked at together, bytes: what a port or a link lets through in some 10 us.
+const GATHERED_BYTES: f64 = 262_144.0;
 
 /// Damping of the occupancy between epochs (machines.md section 6.2).
 const DAMPING: f64 = 0.5;
@@ -172,6 +177,7 @@ impl AccessRates {
             place_of_llc,
             node_of_place,
             port_gbps: UTILISATION_CAP * machine.cache.llc_port_gbps.unwrap_or(f64::INFINITY),
+            gathered_bytes: vec![0.0; places],
             slow: vec![1.0; places],
             slow_before: vec![1.0; places],
             ns_per_byte: vec![Cell::new(0.0); n],
@@ -349,21 +355,29 @@ impl AccessRates {
             self.pipes.want(self.contention.resources() + place, bytes, links);
         }
     }
-    /// The next stretch to be served has `bytes` that come to a place from the caches of nodes, a share from each as
-    /// `sources` say. They cross links and the place's port, and no memory.
-    pub fn want_from_caches(&mut self, place: usize, sources: &[f64], bytes: f64) {
-        if bytes <= 0.0 {
-            return;
-        }
-        for (node, &share) in sources.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-            for (r, part) in self.contention.crossings(self.flow(0, place, node)) {
+    /// Notes `bytes` that come to a place from other caches; whether they are enough for
+    /// [`Self::want_from_caches`]. A line now and then is not worth a look at the pipes.
+    #[inline]
+    pub fn gather(&mut self, place: usize, bytes: f64) -> bool {
+        self.gathered_bytes[place] += bytes;
+        self.gathered_bytes[place] >= GATHERED_BYTES
+    }
+    /// The next stretch to be served has what was gathered for a place from the caches of LLCs, a share from each as
+    /// `sources` say. It crosses links and the ports on both sides, and no memory.
+    pub fn want_from_caches(&mut self, place: usize, sources: &[f64]) {
+        let all = std::mem::take(&mut self.gathered_bytes[place]);
+        let port = self.port_gbps.is_finite().then_some(self.contention.resources());
+        for (llc, &share) in sources.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            let (from, bytes) = (self.place(llc), all * share);
+            for (r, part) in self.contention.crossings(self.flow(0, place, self.node_of_place[from] as usize)) {
                 if !self.contention.is_memory(r) {
-                    self.pipes.want(r, bytes * share * part, 1.0);
+                    self.pipes.want(r, bytes * part, 1.0);
                 }
             }
-        }
-        if self.port_gbps.is_finite() {
-            self.pipes.want(self.contention.resources() + place, bytes, 1.0);
+            if let Some(port) = port {
+                self.pipes.want(port + from, bytes, 1.0);
+                self.pipes.want(port + place, bytes, 1.0);
+            }
         }
     }
     /// As [`Self::want`], for `bytes` of pages spread as `counts`, on one known `node` or on several.

@@ -69,6 +69,8 @@ struct Overlap {
     other: u32,
     /// Share of the lines of the first set that are in the other too.
     share: f64,
+    /// The same, by the lines of the other set.
+    per_line: f64,
     /// Whether whoever uses the one uses the other.
     own: bool,
 }
@@ -106,26 +108,48 @@ pub struct Met {
     pub beside: f64,
 }
 
+/// Use of a shared set by the cores of one LLC.
+#[derive(Clone, Copy, Debug)]
+struct SetUse {
+    llc: u32,
+    /// Lines of the present epoch.
+    counted: Rate,
+    /// Mean lines of an epoch.
+    rate: Rate,
+    /// What its accesses meet in this epoch, as it was last worked out.
+    known: Option<Known>,
+}
+
+/// What accesses met.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    cores: u32,
+    access: (f64, bool),
+    met: Option<Met>,
+}
+
+#[derive(Clone, Debug)]
+struct SharedSet {
+    /// Its number among all sets.
+    set: u32,
+    /// Itself, and all others that have lines in common with it.
+    overlaps: Box<[Overlap]>,
+    /// The LLCs where somebody uses it, ascending. Most sets are slices of one thread.
+    uses: Vec<SetUse>,
+}
+
 /// Shared sets and who uses them.
 #[derive(Debug)]
 pub struct SharedLines {
     llcs: usize,
-    /// Node of each LLC.
-    node: Vec<u32>,
     /// Latency of a line from one LLC to another, ns: `[to][from]`.
     ns: Vec<f64>,
-    /// By set: its number among the shared ones.
+    /// By set: its number among the shared ones. Empty if there are none.
     number: Vec<u32>,
-    /// By shared set: its set, its lines, and where its overlaps begin and end.
-    sets: Vec<(u32, f64, usize, usize)>,
-    overlaps: Vec<Overlap>,
-    /// Lines of the present epoch: `[shared set][LLC]`.
-    counted: Vec<Rate>,
-    /// Mean lines of an epoch, same shape.
-    rates: Vec<Rate>,
-    /// Somebody uses a shared set.
-    busy: bool,
-    /// Where the lines that were last asked for come from: share by node.
+    sets: Vec<SharedSet>,
+    /// Shared sets that somebody uses.
+    busy: Vec<u32>,
+    /// Where the lines that were last asked for come from: share by LLC.
     sources: Vec<f64>,
 }
 
@@ -135,88 +159,103 @@ impl SharedLines {
         let found = overlapping(sets, threads);
         let llcs = machine.llcs.len();
         // On a machine of many LLCs there are very many pairs.
-        let pairs = if found.is_empty() { 0 } else { llcs * llcs };
+        let (pairs, numbers) = if found.is_empty() { (0, 0) } else { (llcs * llcs, sets.len()) };
         let latency_ns = |i: usize| machine.core_to_core_ns(i / llcs, i % llcs);
-        let mut out = Self {
-            llcs,
-            node: machine.llcs.iter().map(|l| l.node as u32).collect(),
-            ns: (0..pairs).map(latency_ns).collect(),
-            number: vec![PRIVATE; sets.len()],
-            sets: Vec::new(),
-            overlaps: Vec::new(),
-            counted: Vec::new(),
-            rates: Vec::new(),
-            busy: false,
-            sources: vec![0.0; machine.node_count()],
-        };
-        for &set in found.keys() {
-            out.number[set] = out.sets.len() as u32;
-            out.sets.push((set as u32, sets[set].line_count() as f64, 0, 0));
+        let mut number = vec![PRIVATE; numbers];
+        for (at, &set) in found.keys().enumerate() {
+            number[set] = at as u32;
         }
-        for (at, (&set, others)) in found.iter().enumerate() {
-            out.sets[at].2 = out.overlaps.len();
-            for &other in others {
-                let share = sets[set].common_lines(&sets[other]) as f64 / out.sets[at].1;
+        let shared = |(&set, others): (&usize, &Vec<usize>)| {
+            let lines = sets[set].line_count() as f64;
+            let overlap = |&other: &usize| {
+                let share = sets[set].common_lines(&sets[other]) as f64 / lines;
+                let per_line = share / sets[other].line_count() as f64;
                 let own = sets[set].programs == sets[other].programs;
-                out.overlaps.push(Overlap { other: out.number[other], share, own });
-            }
-            out.sets[at].3 = out.overlaps.len();
+                Overlap { other: number[other], share, per_line, own }
+            };
+            SharedSet { set: set as u32, overlaps: others.iter().map(overlap).collect(), uses: Vec::new() }
+        };
+        Self {
+            llcs,
+            ns: (0..pairs).map(latency_ns).collect(),
+            sets: found.iter().map(shared).collect(),
+            busy: Vec::new(),
+            sources: vec![0.0; llcs],
+            number,
         }
-        out.counted = vec![Rate::default(); out.sets.len() * llcs];
-        out.rates = out.counted.clone();
-        out
+    }
+    /// Number of a set among the shared ones, if it is one.
+    #[inline]
+    fn shared(&self, set: usize) -> Option<usize> {
+        self.number.get(set).filter(|number| **number != PRIVATE).map(|&number| number as usize)
     }
     /// Counts `lines` accesses on `llc` to a set, of which the share `write` are stores.
     #[inline]
     pub fn count(&mut self, set: usize, llc: usize, lines: f64, write: f64) {
-        let number = self.number[set];
-        if number != PRIVATE {
-            self.busy = true;
-            let rate = Rate { reads: lines * (1.0 - write), writes: lines * write };
-            self.counted[number as usize * self.llcs + llc].add(rate);
+        if let Some(number) = self.shared(set).filter(|_| lines > 0.0) {
+            self.add(number, llc as u32, Rate { reads: lines * (1.0 - write), writes: lines * write });
         }
+    }
+    fn add(&mut self, number: usize, llc: u32, lines: Rate) {
+        let uses = &mut self.sets[number].uses;
+        if uses.is_empty() {
+            self.busy.push(number as u32);
+        }
+        let at = uses.partition_point(|u| u.llc < llc);
+        if uses.get(at).is_none_or(|u| u.llc != llc) {
+            uses.insert(at, SetUse { llc, counted: Rate::default(), rate: Rate::default(), known: None });
+        }
+        uses[at].counted.add(lines);
     }
     /// Ends an epoch.
     pub fn end_epoch(&mut self) {
-        if !std::mem::take(&mut self.busy) {
-            return;
-        }
-        for (rate, counted) in self.rates.iter_mut().zip(&mut self.counted) {
-            let now = std::mem::take(counted);
-            rate.reads += DAMPING * (now.reads - rate.reads);
-            rate.writes += DAMPING * (now.writes - rate.writes);
-            if rate.all() < NOBODY {
-                *rate = Rate::default();
-            }
-            self.busy |= rate.all() > 0.0;
-        }
+        let sets = &mut self.sets;
+        self.busy.retain(|&number| {
+            let uses = &mut sets[number as usize].uses;
+            uses.retain_mut(SetUse::end_epoch);
+            !uses.is_empty()
+        });
     }
     /// What accesses on `llc` to a set meet, of which the share `write` are stores; sweeps or random ones. `None` if
     /// nobody else is there.
-    pub fn meet(&mut self, loads: &LlcLoads, set: usize, llc: usize, (write, sweep): (f64, bool)) -> Option<Met> {
-        let number = self.number[set];
-        if number == PRIVATE || !self.busy {
-            return None;
+    #[inline]
+    pub fn meet(&mut self, loads: &LlcLoads, set: usize, llc: usize, access: (f64, bool)) -> Option<Met> {
+        match self.shared(set) {
+            Some(number) if !self.busy.is_empty() => self.meet_known(loads, number, llc, access),
+            _ => None,
         }
-        let cores = f64::from(loads.users(llc, set).1.max(1));
-        let (_, _, from, to) = self.sets[number as usize];
+    }
+    /// Rates stay as they are for an epoch, and most accesses of that time are alike.
+    fn meet_known(&mut self, loads: &LlcLoads, number: usize, llc: usize, access: (f64, bool)) -> Option<Met> {
+        let SharedSet { set, ref uses, .. } = self.sets[number];
+        let cores = loads.users(llc, set as usize).1.max(1);
+        let at = uses.iter().position(|u| u.llc as usize == llc);
+        if let Some(known) = at.and_then(|at| uses[at].known).filter(|k| k.cores == cores && k.access == access) {
+            return known.met;
+        }
+        let met = self.meet_others(loads, number, (llc, f64::from(cores)), access);
+        if let Some(at) = at {
+            self.sets[number].uses[at].known = Some(Known { cores, access, met });
+        }
+        met
+    }
+    fn meet_others(
+        &self,
+        loads: &LlcLoads,
+        number: usize,
+        (llc, cores): (usize, f64),
+        access: (f64, bool),
+    ) -> Option<Met> {
         let (mut mine, mut beside, mut far, mut common) = (Rate::default(), Rate::default(), Far::default(), 0.0);
-        self.sources.fill(0.0);
-        for i in from..to {
-            let Overlap { other, share, own } = self.overlaps[i];
-            let (other_set, lines, ..) = self.sets[other as usize];
+        for &Overlap { other, share, per_line, own } in &self.sets[number].overlaps {
+            let SharedSet { set, ref uses, .. } = self.sets[other as usize];
             let mut met = own && cores > 1.0;
-            for k in 0..self.llcs {
-                let rate = self.rates[other as usize * self.llcs + k];
-                if rate == Rate::default() {
-                    continue;
-                }
-                let rate = rate.times(share / lines);
-                if k != llc {
+            for used in uses.iter().filter(|u| u.rate != Rate::default()) {
+                let (from, rate) = (used.llc as usize, used.rate.times(per_line));
+                if from != llc {
                     met = true;
-                    let held = loads.could_hold(k, other_set as usize);
-                    far.add(rate, self.ns[llc * self.llcs + k], held);
-                    self.sources[self.node[k] as usize] += rate.all() * held;
+                    let held = loads.could_hold(from, set as usize);
+                    far.add(rate, self.ns[llc * self.llcs + from], held);
                 } else if own {
                     mine.add(rate.times(1.0 / cores));
                     beside.add(rate.times(1.0 - 1.0 / cores));
@@ -230,13 +269,37 @@ impl SharedLines {
         if common == 0.0 {
             return None;
         }
-        let sum: f64 = self.sources.iter().sum();
-        self.sources.iter_mut().filter(|_| sum > 0.0).for_each(|s| *s /= sum);
-        Some(met(mine, beside, &far, common.min(1.0), (write, sweep)))
+        Some(met(mine, beside, &far, common.min(1.0), access))
     }
-    /// Nodes of the caches that lines come from which [`Self::meet`] was last asked for, with the share of each.
-    pub fn sources(&self) -> &[f64] {
+    /// LLCs from which lines of a set come to `llc`, as the share of each.
+    pub fn sources(&mut self, loads: &LlcLoads, set: usize, llc: usize) -> &[f64] {
+        self.sources.fill(0.0);
+        let Some(number) = self.shared(set) else { return &self.sources };
+        let mut sum = 0.0;
+        for &Overlap { other, per_line, .. } in &self.sets[number].overlaps {
+            let SharedSet { set, ref uses, .. } = self.sets[other as usize];
+            for used in uses.iter().filter(|u| u.llc as usize != llc) {
+                let from = used.llc as usize;
+                let held = used.rate.all() * per_line * loads.could_hold(from, set as usize);
+                self.sources[from] += held;
+                sum += held;
+            }
+        }
+        if sum > 0.0 {
+            self.sources.iter_mut().for_each(|s| *s /= sum);
+        }
         &self.sources
+    }
+}
+
+impl SetUse {
+    /// Averages what was counted; whether somebody is still there.
+    fn end_epoch(&mut self) -> bool {
+        self.known = None;
+        let (now, rate) = (std::mem::take(&mut self.counted), &mut self.rate);
+        rate.reads += DAMPING * (now.reads - rate.reads);
+        rate.writes += DAMPING * (now.writes - rate.writes);
+        rate.all() >= NOBODY
     }
 }
 
