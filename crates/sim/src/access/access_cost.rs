@@ -10,9 +10,12 @@ use crate::state::simulation::Simulation;
 use crate::state::task::NOT_LOADED;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{SharedMemory, Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
 use numalab_nouns::access::{CacheFit, Order, Walk};
 use numalab_nouns::workload::Access;
+
+/// A share of lines below which all are in caches.
+const NOTHING: f64 = 1e-12;
 
 /// Enters an access if it is new, and finds out how it proceeds.
 pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &Access) -> AccessCost {
@@ -111,21 +114,22 @@ fn lockstep_share(
     (1.0 / f64::from(threads), a.write * turns * transfer_ns)
 }
 
-/// Present pages by node, and their number, of the pages `pages` of a chunk. Where the chunk lies on one node, and
-/// where `all` of it is meant, its own counts say enough. Else pages are counted, in `scratch`.
+/// Present pages by node, and their number, of some pages of a chunk. Where the chunk lies on one node, and where `all`
+/// of it is meant, its own counts say enough. Else `count` does it, in `scratch`.
+// `contains` of so few numbers would be a call, at every page of a first touch.
+#[allow(clippy::manual_contains)]
 #[inline]
 pub(crate) fn touched_counts<'a>(
     (vma, chunk): (&'a Vma, usize),
     all: bool,
-    pages: impl Iterator<Item = usize>,
-    store: &SharedMemory,
     scratch: &'a mut [u16],
+    count: impl FnOnce(&mut [u16]) -> u16,
 ) -> (&'a [u16], u16) {
     let (counts, present) = (vma.node_counts(chunk), vma.chunk(chunk).present);
     if all || counts.iter().any(|&pages| pages == present) {
         return (counts, present);
     }
-    let present = vma.count_pages(chunk, pages, store, scratch);
+    let present = count(scratch);
     (scratch, present)
 }
 
@@ -188,7 +192,13 @@ pub struct AccessCost {
 impl AccessCost {
     /// Share of its lines that come from memory.
     pub fn missing(&self) -> f64 {
-        1.0 - self.l2 - self.llc - self.moved.share
+        let missing = 1.0 - self.l2 - self.llc - self.moved.share;
+        // Where caches have all of it, rounding may leave a rest, for which nobody need look at memory.
+        if missing < NOTHING {
+            0.0
+        } else {
+            missing
+        }
     }
 }
 
@@ -228,8 +238,8 @@ fn moved(sim: &mut Simulation<'_>, llc: usize, set: usize, (l2, in_llc): (f64, f
     }
 }
 
-/// The next stretch to be served on `llc` has `bytes` from other LLCs' caches. Whether there is anything to serve: a few
-/// lines go with later ones.
+/// The next stretch to be served on `llc` has `bytes` from other LLCs' caches. Whether there is anything to serve: a
+/// few lines go with later ones.
 #[inline]
 pub(crate) fn want_moved(hw: (&mut AccessRates, &mut WorkingSets), llc: usize, pace: &AccessCost, bytes: f64) -> bool {
     let (contention, sets) = hw;

@@ -75,7 +75,8 @@ impl Walker for Stride {
         let lines = (addr - base, stride);
         let all = stride <= PAGE_BYTES && ahead * stride > CHUNK_BYTES - stride;
         let touched = &mut sim.hw.touched_pages;
-        let (counts, present) = touched_counts((vma, chunk), all, pages(lines, ahead), &sim.mm.shared, touched);
+        let count = |out: &mut [u16]| vma.count_pages(chunk, pages(lines, ahead), &sim.mm.shared, out);
+        let (counts, present) = touched_counts((vma, chunk), all, touched, count);
         let of_pages = sim.hw.contention.ns_of_pages(pace.kind, pace.place, counts);
         let Times { per_byte, memory, .. } = costs.times(of_pages, present);
         // At least 1 ns per line keeps the clock moving on machines faster than that.

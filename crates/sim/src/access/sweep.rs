@@ -42,7 +42,8 @@ impl Sweep {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let ahead = lo..((clear - base).div_ceil(PAGE_BYTES) as usize);
         let (all, touched) = (ahead.len() as u64 == CHUNK_PAGES, &mut sim.hw.touched_pages);
-        let (counts, present) = touched_counts((vma, chunk), all, ahead, &sim.mm.shared, touched);
+        let (counts, present) =
+            touched_counts((vma, chunk), all, touched, |out| vma.count_range(chunk, ahead, &sim.mm.shared, out));
         let known = self
             .last
             .or_else(counts, present, |c, p| costs.times(sim.hw.contention.ns_of_pages(pace.kind, pace.place, c), p));

@@ -568,6 +568,25 @@ mod tests {
     use numalab_kernel::sched::shapes::Shape;
 
     #[test]
+    fn lines_take_the_port_of_who_gets_them_and_of_who_sends_them() {
+        let mut machine = Shape::flat(3, 2, 1, 20).machine("three nodes");
+        machine.cache.llc_port_gbps = Some(1.0);
+        let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n\
+                    [[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"1MiB\"\n\
+                    [[process.phase]]\nsteps = [{ access = \"r\" }]\n";
+        let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let ns = [0, 1, 2].map(|place| {
+            let mut rates = AccessRates::new(&machine, &workload, false, EPOCH_NS);
+            assert!(!rates.gather(0, 1e5) && rates.gather(0, 7.9e6));
+            rates.want_from_caches(0, &[0.0, 1.0, 0.0]);
+            rates.serve(0, 0, 8e6, 1e9);
+            rates.want(0, place, place, 1e6);
+            rates.serve(0, 0, 1e6, 1e9).ns
+        });
+        assert!(ns[0] > 2e6 && ns[1] > 2e6 && ns[2] < 1.1e6, "{ns:?}");
+    }
+
+    #[test]
     fn traffic_of_a_copy_lasts_as_long_as_the_copy() {
         let machine = Shape::flat(2, 2, 1, 20).machine("two nodes");
         let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n\

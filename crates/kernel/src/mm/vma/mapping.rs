@@ -193,7 +193,27 @@ impl Vma {
         }
         present
     }
+    /// As [`Self::count_pages`] for the pages from one to another of a chunk: of them or of the others, whichever are
+    /// fewer.
+    pub fn count_range(
+        &self,
+        chunk: usize,
+        pages: std::ops::Range<usize>,
+        store: &SharedMemory,
+        out: &mut [u16],
+    ) -> u16 {
+        let all = CHUNK_PAGES as usize;
+        if 2 * pages.len() <= all {
+            return self.count_pages(chunk, pages, store, out);
+        }
+        let others = self.count_pages(chunk, (0..pages.start).chain(pages.end..all), store, out);
+        for (touched, on_node) in out.iter_mut().zip(self.node_counts(chunk)) {
+            *touched = on_node - *touched;
+        }
+        self.chunk(chunk).present - others
+    }
     /// Node of a present base page.
+    #[inline]
     fn node_of(&self, chunk: usize, page: usize, store: &SharedMemory) -> usize {
         let node = match self.page_ref(chunk, page) {
             None => self.blocks[self.chunks[chunk].index as usize].own_page(page).0,

@@ -25,6 +25,24 @@ fn vector_25_room_for_a_hint_migration() {
     assert!(m.alloc_on(0, 3, 512).is_some(), "the allocator itself has a page: the check comes first");
 }
 
+/// Pages of a range are the same counted one by one and from those around it.
+#[test]
+fn pages_of_a_range_are_counted_from_either_side() {
+    let mut m = naples(&[]);
+    let store = SharedMemory::default();
+    let mut vma = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 8);
+    for page in (0..512).filter(|page| page % 5 != 0) {
+        let node = page / 100;
+        vma.populate(0, page, node, m.alloc_on(node, node, 1).unwrap());
+    }
+    for (from, to) in [(0, 512), (1, 512), (0, 511), (90, 480), (3, 7), (200, 456), (200, 457)] {
+        let (mut one_by_one, mut range) = ([0; 8], [7; 8]);
+        let present = vma.count_pages(0, from..to, &store, &mut one_by_one);
+        assert_eq!(vma.count_range(0, from..to, &store, &mut range), present, "{from}..{to}");
+        assert_eq!(range, one_by_one, "{from}..{to}");
+    }
+}
+
 /// A parent with `chunks` huge pages, and its forked child.
 fn forked(m: &mut PhysicalMemory, chunks: u64) -> (AddressSpace, AddressSpace, SharedMemory, CopiedEntries) {
     let (mut parent, mut child, mut store) =
