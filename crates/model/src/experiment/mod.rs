@@ -15,7 +15,6 @@ mod policies;
 mod prediction;
 
 pub use axes::{Axes, Column, Named};
-pub use columns::{MACHINE, NUMACTL, QUIET, WORKLOAD};
 pub use numactl::Numactl;
 pub use prediction::{Prediction, Simulated};
 

@@ -9,8 +9,8 @@
 //! | `[layout]`, `[[node]]`, `[[llc]]`, `cores`, `[memory]` | `layout`, `index` |
 //! | `[distance]`, `[hop]`, `[latency]` | `matrix` |
 //! | `[[link]]`, `routing` | `links`, `routes` |
-//! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
-//! | `[clock]`, `[cache]`, `[stream]` | `load` |
+//! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `file` |
+//! | `[clock]`, `[cache]`, `[stream]` | `file` |
 //! | `[background]` | `background` |
 
 mod background;
@@ -18,10 +18,12 @@ mod check;
 mod class;
 pub mod cpulist;
 mod distance;
+mod file;
 pub mod import;
 mod index;
 mod layers;
 mod layout;
+mod limits;
 mod links;
 mod load;
 mod matrix;
@@ -29,10 +31,13 @@ mod routes;
 mod shorthand;
 mod show;
 pub mod size;
+mod text;
 
+pub use file::{check_name, from_toml, from_toml_with};
 pub use layers::{file_name, Find};
-pub use layout::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
-pub use load::{check_name, from_toml, from_toml_with, load, read_text, MAX_FILE_BYTES};
+pub use limits::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
+pub use load::load;
 pub use numalab_nouns::machine::*;
 pub use shorthand::from_shorthand;
 pub use show::{show, summary};
+pub use text::{read_text, MAX_FILE_BYTES};
