@@ -209,6 +209,44 @@ fn every_crate_imports_in_one_direction() {
     }
 }
 
+/// The verb that a path of the command names: `run` of `verb::run::Args`.
+fn verb_of(path: &str) -> Option<&str> {
+    path.strip_prefix("verb::")?.split("::").next()
+}
+
+#[test]
+fn a_verb_imports_no_other_verb() {
+    let files = crate_sources("cli", 40);
+    let all: Vec<(&str, String)> = files
+        .iter()
+        .flat_map(|(from, code)| paths(from, code).into_iter().map(move |to| (from.as_str(), to)))
+        .collect();
+    let verbs = |of: Option<&str>| of.map(str::to_string);
+    // A file below `verb` that is no command is a service, and stands in the wrong room.
+    let modules: BTreeSet<String> = files.keys().filter_map(|module| verbs(verb_of(module))).collect();
+    let commands: BTreeSet<String> = files["command"]
+        .match_indices("verb::")
+        .filter_map(|(at, _)| verbs(verb_of(word_at(&files["command"], at))))
+        .collect();
+    assert!(commands.len() > 20, "hardly any verb was read from the command line: {commands:?}");
+    assert_eq!(modules, commands, "crates/cli/src/verb has one module for each command");
+    let wrong: Vec<String> = all
+        .iter()
+        .filter(|(from, to)| verb_of(to).is_some() && *from != "command" && verb_of(from) != verb_of(to))
+        .map(|(from, to)| format!("{from} -> {to}"))
+        .collect();
+    assert!(wrong.is_empty(), "what several commands do belongs to crates/cli/src/service: {wrong:#?}");
+    let up: Vec<_> =
+        all.iter().filter(|(from, to)| from.starts_with("service::") && to.starts_with("command")).collect();
+    assert!(up.is_empty(), "a service knows no command line: {up:#?}");
+}
+
+/// The path that begins at a place of a source.
+fn word_at(code: &str, at: usize) -> &str {
+    let rest = &code[at..];
+    &rest[..rest.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).unwrap_or(rest.len())]
+}
+
 #[test]
 fn every_crate_of_the_workspace_is_looked_at() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -6,7 +6,7 @@
 use super::Args;
 use crate::context::{named, Context};
 use crate::failure::Failure;
-use crate::verb::record::{running_kernel, unknown_workload};
+use crate::service::measured_program::{running_kernel, unknown_workload};
 use numalab_base::plain_name::plain_name;
 use numalab_host::advise::session::Sample;
 use numalab_host::advise::Way;

@@ -19,8 +19,8 @@ use crate::memory;
 use crate::options;
 use crate::output_file;
 use crate::progress::Progress;
+use crate::service::{dry_run, page};
 use crate::sources::CatalogSources;
-use crate::verb::{dry_run, report};
 use calibrate::Range;
 use metric::Means;
 use numalab_model::catalog::Kind;
@@ -95,7 +95,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     } else {
         let mut pages = String::new();
         for dir in &done.experiments {
-            let page = report::write_into(context, dir)?;
+            let page = page::write_into(context, dir)?;
             pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
         }
         let regression = done.regression.as_deref().unwrap_or_default();
