@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod methods;
+mod walks;
 
 use methods::{calls_by_type, on_circles};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,33 +68,29 @@ fn leaves(prefix: &str, tree: &str, out: &mut Vec<String>) {
     }
 }
 
-/// Paths inside the crate that a source names, in use trees and in full, from the root of the crate.
-fn paths(module: &str, code: &str) -> Vec<String> {
+/// Paths that a source names behind `word` (`crate::`), in use trees and in full, with `prefix` in place of that word.
+fn paths_from(word: &str, prefix: &str, code: &str) -> Vec<String> {
     let mut out = Vec::new();
-    for (root, up) in [("crate::", None), ("super::super::", Some(2)), ("super::", Some(1))] {
-        for (at, _) in code.match_indices(root) {
-            let before = code[..at].chars().next_back();
-            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
-                continue;
-            }
-            let rest = &code[at + root.len()..];
-            let in_use = code[..at]
-                .rsplit(';')
-                .next()
-                .is_some_and(|s| s.trim_start().starts_with("use ") || s.contains("\nuse "));
-            let end =
-                if in_use { rest.find(';') } else { rest.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))) };
-            let parents = match up {
-                None => String::new(),
-                Some(n) => {
-                    let parts: Vec<&str> = module.split("::").collect();
-                    parts[..parts.len().saturating_sub(n)].iter().map(|p| format!("{p}::")).collect()
-                }
-            };
-            leaves(&parents, &rest[..end.unwrap_or(rest.len())], &mut out);
+    for (at, _) in code.match_indices(word) {
+        let before = code[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+            continue;
         }
+        let rest = &code[at + word.len()..];
+        let in_use =
+            code[..at].rsplit(';').next().is_some_and(|s| s.trim_start().starts_with("use ") || s.contains("\nuse "));
+        let end = if in_use { rest.find(';') } else { rest.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))) };
+        leaves(prefix, &rest[..end.unwrap_or(rest.len())], &mut out);
     }
     out
+}
+
+/// Paths inside the crate that a source names, from the root of the crate.
+fn paths(module: &str, code: &str) -> Vec<String> {
+    let parts: Vec<&str> = module.split("::").collect();
+    let above = |n: usize| parts[..parts.len().saturating_sub(n)].iter().map(|p| format!("{p}::")).collect::<String>();
+    let roots = [("crate::", String::new()), ("super::super::", above(2)), ("super::", above(1))];
+    roots.iter().flat_map(|(word, prefix)| paths_from(word, prefix, code)).collect()
 }
 
 /// Which file imports which.
