@@ -47,8 +47,8 @@ pub fn text(c: &Comparison, dir: &Path, tables: Tables) -> String {
     out
 }
 
-/// The answer of the records in a directory as text, with all tables if `full`. The page is written beside the records. If that fails, a message says
-/// so, and the exit code is that of the failure.
+/// The answer of the records in a directory as text, with all tables if `full`. The page is written beside the records.
+/// If that fails, a message says so, and the exit code is that of the failure.
 ///
 /// # Errors
 /// A damaged record.

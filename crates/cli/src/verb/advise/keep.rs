@@ -3,7 +3,7 @@
 //! Ways are columns and rounds are iterations, so `compare`, `report` and Python read the directory as that of an
 //! experiment.
 
-use super::Args;
+use super::args::Args;
 use crate::context::{named, Context};
 use crate::failure::Failure;
 use crate::service::measured_program::{running_kernel, unknown_workload};

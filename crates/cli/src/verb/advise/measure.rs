@@ -1,10 +1,10 @@
-//! `advise -- COMMAND` and `advise --pid`: the program itself, under each setting in turn. The measurement is carried out
-//! by `numalab_host::advise`; here stand the request, what is said on the way, and what is kept.
+//! `advise -- COMMAND` and `advise --pid`: the program itself, under each setting in turn. `numalab_host::advise`
+//! carries out the measurement; here stand the request, what is said on the way, and what is kept.
 
+use super::args::Args;
 use super::guard::VERB;
 use super::keep;
 use super::measured::{self, Measured};
-use super::Args;
 use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
 use numalab_host::advise::decide::Rules;

@@ -2,12 +2,12 @@
 //! it is a column of one experiment ([`super::columns`]), and each size over each time is a workload. What all of them
 //! say together becomes one advice ([`super::decide`]).
 
+use super::args::Args;
 use super::columns::Way;
 use super::decide::Advice;
 use super::likes::{Like, Size};
 use super::output::{self, Given};
 use super::target::{self, Target};
-use super::Args;
 use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};

@@ -5,7 +5,7 @@
 //! another module hands on, or by a type of which it has methods that are called.
 
 use super::methods::type_of;
-use super::{paths_from, sources, word_at};
+use super::{paths_from, sources, without_tests, word_at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -68,8 +68,8 @@ fn read(name: &str, modules: &Modules) -> Result<Named, String> {
     let is_root = module == "lib";
     let module = if is_root { String::new() } else { module.trim_end_matches("::mod").to_string() };
     let text = std::fs::read_to_string(root().join(&place)).map_err(|e| format!("{name}: {e}"))?;
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let code = code.lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+    let code =
+        without_tests(&text).lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
     let parts: Vec<&str> = module.split("::").collect();
     let above = |n: usize| parts[..parts.len().saturating_sub(n)].iter().map(|p| format!("{p}::")).collect::<String>();
     let below = if is_root { String::new() } else { format!("{module}::") };
