@@ -9,16 +9,16 @@
 //! | `[layout]`, `[[node]]`, `[[llc]]`, `cores`, `[memory]` | `layout`, `index` |
 //! | `[distance]`, `[hop]`, `[latency]` | `matrix` |
 //! | `[[link]]`, `routing` | `links`, `routes` |
-//! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `file` |
-//! | `[clock]`, `[cache]`, `[stream]` | `file` |
+//! | `class`, `ipc`, `[costs]`, `[tlb]` | `class`, `load` |
+//! | `[clock]`, `[cache]`, `[stream]` | `load` |
 //! | `[background]` | `background` |
 
 mod background;
+mod by_name;
 mod check;
 mod class;
 pub mod cpulist;
 mod distance;
-mod file;
 pub mod import;
 mod index;
 mod layers;
@@ -33,10 +33,10 @@ mod show;
 pub mod size;
 mod text;
 
-pub use file::{check_name, from_toml, from_toml_with};
+pub use by_name::load;
 pub use layers::{file_name, Find};
 pub use limits::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
-pub use load::load;
+pub use load::{check_name, from_toml, from_toml_with};
 pub use numalab_nouns::machine::*;
 pub use shorthand::from_shorthand;
 pub use show::{show, summary};

@@ -4,9 +4,9 @@
 //! Approach: the four numbers become the `[layout]` of a generic modern machine ([`GENERIC`]). Every assumption is
 //! listed in [`Machine::warnings`].
 
-use super::file::from_toml_with;
 use super::layers::Find;
 use super::limits::{MAX_CPUS, MAX_NODES};
+use super::load::from_toml_with;
 use super::Machine;
 use crate::spec::{clip, SpecError};
 
