@@ -13,12 +13,11 @@ pub mod idle_page;
 pub mod perf;
 pub mod residence;
 pub mod soft_dirty;
-mod way;
 
 use super::machine::Shape;
 use crate::procfs::Roots;
 
-pub use way::{Budget, Opened, Sampler, Seen, Target, Way};
+pub use super::sampling::{Budget, Opened, Sampler, Seen, Target, Way};
 
 /// All ways, best first.
 pub const LIST: [Way; 5] = [perf::WAY, damon::WAY, idle_page::WAY, soft_dirty::WAY, residence::WAY];
