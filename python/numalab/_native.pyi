@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Self, final
+from typing import Self, TypedDict, final
 
 __all__ = [
     "__version__",
@@ -117,6 +117,15 @@ class Request:
     def plans(self) -> list[Plan]: ...
     def under(self, ways: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> Request: ...
 
+class _Asked(TypedDict):
+    name: str
+    machines: Sequence[str]
+    kernels: Sequence[str]
+    workloads: Sequence[str]
+    params: Sequence[tuple[str | None, str, str]]
+    settings: Sequence[tuple[str, str]]
+    quiet_machine: bool
+
 @final
 class Catalog:
     def __new__(cls, folder: str | os.PathLike[str] | None = None) -> Self: ...
@@ -125,17 +134,11 @@ class Catalog:
     def insert(self, of: str, name: str, label: str, text: str) -> None: ...
     def request(
         self,
-        name: str,
-        machines: Sequence[str],
-        kernels: Sequence[str],
-        workloads: Sequence[str],
-        params: Sequence[tuple[str | None, str, str]],
-        settings: Sequence[tuple[str, str]],
+        asked: _Asked,
         seed: int = 1,
         iterations: int = 1,
         baseline: str | None = None,
         files: bool = True,
-        quiet_machine: bool = False,
     ) -> Request: ...
     def experiment(self, name: str, seed: int | None = None, iterations: int | None = None) -> Request: ...
 

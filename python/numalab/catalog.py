@@ -114,17 +114,19 @@ class Catalog:
             of_params.append((workload or None, rest, text_of(value)))
         of_settings = [(key, text_of(value)) for key, value in (settings or {}).items()]
         return self.native.request(
-            name,
-            named["machines"],
-            named["kernels"],
-            named["workloads"],
-            of_params,
-            of_settings,
+            {
+                "name": name,
+                "machines": named["machines"],
+                "kernels": named["kernels"],
+                "workloads": named["workloads"],
+                "params": of_params,
+                "settings": of_settings,
+                "quiet_machine": bool(quiet_machine),
+            },
             seed,
             iterations,
             baseline,
             files,
-            bool(quiet_machine),
         )
 
     def _repr_html_(self) -> str:

@@ -26,6 +26,7 @@ mod records;
 #[cfg(test)]
 mod reference;
 mod run_label;
+mod service;
 pub mod sources;
 mod terminal;
 mod verb;

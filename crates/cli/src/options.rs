@@ -1,12 +1,35 @@
 //! Options that several verbs share.
 
 use crate::failure::Failure;
+use clap::ValueEnum;
 use numalab_host::procfs::scope::Scope;
 use numalab_host::procfs::{process, Roots};
 use numalab_model::experiment::SEED_MAX;
+use numalab_report::StarRule;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Rule by which a cell gets a star.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Star {
+    /// p < 0.10, as in mmtests from 2018 to 2024
+    B,
+    /// Intervals of mean ± 1.96 standard deviations do not overlap, as in mmtests since November 2024
+    C,
+    /// Welch's test, p < 0.05
+    Welch,
+}
+
+impl From<Star> for StarRule {
+    fn from(star: Star) -> Self {
+        match star {
+            Star::B => StarRule::GenB,
+            Star::C => StarRule::GenC,
+            Star::Welch => StarRule::Welch,
+        }
+    }
+}
 
 /// Number of runs at a time: `asked`, or one per CPU of this host.
 pub fn jobs(asked: Option<NonZeroUsize>) -> usize {

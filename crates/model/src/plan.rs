@@ -6,7 +6,6 @@
 //! and workload enter it by the fingerprint of their *resolved* values, so a changed number changes the id and a
 //! changed comment does not.
 
-use crate::experiment::{MACHINE, QUIET};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::workload::Workload;
@@ -15,6 +14,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
+
+/// Name of the condition of a plan that says how the workload was started.
+pub const NUMACTL: &str = "numactl";
+/// Name of the condition of a plan that says that its machine does nothing beside the workload: [`QUIET`].
+pub const MACHINE: &str = "machine";
+/// The value of [`MACHINE`].
+pub const QUIET: &str = "quiet";
+/// Name of the condition of a plan that says which workload runs under another name.
+pub const WORKLOAD: &str = "workload";
 
 /// Identity of a plan: the SHA-256 of its canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

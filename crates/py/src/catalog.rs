@@ -23,6 +23,20 @@ pub struct Catalog {
     kept: Kept,
 }
 
+/// What an experiment consists of, as a dictionary with these keys.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Asked {
+    name: String,
+    machines: Vec<String>,
+    kernels: Vec<String>,
+    workloads: Vec<String>,
+    /// Workload (or all that have the parameter), name and expression.
+    params: Vec<(Option<String>, String, String)>,
+    settings: Vec<(String, String)>,
+    quiet_machine: bool,
+}
+
 /// An experiment with its runs.
 #[pyclass(frozen, module = "numalab._native")]
 pub struct Request {
@@ -162,43 +176,33 @@ impl Catalog {
         Ok(())
     }
     /// The runs of machines × kernels × workloads × seeds; without `files` they cannot have records.
-    #[pyo3(signature = (
-        name, machines, kernels, workloads, params, settings,
-        seed=1, iterations=1, baseline=None, files=true, quiet_machine=false
-    ))]
-    #[allow(clippy::too_many_arguments)] // One for each key of an experiment.
+    #[pyo3(signature = (asked, seed=1, iterations=1, baseline=None, files=true))]
     fn request(
         &self,
         py: Python<'_>,
-        name: String,
-        machines: Vec<String>,
-        kernels: Vec<String>,
-        workloads: Vec<String>,
-        params: Vec<(Option<String>, String, String)>,
-        settings: Vec<(String, String)>,
+        asked: Asked,
         seed: u64,
         iterations: u32,
         baseline: Option<String>,
         files: bool,
-        quiet_machine: bool,
     ) -> PyResult<Request> {
         let param = |(workload, name, value): (Option<String>, String, String)| Param {
             workload,
             setting: setting("params", &name, value),
         };
         let experiment = Experiment {
-            name,
+            name: asked.name,
             title: AD_HOC.into(),
             about: String::new(),
-            machines: spots("machine", &machines),
-            kernels: spots("kernel", &kernels),
-            workloads: spots("workload", &workloads),
+            machines: spots("machine", &asked.machines),
+            kernels: spots("kernel", &asked.kernels),
+            workloads: spots("workload", &asked.workloads),
             baseline: baseline.map(|b| named("baseline", &b)),
             iterations,
             seed,
-            sets: settings.into_iter().map(|(n, v)| setting("settings", &n, v)).collect(),
-            params: params.into_iter().map(param).collect(),
-            axes: Axes { quiet_machine, ..Axes::default() },
+            sets: asked.settings.into_iter().map(|(n, v)| setting("settings", &n, v)).collect(),
+            params: asked.params.into_iter().map(param).collect(),
+            axes: Axes { quiet_machine: asked.quiet_machine, ..Axes::default() },
         };
         self.resolve(py, experiment, files)
     }

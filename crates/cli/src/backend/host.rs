@@ -4,8 +4,8 @@
 //! such as 6.12; or it only changes settings of any kernel, as `off` does. Settings are made before a run and undone
 //! after it, which needs root.
 
+use super::ready::Ready;
 use super::real_sources::{RealKernels, RealSources};
-use super::Ready;
 use crate::context::Context;
 use crate::execute::{Backend, Ran};
 use crate::failure::Failure;

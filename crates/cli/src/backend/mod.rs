@@ -4,20 +4,22 @@
 
 mod guest_args;
 mod host;
+mod ready;
 mod real_sources;
 mod sim;
 mod vm;
 
 pub use guest_args::{GuestArgs, TimingArg};
+pub use ready::Ready;
 pub use sim::Sim;
 pub use vm::check as check_guests;
 
 use crate::context::Context;
-use crate::execute::Backend;
+use crate::execute::Backend as _;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::sources::CatalogSources;
-use numalab_model::experiment::{Cell, Experiment};
+use numalab_model::experiment::Experiment;
 
 /// Which backend runs an experiment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -29,18 +31,6 @@ pub enum BackendKind {
     Vm,
     /// This machine, with the kernel it runs (--kernel host,off; docs/reference/host.md)
     Host,
-}
-
-/// An experiment resolved for a backend.
-pub struct Ready {
-    /// The backend that carries out its runs.
-    pub backend: Box<dyn Backend>,
-    /// The runs, with everything they name resolved.
-    pub cells: Vec<Cell>,
-    /// Suffix of the default directory's name, so that every backend has a directory of its own.
-    pub suffix: &'static str,
-    /// Largest number of runs at a time.
-    pub jobs_max: usize,
 }
 
 /// Resolves everything that an experiment names, and prepares what its kernels need.

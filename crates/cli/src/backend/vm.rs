@@ -1,8 +1,8 @@
 //! The backend `vm`: real kernels in virtual machines.
 
 use super::guest_args::GuestArgs;
+use super::ready::Ready;
 use super::real_sources::{RealKernels, RealSources, ResolveWorkload};
-use super::Ready;
 use crate::context::Context;
 use crate::execute::{Backend, Ran};
 use crate::failure::Failure;

@@ -2,8 +2,9 @@
 
 use crate::context::Context;
 use crate::failure::{finding as finding_line, note, Done, Exit, Failure};
+use crate::options::Star;
 use crate::records;
-use crate::verb::answer::{self, Tables};
+use crate::service::answer::{self, Tables};
 use clap::ValueEnum;
 use numalab_model::record::Store;
 use numalab_model::spec::SpecError;
@@ -110,27 +111,6 @@ impl Style {
     /// The name on the command line.
     fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
-    }
-}
-
-/// Rule by which a cell gets a star.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Star {
-    /// p < 0.10, as in mmtests from 2018 to 2024
-    B,
-    /// Intervals of mean ± 1.96 standard deviations do not overlap, as in mmtests since November 2024
-    C,
-    /// Welch's test, p < 0.05
-    Welch,
-}
-
-impl From<Star> for StarRule {
-    fn from(star: Star) -> Self {
-        match star {
-            Star::B => StarRule::GenB,
-            Star::C => StarRule::GenC,
-            Star::Welch => StarRule::Welch,
-        }
     }
 }
 

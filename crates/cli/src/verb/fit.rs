@@ -5,7 +5,7 @@ use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};
 use crate::output_file;
 use crate::records::{self, Pick};
-use crate::verb::run::{self, RunOptions};
+use crate::service::carry_out::{carry_out, RunOptions};
 use numalab_model::experiment::{Axes, Experiment};
 use numalab_model::machine::size;
 use numalab_model::record::{Outcome, Record, Store};
@@ -96,7 +96,7 @@ fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &P
     let guest = GuestArgs::default();
     let with =
         RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(&dir) };
-    let (store, finished) = run::carry_out(context, &experiment, with)?;
+    let (store, finished) = carry_out(context, &experiment, with)?;
     let Some(simulated) = finished.first().map(|f| &f.record.outcome) else { return Ok(String::new()) };
     output_file::write(page, &render(context, record, (&store, simulated)))?;
     note(&format!("numalab: the simulated run is in {}", store.dir().display()));

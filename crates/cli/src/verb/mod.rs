@@ -1,20 +1,17 @@
 //! The verbs of the command, one file or folder each: arguments and what they do.
 
 pub mod advise;
-pub mod answer;
 pub mod balance;
 pub mod compare;
 pub mod completions;
 pub mod counters;
 pub mod doctor;
-pub mod dry_run;
 pub mod explain;
 pub mod fit;
 pub mod kernel;
 pub mod list;
 pub mod machine;
 pub mod man;
-pub mod python;
 pub mod record;
 pub mod repeat;
 pub mod report;

@@ -1,8 +1,8 @@
 //! `numalab sweep`: a grid of plans on Dask, carried out by the Python package.
 
-use super::python::become_verb;
 use crate::failure::{is_quiet, Done, Failure};
 use crate::options;
+use crate::service::python::become_verb;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 

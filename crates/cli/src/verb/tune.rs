@@ -1,7 +1,7 @@
 //! `numalab tune`: a search for settings by Optuna, carried out by the Python package.
 
-use super::python::become_verb;
 use crate::failure::{is_quiet, Done, Failure};
+use crate::service::python::become_verb;
 use serde::Serialize;
 
 /// Arguments of `tune`.

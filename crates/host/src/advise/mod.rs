@@ -5,7 +5,8 @@
 //! Approach: every *round* measures each [`Way`] once, in an order that [`schedule`] balances. A round is a block: ways
 //! are compared inside it, so slow drift cancels. [`session`] adds rounds until the intervals are narrow or the budget
 //! ends, and [`decide`] turns the rounds into one decision. What is measured is behind the trait [`session::Measure`]:
-//! runs of a command ([`command`]), or windows of a service with its own metric ([`service`]).
+//! runs of a command ([`command`]), or windows of a service with its own metric ([`service`]). [`measurement`] puts all
+//! of that together, and is what a command calls.
 //! Units: seconds, bytes, percent.
 //! Invariants: every setting is known to a second process, the [`guardian`], before it is changed. The guardian puts it
 //! back when this process ends, however it ends. Nothing but the switch of the kernel is changed outside the measured
@@ -16,6 +17,7 @@ pub mod counters;
 pub mod decide;
 pub mod guardian;
 pub mod http;
+pub mod measurement;
 pub mod metric;
 pub mod nodes;
 pub mod schedule;

@@ -17,6 +17,7 @@ mod machine;
 pub mod metrics;
 mod movers;
 pub mod sampler;
+mod sampling;
 mod state;
 mod survey;
 pub mod usage;

@@ -11,6 +11,7 @@
 mod names;
 mod phases;
 mod processes;
+mod series;
 mod sharing;
 mod text;
 
@@ -19,6 +20,7 @@ pub use phases::Phase;
 pub use processes::Process;
 
 use numalab_model::record::{Outcome, Series};
+use series::{find, MEMORY};
 
 /// What a record shows of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +56,6 @@ pub enum FitError {
     NoMemory,
 }
 
-/// Series with the memory of each process on each node: of the simulator, and of real kernels.
-const MEMORY: [&str; 2] = ["process_pages", "node_pages"];
-/// Bytes of a page.
-const PAGE_BYTES: f64 = 4096.0;
 /// Traffic of a thread where the record has none, bytes a CPU second.
 const ASSUMED_TRAFFIC: f64 = 1e9;
 
@@ -91,10 +89,6 @@ pub fn fit(name: &str, outcome: &Outcome) -> Result<Fit, FitError> {
     Ok(Fit { name: name.into(), processes, phases, shared, bytes_per_cpu_s, assumed })
 }
 
-fn find<'a>(outcome: &'a Outcome, name: &str) -> Option<&'a Series> {
-    outcome.series.iter().find(|s| s.name == name && !s.time_ns.is_empty())
-}
-
 /// Integral over time of all columns of a series in GB/s, GB. A value holds since the sample before.
 fn integral_gb(series: &Series) -> f64 {
     let mut sum = 0.0;
@@ -103,11 +97,6 @@ fn integral_gb(series: &Series) -> f64 {
         sum += seconds * series.values.iter().filter_map(|v| v.get(i)).sum::<f64>();
     }
     sum
-}
-
-/// Value of a column at a sample; 0 where it has none.
-fn at(series: &Series, column: usize, sample: usize) -> f64 {
-    series.values.get(column).and_then(|v| v.get(sample)).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Names of processes and threads: those of a record of real programs have ids, those of a workload count from 0.
 
 use super::processes::{busy, family, word};
-use super::{find, MEMORY};
+use super::series::{find, MEMORY};
 use numalab_model::record::Outcome;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Phases: stretches of time with about the same use of CPU time.
 
-use super::at;
+use super::series::at;
 use numalab_model::record::Series;
 
 /// Difference in the busy share at which a new phase begins.

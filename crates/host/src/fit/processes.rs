@@ -1,6 +1,6 @@
 //! Processes: how many, how large, where their memory starts, and how many threads run.
 
-use super::{at, PAGE_BYTES};
+use super::series::{at, PAGE_BYTES};
 use numalab_model::record::Series;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Sharing: how much of a process's memory its threads have in common.
 
-use super::at;
 use super::processes::Process;
+use super::series::at;
 use numalab_model::record::Series;
 
 /// Fewest hinting faults that tell anything.

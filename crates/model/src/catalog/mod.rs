@@ -15,10 +15,10 @@ mod overlay;
 mod releases;
 
 use natural::natural;
-use releases::{by_release, ReleaseTable};
+use releases::{by_release, ReleaseTable, RELEASES};
 
 use crate::files::regular_text;
-use crate::kernel::{self, Kernel, KernelSpec, Vocabulary};
+use crate::kernel::{self, Kernel, KernelSpec, Release, Releases, Vocabulary};
 use crate::spec::{nearest, Doc, SpecError, Spot};
 use std::borrow::Cow;
 use std::path::Path;
@@ -300,6 +300,41 @@ impl Catalog {
 
     fn sort(&mut self) {
         self.files.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| natural(&a.name, &b.name)));
+    }
+}
+
+/// Kernels beside the files: the rows of the table of releases.
+impl Catalog {
+    /// The table of releases.
+    ///
+    /// # Errors
+    /// The program's own table is wrong.
+    pub fn releases(&self) -> Result<&Releases, SpecError> {
+        self.releases.as_ref().map(|table| table.parsed()).map_err(Clone::clone)
+    }
+
+    /// File name and text of the table of releases, as a record keeps it.
+    ///
+    /// # Errors
+    /// As [`Catalog::releases`].
+    pub fn release_table(&self) -> Result<(&'static str, &str), SpecError> {
+        self.releases.as_ref().map(|table| (RELEASES, table.text())).map_err(Clone::clone)
+    }
+
+    /// The row that a kernel's name means; `None` if it means a file or nothing.
+    pub fn release(&self, name: &str) -> Option<&Release> {
+        let table = self.releases.as_ref().ok().filter(|_| self.get(Kind::Kernel, name).is_none())?;
+        table.parsed().find(name)
+    }
+
+    /// Whether there is a kernel of that name: a file, or a row of the table of releases.
+    pub fn has_kernel(&self, name: &str) -> bool {
+        self.get(Kind::Kernel, name).is_some() || self.release(name).is_some()
+    }
+
+    /// Names of all rows, oldest release first.
+    fn release_names(&self) -> impl Iterator<Item = &str> {
+        self.releases.iter().flat_map(|table| table.parsed().rows()).map(|row| row.spec.name.value.as_str())
     }
 }
 

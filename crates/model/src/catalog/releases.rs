@@ -1,8 +1,7 @@
 //! The table of releases as part of the catalog: its rows are kernels beside the files.
 
 use super::natural::natural;
-use super::{Catalog, Kind};
-use crate::kernel::{Release, Releases, Version};
+use crate::kernel::{Releases, Version};
 use crate::spec::SpecError;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -32,39 +31,15 @@ impl ReleaseTable {
     pub(super) fn parse(label: &str, text: Cow<'static, str>) -> Result<Self, SpecError> {
         Ok(Self { parsed: Releases::parse(label, &text)?, text })
     }
-}
 
-impl Catalog {
-    /// The table of releases.
-    ///
-    /// # Errors
-    /// The program's own table is wrong.
-    pub fn releases(&self) -> Result<&Releases, SpecError> {
-        self.releases.as_ref().map(|table| &table.parsed).map_err(Clone::clone)
+    /// Its rows.
+    pub(super) fn parsed(&self) -> &Releases {
+        &self.parsed
     }
 
-    /// File name and text of the table of releases, as a record keeps it.
-    ///
-    /// # Errors
-    /// As [`Catalog::releases`].
-    pub fn release_table(&self) -> Result<(&'static str, &str), SpecError> {
-        self.releases.as_ref().map(|table| (RELEASES, &*table.text)).map_err(Clone::clone)
-    }
-
-    /// The row that a kernel's name means; `None` if it means a file or nothing.
-    pub fn release(&self, name: &str) -> Option<&Release> {
-        let table = self.releases.as_ref().ok().filter(|_| self.get(Kind::Kernel, name).is_none())?;
-        table.parsed.find(name)
-    }
-
-    /// Whether there is a kernel of that name: a file, or a row of the table of releases.
-    pub fn has_kernel(&self, name: &str) -> bool {
-        self.get(Kind::Kernel, name).is_some() || self.release(name).is_some()
-    }
-
-    /// Names of all rows, oldest release first.
-    pub(super) fn release_names(&self) -> impl Iterator<Item = &str> {
-        self.releases.iter().flat_map(|table| table.parsed.rows()).map(|row| row.spec.name.value.as_str())
+    /// The text that it was read from.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 }
 
@@ -79,6 +54,7 @@ pub(super) fn by_release(a: &str, b: &str) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{Catalog, Kind};
     use crate::kernel::Lookup;
 
     #[test]

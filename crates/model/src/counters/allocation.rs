@@ -1,6 +1,6 @@
 //! Counters of allocation policy, faults and the page allocator (thp-and-allocation.md §1.3).
 
-use super::{CounterDoc, Kind, Since, Unit};
+use super::doc::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{AllocationPolicy, Allocator, Faults};
 

@@ -1,6 +1,6 @@
 //! Counters of DAMON's schemes that migrate pages (`stats/` of a scheme in sysfs; kernel-after-6.12.md §3.4).
 
-use super::{CounterDoc, Kind, Since, Unit};
+use super::doc::{CounterDoc, Kind, Since, Unit};
 
 use Kind::Damon;
 

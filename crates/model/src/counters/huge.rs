@@ -1,6 +1,6 @@
 //! Counters of transparent huge pages and compaction (thp-and-allocation.md).
 
-use super::{CounterDoc, Kind, Since, Unit};
+use super::doc::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{Compaction, HugePages};
 

@@ -1,6 +1,6 @@
 //! Counters of NUMA balancing, tiering and page migration (kernel-numa-balancing.md §15.2).
 
-use super::{CounterDoc, Kind, Since, Unit};
+use super::doc::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{Caches, Migration, NumaBalancing, Tiering, Tlb};
 

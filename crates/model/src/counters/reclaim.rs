@@ -1,6 +1,6 @@
 //! Counters of reclaim, swap and block transfers (thp-and-allocation.md §4, mmtests-report.md §2.2).
 
-use super::{CounterDoc, Kind, Since, Unit};
+use super::doc::{CounterDoc, Kind, Since, Unit};
 
 use Kind::{Reclaim, Transfer};
 

@@ -18,8 +18,8 @@
 //! ```
 
 use super::numactl::Numactl;
+use super::param::{params, Param};
 use super::prediction::Prediction;
-use super::Param;
 use crate::kernel::{settings, settings_but, Setting};
 use crate::spec::{clip, SpecError, Spot, Table};
 
@@ -88,21 +88,21 @@ pub(super) type Workloads = (Vec<Named>, Vec<Param>, Scoped);
 /// # Errors
 /// A missing name or workload, an unknown key, or wrong settings.
 pub(super) fn workloads(root: &Table<'_>) -> Result<Workloads, SpecError> {
-    let (mut named, mut params, mut sets) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut named, mut all, mut sets) = (Vec::new(), Vec::new(), Vec::new());
     for t in root.tables("workload")? {
         let own = Named { name: name(&t)?, of: t.str("of")? };
-        let mine = t.opt_table("params")?.map(|t| super::params(&t)).transpose()?.unwrap_or_default();
+        let mine = t.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default();
         if let Some(p) = mine.iter().find(|p| p.workload.is_some()) {
             return Err(p.setting.name.error("a parameter of a parameter", "the name of a parameter and its value"));
         }
-        params.extend(mine.into_iter().map(|p| Param { workload: Some(own.name.value.clone()), ..p }));
+        all.extend(mine.into_iter().map(|p| Param { workload: Some(own.name.value.clone()), ..p }));
         if let Some(set) = t.opt_table("set")? {
             sets.push((own.name.clone(), settings(&set, true)?));
         }
         t.finish()?;
         named.push(own);
     }
-    Ok((named, params, sets))
+    Ok((named, all, sets))
 }
 
 /// A name of one's own.

@@ -4,7 +4,7 @@ use super::axes::Column;
 use super::numactl::Numactl;
 use super::{unique, Experiment, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::plan::{Backend, PlanInput};
+use crate::plan::{Backend, PlanInput, MACHINE, NUMACTL, QUIET, WORKLOAD};
 use crate::spec::{SpecError, Spot};
 use std::sync::Arc;
 
@@ -157,15 +157,6 @@ impl Experiment {
         input.under(conditions).map_err(|e| workload.error(e.to_string(), "a plan that can be written as JSON"))
     }
 }
-
-/// Name of the condition of a plan that says how the workload was started.
-pub const NUMACTL: &str = "numactl";
-/// Name of the condition of a plan that says that its machine does nothing beside the workload: [`QUIET`].
-pub const MACHINE: &str = "machine";
-/// The value of [`MACHINE`].
-pub const QUIET: &str = "quiet";
-/// Name of the condition of a plan that says which workload runs under another name.
-pub const WORKLOAD: &str = "workload";
 
 /// Settings, with later ones in place of earlier ones of the same name.
 fn over(sets: &[Setting], later: &[Setting]) -> Vec<Setting> {

@@ -11,12 +11,14 @@
 mod axes;
 mod columns;
 mod numactl;
+mod param;
 mod policies;
 mod prediction;
 
 pub use axes::{Axes, Column, Named};
-pub use columns::{MACHINE, NUMACTL, QUIET, WORKLOAD};
 pub use numactl::Numactl;
+pub(crate) use param::params;
+pub use param::Param;
 pub use prediction::{Prediction, Simulated};
 
 use crate::kernel::{Kernel, Setting};
@@ -62,15 +64,6 @@ pub struct Experiment {
     pub params: Vec<Param>,
     /// Columns of settings, workloads under other names, and settings of a part of the runs.
     pub axes: Axes,
-}
-
-/// A value for a workload parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Param {
-    /// The workload to which it applies; `None` for every workload that has the parameter.
-    pub workload: Option<String>,
-    /// Parameter and expression.
-    pub setting: Setting,
 }
 
 /// Parses an experiment file.
@@ -133,33 +126,6 @@ fn some(root: &Table<'_>, key: &str) -> Result<Vec<Spot<String>>, SpecError> {
         return Err(if root.has(key) { root.empty(key, expected) } else { root.missing(key, expected) });
     }
     Ok(list)
-}
-
-/// Reads `[params]`, with sub-tables for single workloads.
-pub(crate) fn params(table: &Table<'_>) -> Result<Vec<Param>, SpecError> {
-    let mut out = Vec::new();
-    let mut read = |t: &Table<'_>, name: Spot<String>, workload: Option<&str>| {
-        let value = t.opt_expr(&name.value)?.ok_or_else(|| t.missing(&name.value, "a number or an expression"))?.value;
-        // Names of parameters have no dots, so `"first-touch.workers" = 3` means `first-touch.workers = 3`.
-        let quoted = name.value.rsplit_once('.').filter(|_| workload.is_none());
-        let (workload, key) = match quoted {
-            Some((workload, key)) => (Some(workload.to_string()), key.to_string()),
-            None => (workload.map(str::to_string), name.value.clone()),
-        };
-        out.push(Param { workload, setting: Setting { name: name.map(|_| key), value } });
-        Ok::<(), SpecError>(())
-    };
-    for name in table.keys() {
-        match table.opt_table(&name.value) {
-            Ok(Some(inner)) => {
-                for key in inner.keys() {
-                    read(&inner, key, Some(name.value.as_str()))?;
-                }
-            }
-            _ => read(table, name, None)?,
-        }
-    }
-    Ok(out)
 }
 
 /// Resolves the names of an experiment.

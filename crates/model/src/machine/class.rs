@@ -9,8 +9,7 @@
 //! Units: ns, GB/s.
 
 use super::layers::{a_number, opt_up_to, opt_within, Find, Layers};
-use super::layout::GBPS;
-use super::load::GHZ;
+use super::limits::{GBPS, GHZ};
 use super::KernelCosts;
 use super::Tlb;
 use crate::spec::{clip, Doc, SpecError, Spot, Table};

@@ -6,7 +6,7 @@
 //! Invariant of a [`Layout`]: every CPU has a node, an LLC and a core. A core lies inside an LLC, and an LLC inside a
 //! node.
 
-use super::layout::MAX_CPUS;
+use super::limits::MAX_CPUS;
 use super::{Cpu, Llc, MemoryKind, Node};
 use crate::spec::{SpecError, Spot};
 use std::collections::BTreeMap;

@@ -8,8 +8,8 @@
 //! Invariant: a key asked of one layer is asked of all, so [`Layers::finish`] refuses exactly the keys that no machine
 //! file may have.
 
-use super::load::read_text;
 use super::size;
+use super::text::read_text;
 use crate::catalog::is_path;
 use crate::spec::{clip, shown, Doc, SpecError, Spot, Table};
 use std::ops::RangeInclusive;

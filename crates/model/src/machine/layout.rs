@@ -11,24 +11,11 @@
 
 use super::index::{Draft, Entry, Layout, Memory, Shared};
 use super::layers::{opt_within, Layers};
+use super::limits::{GBPS, MAX_CPUS, MAX_MEMORY, MAX_NODES};
 use super::MemoryKind;
 use super::{cpulist, size};
 use crate::spec::{clip, SpecError, Spot, Table};
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
-
-/// Most nodes of a machine (the kernel's largest `NODES_SHIFT` is 10).
-pub const MAX_NODES: usize = 1_024;
-
-/// Most logical CPUs of a machine.
-pub const MAX_CPUS: usize = cpulist::MAX_COUNT;
-
-/// Most memory of all nodes together, bytes: what Linux maps with four levels of page tables
-/// (Documentation/arch/x86/x86_64/mm.rst). The simulator itself needs some 6 MiB for each TiB of it.
-pub const MAX_MEMORY: u64 = 64 << 40;
-
-/// Legal bandwidths, GB/s. With less than the least a run would not end.
-pub(super) const GBPS: RangeInclusive<f64> = 0.01..=1e6;
 
 /// What `[memory]` states for nodes that state nothing themselves.
 struct Defaults {

@@ -17,7 +17,8 @@
 use super::cpulist;
 use super::index::Layout;
 use super::layers::{opt_up_to, opt_within, Layers};
-use super::layout::{at_most_peak, GBPS};
+use super::layout::at_most_peak;
+use super::limits::GBPS;
 use super::Link;
 use crate::spec::{clip, shown, SpecError, Spot, Table};
 use std::collections::BTreeSet;

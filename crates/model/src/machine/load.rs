@@ -1,31 +1,21 @@
-//! From machine files to a [`Machine`].
+//! A machine file as a [`Machine`].
 //!
-//! Problem: a machine may be given as a catalog name, a path or a shorthand, and a file may extend another.
-//! Approach: [`load`] finds the text. [`from_toml_with`] reads it section by section, each in the module of
-//! its subject. A closure finds catalog files, so this module needs no folder.
+//! Problem: a file may extend another, and every section of it must be read by the rules of its subject.
+//! Approach: [`read`] goes through the file section by section, each in the module of its subject. A closure finds
+//! catalog files, so this module needs no folder.
 //! Invariant: everything wrong becomes one [`SpecError`], and a returned machine is complete.
 
 use super::background;
 use super::class::{self, Class};
 use super::layers::{chain, placed, Find, Layers};
-use super::layout::GBPS;
-use super::{check, import, layout, links, matrix, shorthand, size};
+use super::limits::{GBPS, GHZ};
+use super::{check, layout, links, matrix, size};
 use super::{Cache, Clock, Fill, KernelCosts, Machine, Stream, Tlb, NODE_RECLAIM_DISTANCE};
-use crate::catalog::is_path;
-use crate::files::stream_text;
 use crate::spec::{check_title, clip, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
-use std::path::Path;
-
-/// Largest machine or import file read, bytes.
-pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Cycles per instruction by those of the cost class, where a machine does not state it.
 const IPC: f64 = 1.0;
-
-/// Legal clocks, GHz. As for every range here, the least value is below that of every real machine; with less,
-/// simulating a second could take hours.
-pub(super) const GHZ: RangeInclusive<f64> = 0.1..=20.0;
 
 /// Legal latencies of caches, ns or cycles.
 const LATENCY: RangeInclusive<f64> = 0.1..=1e4;
@@ -66,38 +56,6 @@ const KEYS: [&str; 23] = [
     "tlb",
 ];
 
-/// Loads a machine by catalog name (`milan-2s-nps1`), path (`lab/mine.toml`) or shorthand (`2x8x8x2`).
-///
-/// `find` returns file name and text of a catalog machine; `names` are the catalog's names, for the suggestion in an
-/// error. A text with a `/`, or that ends in `.toml`, is a path; digits and `x` are a shorthand.
-///
-/// # Errors
-/// An unknown name, with the nearest one; an unreadable file; anything wrong in the file.
-pub fn load(spec: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
-    if shorthand::is_one(spec) {
-        return shorthand::load(spec, find);
-    }
-    // Paths come before the catalog, whose `classes/NAME` is no machine.
-    if is_path(spec) {
-        let text = read_text(Path::new(spec))?;
-        return read(spec, &text, find, names).map_err(|e| import::not_yet(spec, &text).unwrap_or(e));
-    }
-    if let Some((file, text)) = find(spec) {
-        return read(&file, &text, find, names);
-    }
-    let expected = "a catalog machine, a path to a .toml file, or NODESxLLCSxCORESxTHREADS such as 2x8x8x2";
-    let what = format!("no machine `{}`", clip(spec));
-    Err(SpecError::plain("machine", what, expected).near(spec, names.iter().copied()))
-}
-
-/// Reads a text file of at most [`MAX_FILE_BYTES`].
-///
-/// # Errors
-/// The file is missing, unreadable, too large or not UTF-8.
-pub fn read_text(path: &Path) -> Result<String, SpecError> {
-    stream_text(path, MAX_FILE_BYTES)
-}
-
 /// Reads a machine file that extends no other.
 ///
 /// # Errors
@@ -116,7 +74,11 @@ pub fn from_toml_with(file: &str, text: &str, find: &Find) -> Result<Machine, Sp
     read(file, text, find, &[])
 }
 
-fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
+/// As [`from_toml_with`]. `names` are the machines that `find` knows, for the suggestion in an error.
+///
+/// # Errors
+/// Those of [`from_toml_with`].
+pub(super) fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Result<Machine, SpecError> {
     let docs = chain(file, text, find, names)?;
     let root = Layers::roots(&docs);
     // Unknown keys are refused first, so that a misspelt section is not reported as missing.
@@ -213,7 +175,6 @@ fn clock(root: &Layers) -> Result<Clock, SpecError> {
     Ok(clock)
 }
 
-/// Reads `[cache]`: the caches, and the size of an LLC in bytes.
 /// Whether `key`, which has one of two words, has the second. The first is its default.
 fn is_set(t: &Layers, key: &'static str, (default, other): (&'static str, &'static str)) -> Result<bool, SpecError> {
     match t.opt_str(key)? {
@@ -227,6 +188,7 @@ fn is_set(t: &Layers, key: &'static str, (default, other): (&'static str, &'stat
     }
 }
 
+/// Reads `[cache]`: the caches, and the size of an LLC in bytes.
 fn cache(root: &Layers) -> Result<(Cache, u64), SpecError> {
     let t = root.need("cache", "the caches of the machine")?;
     let llc_bytes = t.size("llc")?;

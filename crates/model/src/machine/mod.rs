@@ -14,6 +14,7 @@
 //! | `[background]` | `background` |
 
 mod background;
+mod by_name;
 mod check;
 mod class;
 pub mod cpulist;
@@ -22,6 +23,7 @@ pub mod import;
 mod index;
 mod layers;
 mod layout;
+mod limits;
 mod links;
 mod load;
 mod matrix;
@@ -29,10 +31,13 @@ mod routes;
 mod shorthand;
 mod show;
 pub mod size;
+mod text;
 
+pub use by_name::load;
 pub use layers::{file_name, Find};
-pub use layout::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
-pub use load::{check_name, from_toml, from_toml_with, load, read_text, MAX_FILE_BYTES};
+pub use limits::{MAX_CPUS, MAX_MEMORY, MAX_NODES};
+pub use load::{check_name, from_toml, from_toml_with};
 pub use numalab_nouns::machine::*;
 pub use shorthand::from_shorthand;
 pub use show::{show, summary};
+pub use text::{read_text, MAX_FILE_BYTES};

@@ -5,7 +5,7 @@
 //! listed in [`Machine::warnings`].
 
 use super::layers::Find;
-use super::layout::{MAX_CPUS, MAX_NODES};
+use super::limits::{MAX_CPUS, MAX_NODES};
 use super::load::from_toml_with;
 use super::Machine;
 use crate::spec::{clip, SpecError};

@@ -2,8 +2,8 @@
 //!
 //! The sentences are those of [`Decision`], so that the page and the text form say the same.
 
+use super::input::Input;
 use super::markup::Html;
-use super::Input;
 use crate::data::Comparison;
 use crate::verdict::{Choice, Decision, Verdict, WorkloadDecision};
 

@@ -5,8 +5,8 @@
 //! value. Where all kernels that read a setting have one value, the difference has no effect and is folded away.
 
 use super::glossary::Glossary;
+use super::input::{Input, Setting};
 use super::markup::Html;
-use super::{Input, Setting};
 use crate::data::Comparison;
 
 /// A setting with its values on all kernels.

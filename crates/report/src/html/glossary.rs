@@ -8,8 +8,8 @@
 
 use numalab_model::counters::{self, CounterDoc};
 
+use super::input::{Input, Setting};
 use super::markup::{slug, Html};
-use super::{Input, Setting};
 use crate::reasons;
 use crate::tables::vmstat::{Deltas, CORRECTED, ROWS};
 use crate::tables::Table;

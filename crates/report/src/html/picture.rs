@@ -7,9 +7,9 @@
 use std::cmp::Ordering;
 
 use super::chart_data::Picture;
+use super::input::{Input, Run};
 use super::markup::Html;
 use super::timeline;
-use super::{Input, Run};
 use crate::format::readable;
 use crate::verdict::{Choice, Decision};
 

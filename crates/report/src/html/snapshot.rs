@@ -4,8 +4,8 @@
 //! Approach: one folded table per workload and series. A row is a column of the series; a column is the first completed
 //! run of each kernel.
 
+use super::input::{Input, Run};
 use super::markup::Html;
-use super::{Input, Run};
 use crate::format::human;
 use crate::order::unique;
 use numalab_model::record::{Series, Status};

@@ -1,7 +1,7 @@
 //! How sure the answer is: the sentence of the decision, and folded behind it the tests, what was run, and notes.
 
+use super::input::Input;
 use super::markup::Html;
-use super::Input;
 use crate::data::Comparison;
 use crate::legend;
 use crate::verdict::{Decision, Finding};

@@ -5,8 +5,8 @@
 //! without colour.
 
 use super::glossary::Glossary;
+use super::input::Input;
 use super::markup::Html;
-use super::Input;
 use crate::data::{Comparison, Workload};
 use crate::format::{fixed, shows};
 use crate::tables::monitor::{self, Aggregate, VmstatRows};

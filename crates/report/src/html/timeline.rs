@@ -20,8 +20,8 @@ use numalab_model::counters;
 use numalab_model::record::{Outcome, Series, Status};
 
 use super::chart_data::{cell, nums, Data, Group, Limits, Line, Map, Memory, Num, Process, RunData, WorkloadData};
+use super::input::{Input, Run};
 use super::time_axis::{spacing, TimeAxis};
-use super::{Input, Run};
 
 /// Pages of 4 KiB in a MiB.
 const PAGES_PER_MIB: f64 = 256.0;

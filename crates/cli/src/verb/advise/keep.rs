@@ -3,10 +3,10 @@
 //! Ways are columns and rounds are iterations, so `compare`, `report` and Python read the directory as that of an
 //! experiment.
 
-use super::Args;
+use super::args::Args;
 use crate::context::{named, Context};
 use crate::failure::Failure;
-use crate::verb::record::{running_kernel, unknown_workload};
+use crate::service::measured_program::{running_kernel, unknown_workload};
 use numalab_base::plain_name::plain_name;
 use numalab_host::advise::session::Sample;
 use numalab_host::advise::Way;

@@ -4,8 +4,9 @@ use crate::context::HOST;
 use crate::failure::{is_quiet, Done, Failure};
 use crate::terminal;
 use numalab_host::advise::counters::Costs;
-use numalab_host::advise::decide::{decide, standings, Decision, Standing, MIN_ROUNDS};
-use numalab_host::advise::session::{End, Plan, Session};
+use numalab_host::advise::decide::{Decision, Standing, MIN_ROUNDS};
+use numalab_host::advise::measurement::Measurement;
+use numalab_host::advise::session::End;
 use numalab_host::advise::Way;
 use numalab_model::machine::size;
 use numalab_report::text::answer::{layout, Line};
@@ -15,18 +16,12 @@ use std::path::Path;
 
 /// All that an advice is made of.
 pub struct Measured<'a> {
-    /// What was to be done.
-    pub plan: &'a Plan,
     /// What was measured.
-    pub session: &'a Session,
-    /// State of the switch before and after.
-    pub present: Way,
+    pub found: &'a Measurement,
     /// The command line, or words for the service.
     pub program: &'a str,
     /// Unit of the score; empty for a metric of the user's.
     pub unit: &'static str,
-    /// Ways that were not compared, and why.
-    pub left_out: Vec<String>,
     /// Length of a window of a running service, s.
     pub windows: Option<f64>,
     /// Directory of the records, if they are kept.
@@ -107,14 +102,10 @@ impl Measured<'_> {
         }
     }
 
-    fn decision(&self) -> Decision {
-        decide(&self.session.scores(), self.plan.rules)
-    }
-
     /// Word for programs.
     fn word(&self) -> &'static str {
-        match self.decision() {
-            Decision::Take(way) => match (&self.plan.ways[way], way == 0) {
+        match self.found.decision() {
+            Decision::Take(way) => match (&self.found.plan.ways[way], way == 0) {
                 (Way::On, true) => "leave_on",
                 (Way::Off, true) => "leave_off",
                 (Way::On, false) => "turn_on",
@@ -128,13 +119,13 @@ impl Measured<'_> {
     }
 
     fn advice(&self) -> String {
-        let rounds = self.session.rounds.len();
-        match self.decision() {
-            Decision::Take(way) => self.plan.ways[way].advice(&self.present),
+        let rounds = self.found.session.rounds.len();
+        match self.found.decision() {
+            Decision::Take(way) => self.found.plan.ways[way].advice(&self.found.present),
             Decision::NoDifference => format!(
                 "Leave it {}: no difference of {} % or more that {rounds} rounds could show.",
-                self.present.name(),
-                self.plan.rules.least_percent
+                self.found.present.name(),
+                self.found.plan.rules.least_percent
             ),
             Decision::CannotTell if rounds < MIN_ROUNDS => {
                 format!(
@@ -144,26 +135,19 @@ impl Measured<'_> {
             }
             Decision::CannotTell => format!(
                 "Cannot tell from {rounds} rounds: the runs vary too much. Leave it {}, or give a larger --budget.",
-                self.present.name()
+                self.found.present.name()
             ),
         }
     }
 
-    fn standings(&self) -> Vec<Option<Standing>> {
-        let all = standings(&self.session.scores(), self.plan.rules);
-        let ways = self.plan.ways.len();
-        let others = all.map_or_else(|| vec![None; ways - 1], |all| all.into_iter().map(Some).collect());
-        std::iter::once(None).chain(others).collect()
-    }
-
     fn how_sure(&self) -> String {
-        let rounds = rounds_text(self.session.rounds.len());
-        let names: Vec<&str> = self.plan.ways.iter().map(Way::name).collect();
+        let rounds = rounds_text(self.found.session.rounds.len());
+        let names: Vec<&str> = self.found.plan.ways.iter().map(Way::name).collect();
         let what = match self.windows {
             Some(seconds) => format!("{rounds} of windows of {seconds} s"),
             None => rounds,
         };
-        let end = match self.session.end {
+        let end = match self.found.session.end {
             End::Settled => "The intervals got narrow enough to stop",
             End::Budget => "The budget of time ended it",
         };
@@ -171,16 +155,16 @@ impl Measured<'_> {
     }
 
     fn json(&self) -> Result<Done, Failure> {
-        let (commands, undo) = self.commands();
+        let (commands, undo) = self.found.commands(self.program);
         let one = |(i, (way, s)): (usize, (&Way, Option<Standing>))| {
-            let costs = self.session.costs(i);
+            let costs = self.found.session.costs(i);
             JsonWay {
                 way: way.name(),
-                mean_score: self.session.mean_score(i),
+                mean_score: self.found.session.mean_score(i),
                 gain_percent: s.map(|s| s.gain_percent),
                 gain_low_percent: s.map(|s| s.low_percent).filter(|x| x.is_finite()),
                 gain_high_percent: s.map(|s| s.high_percent).filter(|x| x.is_finite()),
-                scores: self.session.rounds.iter().map(|r| r[i].score).collect(),
+                scores: self.found.session.rounds.iter().map(|r| r[i].score).collect(),
                 user_s: costs.user_s,
                 system_s: costs.system_s,
                 hint_faults: costs.hint_faults,
@@ -192,24 +176,16 @@ impl Measured<'_> {
             text: self.advice(),
             prediction: false,
             program: self.program,
-            better: self.plan.rules.better.name(),
-            rounds: self.session.rounds.len(),
-            settled: self.session.end == End::Settled,
-            ways: self.plan.ways.iter().zip(self.standings()).enumerate().map(one).collect(),
+            better: self.found.plan.rules.better.name(),
+            rounds: self.found.session.rounds.len(),
+            settled: self.found.session.end == End::Settled,
+            ways: self.found.plan.ways.iter().zip(self.found.standings()).enumerate().map(one).collect(),
             how_sure: self.how_sure(),
-            not_compared: &self.left_out,
+            not_compared: &self.found.left_out,
             commands,
             undo,
             directory: self.kept.map(|dir| dir.display().to_string()),
         })
-    }
-
-    /// Commands that follow the advice, and that undo them.
-    fn commands(&self) -> (Vec<String>, Vec<String>) {
-        match self.decision() {
-            Decision::Take(way) => self.plan.ways[way].commands(&self.present, self.program),
-            _ => (Vec::new(), Vec::new()),
-        }
     }
 
     fn text(&self) -> String {
@@ -218,24 +194,28 @@ impl Measured<'_> {
             return format!("{advice}\n");
         }
         let mut lines: Vec<Line> = vec![("Advice", advice)];
-        let all = self.plan.ways.iter().zip(self.standings()).enumerate();
+        let all = self.found.plan.ways.iter().zip(self.found.standings()).enumerate();
         push(&mut lines, "How much", all.map(|(i, (way, s))| self.alternative(i, way, s)));
         lines.push(("How sure", self.how_sure()));
-        push(&mut lines, "Cost", self.plan.ways.iter().enumerate().map(|(i, w)| cost(w, self.session.costs(i))));
-        push(&mut lines, "Not compared", self.left_out.iter().map(|t| format!("{}.", capital(t))));
+        push(
+            &mut lines,
+            "Cost",
+            self.found.plan.ways.iter().enumerate().map(|(i, w)| cost(w, self.found.session.costs(i))),
+        );
+        push(&mut lines, "Not compared", self.found.left_out.iter().map(|t| format!("{}.", capital(t))));
         if self.windows.is_some() {
             let note =
                 "Windows show what balancing costs now. What it has moved stays where it is in windows without it, so \
                         what it gained before is not seen. A restart under each setting shows that.";
             lines.push(("Note", note.into()));
         }
-        let state = format!("kernel.numa_balancing is as it was: {}.", self.present.name());
+        let state = format!("kernel.numa_balancing is as it was: {}.", self.found.present.name());
         lines.push(("Restored", state));
         if let Some(dir) = self.kept {
             lines.push(("Records", format!("{0} (tables: numalab compare {0})", dir.display())));
         }
         let mut out = layout(&lines, terminal::width(), &terminal::strong);
-        let (commands, undo) = self.commands();
+        let (commands, undo) = self.found.commands(self.program);
         // Commands are not wrapped, so that they can be copied.
         for (head, commands) in [("Do it", commands), ("Undo it", undo)] {
             if !commands.is_empty() {
@@ -248,13 +228,13 @@ impl Measured<'_> {
 
     /// A way beside the present one: its mean score, and the gain with its interval.
     fn alternative(&self, index: usize, way: &Way, standing: Option<Standing>) -> String {
-        let mean = self.session.mean_score(index);
+        let mean = self.found.session.mean_score(index);
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         let score = format!("{}: {}{unit}", way.name(), significant(mean));
         let Some(s) = standing else {
             return if index == 0 { format!("{score}, as it is now.") } else { format!("{score}.") };
         };
-        let words = match self.plan.rules.better {
+        let words = match self.found.plan.rules.better {
             Better::Higher => ["more", "less"],
             _ => ["faster", "slower"],
         };

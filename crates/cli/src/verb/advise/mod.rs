@@ -3,6 +3,7 @@
 //! With a command or a running service it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the
 //! simulator ([`predict`]).
 
+mod args;
 mod columns;
 mod decide;
 pub mod guard;
@@ -14,118 +15,11 @@ mod output;
 mod predict;
 mod target;
 
-use crate::context::{Context, HOST};
+pub use args::Args;
+
+use crate::context::Context;
 use crate::failure::{Done, Failure};
-use crate::options;
 use likes::Like;
-use numalab_host::advise::http::Url;
-use numalab_host::advise::metric::Series;
-use numalab_model::machine::size;
-use numalab_stats::Better;
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-
-/// Whether a higher or a lower score is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Direction {
-    /// A higher score is better.
-    Higher,
-    /// A lower score is better.
-    Lower,
-}
-
-/// Options that belong to a prediction.
-const PREDICT: [&str; 8] = ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "jobs"];
-
-/// Arguments of `advise`.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Kind of program, for a prediction: postgres, mysql, mongodb, redis, jvm, kvm, inference or hpc
-    /// (docs/reference/likes.md)
-    #[arg(long, value_name = "PROGRAM")]
-    like: Option<String>,
-    /// Machine of a prediction: `host` is this one; else a name of the catalog, a TOML file, or
-    /// NODESxLLCSxCORESxTHREADS
-    #[arg(long, value_name = "M", default_value = HOST)]
-    machine: String,
-    /// Kernel of a prediction: a name of the catalog, what `uname -r` prints, or a TOML file [default: the running
-    /// kernel with `--machine host`, else 6.12]
-    #[arg(long, value_name = "K")]
-    kernel: Option<String>,
-    /// Memory that the program of a prediction uses [default: half of the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = size::read_option, allow_negative_numbers = true)]
-    memory: Option<u64>,
-    /// Threads of a prediction that are busy at a time [default: one per CPU of the machine]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), allow_negative_numbers = true)]
-    threads: Option<u32>,
-    /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds;
-    /// the default
-    #[arg(long, conflicts_with = "full_size")]
-    quick: bool,
-    /// Predict with memory and threads as given; takes minutes to hours
-    #[arg(long)]
-    full_size: bool,
-    /// Simulated runs at a time [default: number of CPUs]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    jobs: Option<NonZeroUsize>,
-    /// Process of a running service to measure, in windows of alternated settings (needs --metric-cmd or --metric-url)
-    #[arg(long, value_name = "PID", conflicts_with_all = PREDICT, value_parser = clap::value_parser!(u32).range(1..))]
-    pid: Option<u32>,
-    /// Shell command whose last number is the score. Beside a command, it reads what that printed
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = PREDICT)]
-    metric_cmd: Option<String>,
-    /// The number of --metric-cmd only grows: its growth a second is the score
-    #[arg(long, requires = "metric_cmd", conflicts_with = "command")]
-    counter: bool,
-    /// Prometheus page of a running service, on a loopback address (needs --metric)
-    #[arg(long, value_name = "URL", value_parser = Url::parse, requires = "metric", conflicts_with_all = ["metric_cmd", "command"])]
-    metric_url: Option<Url>,
-    /// Series of --metric-url: NAME or NAME{LABEL="VALUE"}. Several are added up; of a counter, the growth a second
-    /// counts
-    #[arg(long, value_name = "NAME", value_parser = Series::parse, requires = "metric_url")]
-    metric: Option<Series>,
-    /// Whether a higher or a lower score is better [default: lower for the elapsed time, higher for a metric]
-    #[arg(long, value_enum, value_name = "WHICH", conflicts_with_all = PREDICT)]
-    better: Option<Direction>,
-    /// Time for all measurements, such as 90s, 10m or 2h
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = options::seconds, conflicts_with_all = PREDICT)]
-    budget: f64,
-    /// Smallest gain that is worth a change, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = options::percent, conflicts_with_all = PREDICT)]
-    least: f64,
-    /// Length of a window of a running service
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = options::seconds, conflicts_with_all = ["like", "command"])]
-    window: f64,
-    /// Time between turning the switch and the begin of a window
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::seconds, conflicts_with_all = ["like", "command"])]
-    settle: f64,
-    /// Directory for the records of the runs, which compare and report read [default: out/NAME for a prediction, none
-    /// for a measurement]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Where /proc and /sys are, for tests
-    #[arg(long, hide = true, default_value = "/")]
-    root: PathBuf,
-    /// Print the advice as JSON (docs/reference/json.md)
-    #[arg(long)]
-    json: bool,
-    /// Command to measure, with its arguments, behind `--`
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = PREDICT, conflicts_with = "pid")]
-    command: Vec<String>,
-}
-
-impl Args {
-    /// Whether a higher score is better.
-    fn better(&self) -> Better {
-        let has_metric = self.metric_cmd.is_some() || self.metric_url.is_some();
-        match self.better {
-            Some(Direction::Higher) => Better::Higher,
-            Some(Direction::Lower) => Better::Lower,
-            None if has_metric => Better::Higher,
-            None => Better::Lower,
-        }
-    }
-}
 
 /// Gives the advice.
 ///

@@ -2,19 +2,19 @@
 //! it is a column of one experiment ([`super::columns`]), and each size over each time is a workload. What all of them
 //! say together becomes one advice ([`super::decide`]).
 
+use super::args::Args;
 use super::columns::Way;
 use super::decide::Advice;
 use super::likes::{Like, Size};
 use super::output::{self, Given};
 use super::target::{self, Target};
-use super::Args;
 use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};
 use crate::options;
 use crate::records::{self, Series};
-use crate::verb::report;
-use crate::verb::run::{self, RunOptions};
+use crate::service::carry_out::{carry_out, exit, RunOptions};
+use crate::service::page::write_page;
 use numalab_model::experiment::{Axes, Experiment, Named, Param, Prediction, Simulated};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::size;
@@ -48,10 +48,10 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     let guest = GuestArgs::default();
     let with =
         RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: args.jobs, out: Some(&dir) };
-    let (store, finished) = run::carry_out(context, &experiment, with)?;
+    let (store, finished) = carry_out(context, &experiment, with)?;
     let loaded = records::load(context, &store, None, Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
-    report::write_page(context, &store, &loaded)?;
+    write_page(context, &store, &loaded)?;
     let decision = verdict::decide(&loaded.comparison);
     let given = Given {
         advice: Advice::of(&loaded.comparison, &decision, &ways),
@@ -68,7 +68,7 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
         runs: experiment.iterations,
     };
     let text = if args.json { given.json()? } else { given.text() };
-    Ok(Done { text, exit: run::exit(&finished) })
+    Ok(Done { text, exit: exit(&finished) })
 }
 
 /// How large the program is, by the options and the machine.

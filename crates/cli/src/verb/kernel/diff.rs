@@ -5,8 +5,8 @@
 
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
+use crate::service::show;
 use crate::sources;
-use crate::verb::show;
 use numalab_model::kernel::{Change, Kernel, Release, COMMIT_NOT_KNOWN};
 use serde::Serialize;
 use std::fmt::Write as _;

@@ -6,8 +6,8 @@ mod try_tree;
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
-use crate::verb::list::Kind;
-use crate::verb::show;
+use crate::service::entries::Kind;
+use crate::service::show;
 
 /// Arguments of `kernel`.
 #[derive(Debug, clap::Args)]

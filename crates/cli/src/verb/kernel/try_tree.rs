@@ -4,7 +4,8 @@ use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Failure};
 use crate::options;
-use crate::verb::run;
+use crate::service::answer;
+use crate::service::carry_out::{carry_out, exit, RunOptions};
 use numalab_lab::image::{self, ImageSpec};
 use numalab_model::experiment::{Axes, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -62,7 +63,7 @@ pub struct Args {
 /// Builds both kernels, runs the workload on both, and compares.
 ///
 /// # Errors
-/// The folder is no source tree of Linux; a kernel that does not build; see [`run::carry_out`].
+/// The folder is no source tree of Linux; a kernel that does not build; see [`carry_out`].
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let start = Instant::now();
     let base = args.base.as_deref().map(ImageSpec::parse).transpose()?;
@@ -81,17 +82,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     note(&format!("base: {base}"));
     let experiment = experiment(args, &base, &changed)?;
     experiment.check()?;
-    let with = run::RunOptions {
+    let with = RunOptions {
         backend: BackendKind::Vm,
         guest: &args.guest,
         sim: Sim::default(),
         jobs: args.jobs,
         out: args.out.as_deref(),
     };
-    let (store, finished) = run::carry_out(context, &experiment, with)?;
+    let (store, finished) = carry_out(context, &experiment, with)?;
     note(&format!("{:.1} s from the start of this command", start.elapsed().as_secs_f64()));
-    let answered = run::answer(context, &store, args.full)?;
-    Ok(Done { text: answered.text, exit: run::exit(&finished).max(answered.exit) })
+    let answered = answer::of_records(context, &store, args.full)?;
+    Ok(Done { text: answered.text, exit: exit(&finished).max(answered.exit) })
 }
 
 /// The experiment of both kernels.

@@ -5,8 +5,8 @@ mod import;
 
 use crate::context::Context;
 use crate::failure::{Done, Failure};
-use crate::verb::list::Kind;
-use crate::verb::show;
+use crate::service::entries::Kind;
+use crate::service::show;
 use domains::Request;
 
 /// Arguments of `machine`.

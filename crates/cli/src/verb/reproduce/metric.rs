@@ -64,6 +64,12 @@ fn largest(means: &Means, series: &str) -> Option<(f64, f64)> {
     Some((f64::from(best.0), best.1))
 }
 
+/// The ratio of a figure to that of the baseline. It is infinite if only the baseline is 0, which still shows the
+/// direction. `None` if both are 0 or one is missing.
+pub fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
+    value.zip(baseline).map(|(v, b)| v / b).filter(|r| !r.is_nan())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,10 +19,10 @@ use crate::memory;
 use crate::options;
 use crate::output_file;
 use crate::progress::Progress;
+use crate::service::{dry_run, page};
 use crate::sources::CatalogSources;
-use crate::verb::{dry_run, report};
 use calibrate::Range;
-use metric::Means;
+use metric::{ratio, Means};
 use numalab_model::catalog::Kind;
 use numalab_model::experiment::{Axes, Cell as Run, Experiment, Param};
 use numalab_model::kernel::Setting;
@@ -95,7 +95,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     } else {
         let mut pages = String::new();
         for dir in &done.experiments {
-            let page = report::write_into(context, dir)?;
+            let page = page::write_into(context, dir)?;
             pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
         }
         let regression = done.regression.as_deref().unwrap_or_default();
@@ -561,10 +561,4 @@ fn statistic(runs: &[Outcome], expression: &str, stat: Stat) -> Option<f64> {
 /// A metric of one run.
 fn figure(outcome: &Outcome, expression: &str) -> Option<f64> {
     metric::evaluate(&metric::means(&[outcome]), expression)
-}
-
-/// The ratio of a figure to that of the baseline. It is infinite if only the baseline is 0, which still shows the
-/// direction. `None` if both are 0 or one is missing.
-fn ratio(value: Option<f64>, baseline: Option<f64>) -> Option<f64> {
-    value.zip(baseline).map(|(v, b)| v / b).filter(|r| !r.is_nan())
 }

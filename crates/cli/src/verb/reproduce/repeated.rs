@@ -1,6 +1,6 @@
 //! Further published measurements of a table's cells, beside the simulated values.
 
-use super::ratio;
+use super::metric::ratio;
 use numalab_model::published::{Published, Repeat as Given, RepeatedRow};
 use numalab_report::reproduce::{Cell, Repeat};
 

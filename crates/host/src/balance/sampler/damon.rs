@@ -8,8 +8,8 @@
 //! removes only what is in that record and is set up as it says: whatever else is there belongs to others, such as a
 //! reclaimer of the system.
 
-use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
+use crate::balance::sampling::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::state::State;
 use crate::balance::usage::{Bits, PAGE_BYTES};
 use crate::procfs::{numbers_in, process, read, Roots};

@@ -6,8 +6,8 @@
 //! through an entry of the page table, whose bit was cleared without a flush of the TLB: pages in the TLB may look
 //! idle. Only the first frame of a huge page has a mark; `kpageflags` tells which frames are the others.
 
-use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
+use crate::balance::sampling::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::state::State;
 use crate::balance::usage::{Bits, PAGE_BYTES};
 use crate::procfs::pagemap::{words_at, Pagemap};

@@ -6,8 +6,8 @@
 //! Accesses of 30 cycles and more count on Intel, so that most hits of the first two caches do not. A chunk of 2 MiB
 //! that had a sample counts as in use. Samples lose half of their weight from look to look.
 
-use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
+use crate::balance::sampling::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::state::State;
 use crate::balance::usage::{chunk_of, Bits, PAGE_BYTES};
 use crate::procfs::{read, Roots};

@@ -2,7 +2,7 @@
 //!
 //! It works everywhere, costs nothing beyond the look itself, and cannot tell used pages from others.
 
-use super::Way;
+use crate::balance::sampling::Way;
 
 /// The way that samples nothing.
 pub const WAY: Way = Way {

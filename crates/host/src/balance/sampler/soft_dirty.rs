@@ -6,8 +6,8 @@
 //! writes only, each costs the program a fault, and a program such as CRIU that uses the bits itself is disturbed.
 //! Hence it must be asked for.
 
-use super::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::machine::Shape;
+use crate::balance::sampling::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::state::State;
 use crate::balance::usage::{Bits, PAGE_BYTES};
 use crate::procfs::pagemap::Pagemap;

@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::balance::state::State;
 use crate::balance::usage::{CHUNK_BYTES, CHUNK_PAGES};
 use crate::watch::tests_support::Tree;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 
 const BUDGET: Budget = Budget { every: Duration::from_millis(1), cpu_share: 0.01 };
 /// First address of the memory of process 7.

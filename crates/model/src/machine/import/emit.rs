@@ -6,10 +6,10 @@
 //! Invariant: the text is a valid machine file; it is loaded here before it is returned.
 
 use super::found::{CacheSet, Found, Sets};
-use super::kind::{self, Origin};
+use super::kind;
+use super::origin::Origin;
 use super::Wish;
-use crate::machine::layout::GBPS;
-use crate::machine::load::GHZ;
+use crate::machine::limits::{GBPS, GHZ};
 use crate::machine::matrix::{MAX_LATENCY_NS, MIN_LATENCY_NS};
 use crate::machine::shorthand::{GENERIC_LINKS, MAX_LINKED};
 use crate::machine::{cpulist, from_toml, size, MemoryKind};

@@ -7,6 +7,7 @@
 //! user is asked.
 
 use super::found::{Found, FoundNode};
+use super::origin::Origin;
 use super::Wish;
 use crate::machine::MemoryKind;
 use crate::spec::SpecError;
@@ -22,19 +23,6 @@ const OPTANE_DISTANCE: u8 = 17;
 const OPTANE_BYTES: u64 = 100 << 30;
 /// Distances and greatest sizes of HBM: Xeon Max (13, 64 GiB) and Xeon Phi (31, 16 GiB).
 const HBM_DISTANCES: [(u8, u64); 2] = [(13, 64 << 30), (31, 16 << 30)];
-
-/// How the kind of a node is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The source names it, or it is ordinary memory of CPUs.
-    Read,
-    /// The user named it.
-    Given,
-    /// It follows from what the source states, for the reason named.
-    Concluded(&'static str),
-    /// Nothing tells.
-    Unknown,
-}
 
 /// Sets the kind of every node, and notes those that are not certain.
 ///

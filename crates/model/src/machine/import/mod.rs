@@ -19,6 +19,7 @@ mod lstopo;
 mod mask;
 mod numactl;
 mod objects;
+mod origin;
 mod siblings;
 #[cfg(feature = "store")]
 mod sysfs;

@@ -16,7 +16,7 @@ struct Method<'t> {
 }
 
 /// The type of an `impl` line: `impl<'a> Trait for path::Type<'a>` is of `Type`.
-fn type_of(line: &str) -> Option<&str> {
+pub fn type_of(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("impl")?;
     let rest = match rest.strip_prefix('<') {
         Some(generics) => {

@@ -1,14 +1,13 @@
-//! `numalab report`: the records of an experiment as one self-contained page.
+//! The page of an experiment: its records as one self-contained file of HTML.
 
 mod machines;
 mod workload_line;
 
 use crate::context::Context;
-use crate::failure::{note, Done, Failure};
+use crate::failure::Failure;
 use crate::output_file;
 use crate::records::{self, Loaded, Series};
-use crate::verb::compare::Star;
-use crate::verb::list;
+use crate::service::entries;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::RoleChoice;
 use numalab_model::plan::{KernelPlan, Plan};
@@ -17,61 +16,12 @@ use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
 use numalab_report::origin::{made_by, Origin};
 use numalab_report::StarRule;
-use serde_json::json;
 use std::path::{Path, PathBuf};
-
-/// Arguments of `report`.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Directory of the experiment, as `numalab run` wrote it
-    dir: PathBuf,
-    /// File to write, or - for standard output [default: DIR/report.html]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Kernel that the others are compared with [default: the experiment's baseline]
-    #[arg(long, value_name = "K")]
-    baseline: Option<String>,
-    /// Rule by which a cell gets a star (docs/reference/reports.md)
-    #[arg(long, value_name = "RULE", default_value = "b")]
-    star: Star,
-    /// TOML file of a machine that is not in the catalog, so that the page can draw it. May be repeated
-    #[arg(long, value_name = "FILE")]
-    machine: Vec<String>,
-    /// Print file name, size and number of runs as JSON (docs/reference/json.md)
-    #[arg(long)]
-    json: bool,
-}
-
-/// Writes the page. A run without a record and an incomplete run are findings.
-///
-/// # Errors
-/// The directory has no experiment; an unknown baseline; a damaged record; a file that cannot be written.
-pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
-    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    output_file::refuse_both_on_stdout(&out, args.json)?;
-    let store = Store::open(&args.dir)?;
-    let loaded = records::load(context, &store, args.baseline.as_deref(), Series::Keep)?;
-    loaded.remarks().iter().for_each(|r| note(r));
-    let page = page(context, &store, &loaded, args.star.into(), &args.machine)?;
-    output_file::write(&out, &page)?;
-    let exit = loaded.exit();
-    let text = if args.json {
-        let runs = loaded.runs.len();
-        Done::json(
-            &json!({"file": out.display().to_string(), "bytes": page.len(), "runs": runs, "missing": loaded.missing}),
-        )?
-        .text
-    } else {
-        let text = format!("report: {} ({} runs, {} kB)\n", out.display(), loaded.runs.len(), page.len() / 1000);
-        output_file::text_beside(&out, text)
-    };
-    Ok(Done { text, exit })
-}
 
 /// Writes the page of an experiment into its directory, and returns its path.
 ///
 /// # Errors
-/// See [`run`].
+/// The directory has no experiment; a damaged record; a file that cannot be written.
 pub fn write_into(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let store = Store::open(dir)?;
     write_page(context, &store, &records::load(context, &store, None, Series::Keep)?)
@@ -87,8 +37,11 @@ pub fn write_page(context: &Context, store: &Store, loaded: &Loaded) -> Result<P
     Ok(out)
 }
 
-/// The page as HTML.
-fn page(
+/// The page as HTML. Machines that the catalog lacks are read from `files`.
+///
+/// # Errors
+/// A file of a machine that cannot be read or describes none.
+pub fn page(
     context: &Context,
     store: &Store,
     loaded: &Loaded,
@@ -170,7 +123,7 @@ fn runs(loaded: &Loaded) -> String {
 
 /// The title of a file of the catalog; empty if it has none of this name.
 fn about(context: &Context, kind: Kind, name: &str) -> String {
-    list::title(context, kind, name).unwrap_or_default()
+    entries::title(context, kind, name).unwrap_or_default()
 }
 
 /// The title of a kernel, or of the first of those it is made of that has one. Overrides are in its name.

@@ -1,0 +1,11 @@
+//! What several verbs do: each file is one service. A verb imports services and no other verb; a service imports no
+//! verb.
+
+pub mod answer;
+pub mod carry_out;
+pub mod dry_run;
+pub mod entries;
+pub mod measured_program;
+pub mod page;
+pub mod python;
+pub mod show;
