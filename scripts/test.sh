@@ -56,6 +56,7 @@ main() {
   set +m
   stage unit scripts/unit-tests.sh run
   stage changes scripts/prove-changes.py
+  stage instructions scripts/instructions.sh
   stage python scripts/python-tests.sh
   stage browser tests/browser/run.sh
   echo "== guests"

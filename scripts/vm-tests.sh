@@ -74,6 +74,8 @@ if [ "$full" = full ]; then
     "$numalab" validate --experiment validate-shapes --machine "$machine" \
       --out "out/validate-shapes/$(basename "$machine" .toml)"
   done
+  # Plans that were fixed before their first run.
+  scripts/unseen.sh
 else
   # The whole workspace, as `make test` builds it: a part of it would be built anew, with other features of its packages.
   $cargo test --profile "$profile" --workspace --test it -- --include-ignored --skip fidelity:: guest:: vm::

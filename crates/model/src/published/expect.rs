@@ -14,9 +14,11 @@ pub struct Expect {
     pub within_1_25: usize,
     /// Cells whose ratio is within 2.
     pub within_2: usize,
+    /// Cells whose ratio is in the band that the file states; 0 if it states none.
+    pub in_band: usize,
 }
 
-/// Reads `expect = { … }`; every count is needed.
+/// Reads `expect = { … }`; every count but `in_band` is needed.
 ///
 /// # Errors
 /// A key that is missing or unknown, or a value that is no count.
@@ -26,6 +28,7 @@ pub(super) fn read(t: Table) -> Result<Expect, SpecError> {
         direction_right: count("direction_right")?,
         within_1_25: count("within_1_25")?,
         within_2: count("within_2")?,
+        in_band: t.opt_int("in_band", 0..=1_000_000)?.map_or(0, |n| n.value as usize),
     };
     t.finish()?;
     Ok(expect)
@@ -44,7 +47,7 @@ mod tests {
             file.text.lines().filter(|l| !l.starts_with("expect")).map(|l| format!("{l}\n")).collect();
         let with =
             |line: &str| super::super::parse("f", &without.replacen("baseline", &format!("{line}\nbaseline"), 1));
-        let want = Expect { direction_right: 2, within_1_25: 1, within_2: 0 };
+        let want = Expect { direction_right: 2, within_1_25: 1, within_2: 0, in_band: 0 };
         let got = with("expect = { direction_right = 2, within_1_25 = 1, within_2 = 0 }").unwrap();
         assert_eq!(got.expect, Some(want));
         assert_eq!(with("").unwrap().expect, None);

@@ -31,6 +31,9 @@ pub struct Row {
     pub calibrated: Vec<usize>,
     /// Why the row is used only to test the form of tables, if that is so.
     pub formatter_only: Option<String>,
+    /// Between which ratios to the baseline a column counts as reproduced, both ends included; `None` if that is not
+    /// stated. No entries if the row states none.
+    pub bands: Vec<Option<(f64, f64)>>,
     /// The suspected cause of a miss, per column; an empty text if there is none. No entries if the row states no
     /// cause.
     pub suspects: Vec<String>,
@@ -116,6 +119,7 @@ pub(super) fn read(t: Table<'_>, columns: &[Column]) -> Result<Row, SpecError> {
         base: t.opt_str("base")?.map(|s| index(columns, &s)).transpose()?,
         calibrated: t.strs("calibrated")?.iter().map(|s| index(columns, s)).collect::<Result<_, _>>()?,
         formatter_only: t.opt_str("formatter_only")?.map(|s| s.value),
+        bands: bands(&t, columns.len())?,
         suspects: suspects(&t, columns.len())?,
     };
     t.finish()?;
@@ -151,4 +155,19 @@ fn suspects(t: &Table<'_>, columns: usize) -> Result<Vec<String>, SpecError> {
         }
         _ => Ok(list.into_iter().map(|s| s.value).collect()),
     }
+}
+
+/// Reads `bands`: none, or one per column, each empty or the least and the largest ratio.
+fn bands(t: &Table<'_>, columns: usize) -> Result<Vec<Option<(f64, f64)>>, SpecError> {
+    let Some(list) = t.opt_matrix("bands")? else { return Ok(Vec::new()) };
+    let expected = format!("{columns} lists, one per column, each empty or [least, largest]");
+    if list.value.len() != columns {
+        return Err(list.error(format!("{} bands", list.value.len()), expected));
+    }
+    let one = |band: &Vec<f64>| match band.as_slice() {
+        [] => Ok(None),
+        &[least, largest] if 0.0 <= least && least <= largest => Ok(Some((least, largest))),
+        other => Err(list.error(format!("a band is {other:?}"), expected.clone())),
+    };
+    list.value.iter().map(one).collect()
 }

@@ -213,3 +213,23 @@ fn wrong_tables_are_refused() {
         assert!(e.contains(part), "{e}");
     }
 }
+
+#[test]
+fn a_band_per_column_or_none() {
+    let table = |bands: &str| {
+        let text = format!(
+            "name = \"t\"\ntitle = \"T\"\nsource = \"nobody\"\nbaseline = \"a\"\n\
+             columns = [{{ name = \"a\", kernel = \"6.12\" }}, {{ name = \"b\", kernel = \"6.11\" }}]\n\
+             [[blocks]]\ngroup = \"g\"\nmachine = \"2x1x2x1\"\nworkload = \"numa02\"\n\
+             rows = [{{ id = \"real\", metric = \"elapsed_s\", unit = \"s\", better = \"lower\", values = [1.0, 2.0]{bands} }}]\n"
+        );
+        parse("f", &text)
+    };
+    let bands = |text: &str| table(text).unwrap().blocks[0].rows[0].bands.clone();
+    assert_eq!(bands(""), []);
+    assert_eq!(bands(", bands = [[], [1.2, 1.5]]"), [None, Some((1.2, 1.5))]);
+    for wrong in ["[[1.0, 2.0]]", "[[], [2.0, 1.0]]", "[[], [1.0]]", "[[], [-1.0, 1.0]]"] {
+        let e = table(&format!(", bands = {wrong}")).unwrap_err().to_string();
+        assert!(e.contains("2 lists, one per column, each empty or [least, largest]"), "{wrong}: {e}");
+    }
+}

@@ -50,6 +50,9 @@ pub struct Cell {
     /// What was derived from the cell; empty unless its role is [`Role::Derived`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub derived: String,
+    /// Between which ratios the published table counts the cell as reproduced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<(f64, f64)>,
     /// Whether the cell belongs to the baseline column. Its ratio is then 1 by definition, and it is not scored.
     pub baseline: bool,
     /// Suspected cause of a miss; not part of the JSON form.
@@ -87,8 +90,13 @@ impl Cell {
     pub fn is_scored(&self) -> bool {
         self.role == Role::Predicted && !self.baseline
     }
+    /// Whether the simulated ratio is in the cell's band; `None` without a band.
+    pub fn in_band(&self) -> Option<bool> {
+        self.band.map(|(least, largest)| self.simulated_ratio.is_some_and(|r| least <= r && r <= largest))
+    }
     pub(super) fn missed(&self) -> bool {
-        self.is_scored() && !(self.direction_right() && self.within(NEAR))
+        let near = self.direction_right() && self.within(NEAR);
+        self.is_scored() && (!near || self.in_band() == Some(false))
     }
     /// A sign for how well the cell came out.
     pub(super) fn sign(&self) -> char {

@@ -93,6 +93,7 @@ mod tests {
             simulated_ratio: Some(simulated),
             role: Role::Predicted,
             derived: String::new(),
+            band: None,
             baseline: false,
             note: String::new(),
         }

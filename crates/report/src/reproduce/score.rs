@@ -18,6 +18,10 @@ pub struct Score {
     pub within_1_25: usize,
     /// Predicted cells whose ratio is within 2.
     pub within_2: usize,
+    /// Predicted cells with a band.
+    pub banded: usize,
+    /// Predicted cells whose ratio is in their band.
+    pub in_band: usize,
 }
 
 /// Scores the predicted cells outside the baseline column, where all ratios are 1.
@@ -29,6 +33,8 @@ pub fn score(cells: &[Cell]) -> Score {
         out.direction_right += usize::from(c.direction_right());
         out.within_1_25 += usize::from(c.within(NEAR));
         out.within_2 += usize::from(c.within(WIDE));
+        out.banded += usize::from(c.band.is_some());
+        out.in_band += usize::from(c.in_band() == Some(true));
     }
     out
 }
@@ -40,6 +46,7 @@ impl Score {
             ("direction right", self.direction_right, expect.direction_right),
             ("within 1.25", self.within_1_25, expect.within_1_25),
             ("within 2", self.within_2, expect.within_2),
+            ("in its band", self.in_band, expect.in_band),
         ];
         let worse: Vec<String> =
             counts.iter().filter(|c| c.1 < c.2).map(|(what, got, want)| format!("{what} {got} of {want}")).collect();
@@ -52,7 +59,7 @@ pub fn score_line(what: &str, cells: &[Cell]) -> String {
     let s = score(cells);
     let percent = |n: usize| if s.predicted == 0 { 0.0 } else { 100.0 * n as f64 / s.predicted as f64 };
     format!(
-        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %){}\n",
+        "{what}: predicted {}, direction right {} ({:.0} %), within 1.25 {} ({:.0} %), within 2 {} ({:.0} %){}{}\n",
         s.predicted,
         s.direction_right,
         percent(s.direction_right),
@@ -60,8 +67,17 @@ pub fn score_line(what: &str, cells: &[Cell]) -> String {
         percent(s.within_1_25),
         s.within_2,
         percent(s.within_2),
+        in_bands(&s),
         left_out(s.derived),
     )
+}
+
+/// The part of a score's line on bands. Empty if no cell has one.
+pub(super) fn in_bands(s: &Score) -> String {
+    match s.banded {
+        0 => String::new(),
+        n => format!(", in its band {} of {n}", s.in_band),
+    }
 }
 
 /// The end of a score's line: how many cells it leaves out because they are derived. Empty if none are.

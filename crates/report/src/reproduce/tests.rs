@@ -17,6 +17,7 @@ fn cell(kernel: &str, role: Role, published: Option<f64>, simulated: Option<f64>
         simulated_ratio: simulated,
         role,
         derived: String::new(),
+        band: None,
         baseline: false,
         note: String::new(),
     }
@@ -74,7 +75,7 @@ fn baseline_cells_do_not_count() {
 
 #[test]
 fn score_counts_predictions_only() {
-    let want = Score { predicted: 3, derived: 0, direction_right: 1, within_1_25: 2, within_2: 2 };
+    let want = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2, ..Score::default() };
     assert_eq!(score(&sample()), want);
 }
 
@@ -107,8 +108,8 @@ fn derived_cells_are_named_and_not_counted() {
 
 #[test]
 fn fewer_than_expected_are_named() {
-    let got = Score { predicted: 3, derived: 0, direction_right: 1, within_1_25: 2, within_2: 2 };
-    let expect = |direction_right, within_1_25, within_2| Expect { direction_right, within_1_25, within_2 };
+    let got = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2, ..Score::default() };
+    let expect = |direction_right, within_1_25, within_2| Expect { direction_right, within_1_25, within_2, in_band: 0 };
     assert_eq!(got.regression(&expect(1, 1, 2)), None, "more than expected is none");
     let want = "worse than the file expects: direction right 1 of 2, within 2 2 of 3\n";
     assert_eq!(got.regression(&expect(2, 2, 3)).as_deref(), Some(want));
@@ -125,7 +126,7 @@ fn json_form_is_exact() {
             "figure": "elapsed", "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
             "baseline": false
         }],
-        "score": {"predicted": 0, "derived": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0},
+        "score": {"predicted": 0, "derived": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0, "banded": 0, "in_band": 0},
         "repeats": []
     });
     assert_eq!(value, want);
@@ -171,4 +172,19 @@ Misses (2)
   000.1.off manual run real [s] on off: no figure; scan budget per VMA
 ";
     assert_eq!(text("000", &sample()), want);
+}
+
+#[test]
+fn a_cell_is_in_its_band_or_a_miss() {
+    let of = |simulated| Cell { band: Some((1.2, 1.5)), ..predicted(1.33, simulated) };
+    assert_eq!([1.19, 1.2, 1.5, 1.51].map(|s| of(s).in_band()), [Some(false), Some(true), Some(true), Some(false)]);
+    assert_eq!(predicted(1.33, 1.3).in_band(), None);
+    assert_eq!(Cell { simulated_ratio: None, ..of(1.0) }.in_band(), Some(false));
+    let cells = [of(1.3), of(1.63), predicted(1.0, 1.0)];
+    let s = score(&cells);
+    assert_eq!((s.predicted, s.within_1_25, s.banded, s.in_band), (3, 3, 2, 1));
+    assert!(score_line("t", &cells).contains("within 2 3 (100 %), in its band 1 of 2"), "{}", score_line("t", &cells));
+    assert!(text("t", &cells).contains("1.63 simulated, off by 1.23, outside 1.2 to 1.5;"), "{}", text("t", &cells));
+    let expect = Expect { direction_right: 0, within_1_25: 0, within_2: 0, in_band: 2 };
+    assert_eq!(s.regression(&expect).as_deref(), Some("worse than the file expects: in its band 1 of 2\n"));
 }

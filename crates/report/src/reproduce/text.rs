@@ -1,7 +1,7 @@
 //! The text form: published and simulated values side by side, the score, and every miss.
 
 use super::cell::{Cell, Role};
-use super::score::{left_out, score};
+use super::score::{in_bands, left_out, score};
 use crate::format::readable;
 use crate::order::unique;
 
@@ -15,11 +15,12 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
     }
     let s = score(cells);
     out.push_str(&format!(
-        "\nPredicted {}: direction right {}, ratio within 1.25 {}, within 2 {}{}\n",
+        "\nPredicted {}: direction right {}, ratio within 1.25 {}, within 2 {}{}{}\n",
         s.predicted,
         s.direction_right,
         s.within_1_25,
         s.within_2,
+        in_bands(&s),
         left_out(s.derived)
     ));
     out.push_str(
@@ -135,7 +136,11 @@ pub(super) fn miss(c: &Cell) -> String {
         (Some((p, s)), factor) => {
             let wrong = if c.direction_right() { "" } else { ", direction wrong" };
             let by = factor.map_or_else(String::new, |f| format!(", off by {f:.2}"));
-            format!("ratio {} published, {} simulated{by}{wrong}", any(p), any(s))
+            let out = match c.band {
+                Some((least, largest)) if c.in_band() == Some(false) => format!(", outside {least} to {largest}"),
+                _ => String::new(),
+            };
+            format!("ratio {} published, {} simulated{by}{wrong}{out}", any(p), any(s))
         }
     };
     let note = if c.note.is_empty() { "no mechanism suspected yet" } else { &c.note };

@@ -158,9 +158,11 @@ fn recorded(text: &str, table: &str, key: &str) -> Option<String> {
 fn write(compiler: &str, counts: &[f64]) {
     let mut text = String::from(
         "# Instructions of the simulator, counted by callgrind. Written by `make instructions`; a test fails when a count grows by\n\
-         # more than 5 %. Another compiler makes other code, so then nothing is compared.\n",
+         # more than 5 %. Another compiler makes other code, so then nothing is compared. `make test` counts unless the code is\n\
+         # still of this version.\n",
     );
     let _ = writeln!(text, "compiler = \"{compiler}\"");
+    let _ = writeln!(text, "version = \"{}\"", numalab_sim::VERSION);
     for (plan, count) in PLANS.iter().zip(counts) {
         let per = if plan.per == Per::Tick { "per_tick" } else { "per_page_event" };
         let _ = write!(text, "\n[{}]\n{per} = {count:.1}\n", plan.name);

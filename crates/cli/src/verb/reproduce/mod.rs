@@ -476,6 +476,7 @@ impl Work<'_> {
                     simulated_ratio: ratio(simulated[i], simulated[base]),
                     role,
                     derived: row.derived.clone().filter(|_| role == Role::Derived).unwrap_or_default(),
+                    band: row.bands.get(i).copied().flatten(),
                     baseline: i == baseline || i == base,
                     note: row.suspects.get(i).cloned().unwrap_or_default(),
                 });

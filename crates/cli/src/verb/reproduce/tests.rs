@@ -127,7 +127,7 @@ fn a_score_below_the_expected_one_is_a_finding() {
         baseline: false,
         note: String::new(),
     }];
-    published.expect = Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0 });
+    published.expect = Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0, in_band: 0 });
     let worse = Some("worse than the file expects: direction right 0 of 1\n".to_string());
     for (iterations, want) in [(None, &worse), (Some(7), &worse), (Some(6), &None)] {
         assert_eq!(&regression(&published, iterations, &cells), want, "{iterations:?} of 7 runs");

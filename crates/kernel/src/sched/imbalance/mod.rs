@@ -28,6 +28,7 @@ numalab_base::variants! {
         Pct2019 in pct_2019,
         Quarter511 in quarter_5_11,
         Quarter517s in quarter_5_17s,
+        ImbV2 in imb_v2,
         ImbV3 in imb_v3,
         ImbV4 in imb_v4,
         Imb518 in imb_5_18,

@@ -47,6 +47,8 @@ pub enum Scale {
 pub enum Of {
     /// ⌊(λ/2) / (⌊φ/λ⌋·N)⌋.
     HalfCacheByCaches,
+    /// ⌊⌊φ/λ⌋/N⌋.
+    CachesByNodes,
     /// ⌊λ²/φ⌋/4.
     SquareOfCache,
     /// ⌊φ/λ⌋ caches, or φ by `node_part` where a node is one cache.
@@ -62,6 +64,7 @@ impl Of {
         let caches = shape.node / shape.llc.max(1);
         match self {
             Self::HalfCacheByCaches => (shape.llc >> 1) / (caches.max(1) * shape.nodes.max(1)),
+            Self::CachesByNodes => caches / shape.nodes.max(1),
             Self::SquareOfCache => {
                 ((u64::from(shape.llc) * u64::from(shape.llc) / u64::from(shape.node.max(1))) >> 2) as u32
             }

@@ -165,3 +165,10 @@ fn v4_tells_itself_from_v3_and_5_18() {
     let pull = PullSides { busiest_nr: 7, local_nr: 2, imb_numa_nr: 2, ..PULL };
     assert_eq!([Rule::ImbV3, Rule::ImbV4, Rule::Imb518].map(|r| r.tasks_to_move(5, &pull)), [2, 0, 2]);
 }
+
+/// RFC and v2 of the series of 2021: nr_groups / nodes. Two nodes of eight caches allow four tasks, one cache each one.
+#[test]
+fn v2_shares_the_caches_of_a_node_out_over_the_nodes() {
+    let of = |llc, node, nodes| Allowance::from(Rule::ImbV2).threshold(NodeShape { llc, node, nodes }).map(|t| t.base);
+    assert_eq!([of(16, 128, 2), of(16, 128, 8), of(32, 32, 2)], [Some(4), Some(1), Some(1)]);
+}
