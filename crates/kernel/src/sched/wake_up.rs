@@ -1,7 +1,7 @@
 //! Fork and wake-up, from the choice of a CPU to its queue (kernel: `wake_up_new_task`, `try_to_wake_up`).
 
 use crate::sched::event::{Event, Why};
-use crate::sched::pelt::{new_task_util, Pelt};
+use crate::sched::pelt::new_task_util;
 use crate::sched::rq::cfs;
 use crate::sched::rq::runqueue::Arrival;
 use crate::sched::rq::task::{State, TaskId, COLD};
@@ -40,13 +40,14 @@ impl Scheduler {
     /// new.
     pub fn sleep_from_start(&mut self, task: TaskId, cpu: u32, now_ns: u64) {
         self.clock(now_ns);
-        let v = self.rqs[cpu as usize].min_vruntime;
+        let rq = &self.rqs[cpu as usize];
+        let (v, pelt) = (rq.min_vruntime, rq.pelt.resting());
         let t = &mut self.tasks[task as usize];
         if t.state != State::New {
             return;
         }
         (t.state, t.cpu, t.recent_used_cpu, t.attached) = (State::Blocked, cpu, cpu, true);
-        (t.vruntime, t.pelt) = (v, Pelt::with_averages(now_ns, t.weight, 0, 0, 0));
+        (t.vruntime, t.pelt) = (v, pelt);
     }
     /// Sets the first averages of a new task, from those of the queue it starts on (§6.4).
     fn post_init_entity_util_avg(&mut self, child: TaskId, cpu: u32) {

@@ -155,9 +155,8 @@ impl Engine<'_> {
         t.short_bins = SHORT_BINS;
         t.wait.sleep += 1;
         if let Some(since_ns) = t.wait.since_ns.take() {
-            // Under AutoNUMA a wake-up can come before the noted beginning of the sleep. Why is not known
-            // (docs/log/scheduler.md); such a sleep counts as none.
-            let slept_ns = self.sim.now_ns.saturating_sub(since_ns);
+            debug_assert!(since_ns <= self.sim.now_ns, "task {task} sleeps since {since_ns} ns and wakes up before");
+            let slept_ns = self.sim.now_ns - since_ns;
             self.sim.processes[t.process as usize].blocked_ns += slept_ns;
             self.sim.record.stalls.of(task).waits.add(slept_ns);
         }
@@ -216,6 +215,9 @@ impl Engine<'_> {
         if !own_tick && c.task.is_some() && c.next_tick_ns <= self.sim.now_ns {
             self.tick(cpu);
             next_tick(&mut self.sim, cpu);
+            // The tick may have taken the task away (AutoNUMA, a push to an idle CPU). What was planned for its end
+            // then happens where it runs next: it must not fall asleep while it is runnable elsewhere.
+            self.after_sched();
         }
     }
 
@@ -227,10 +229,63 @@ impl Engine<'_> {
             // It was woken between its decision to sleep and now.
             return;
         }
+        let t = &mut self.sim.tasks[task as usize];
+        // A task that lost its CPU after its decision falls asleep later than it was planned to.
+        if let Some(since_ns) = &mut t.wait.since_ns {
+            *since_ns = self.sim.now_ns;
+        }
         if let Some(ns) = ns {
-            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.wait.waker, sleep: t.wait.sleep });
+            let wakes_ns = self.sim.now_ns + ns;
+            if t.wait.wakes_ns > 0 {
+                t.wait.wakes_ns = wakes_ns;
+            }
+            self.queue.push(wakes_ns, Event::Wake { task, waker: t.wait.waker, sleep: t.wait.sleep });
         }
         self.sim.kernel.sched.account(cpu as u32, self.sim.now_ns);
-        self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);
+        let blocked = self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);
+        debug_assert_eq!(blocked, Some(task), "the task that falls asleep is not the one that CPU {cpu} runs");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SimConfig;
+    use crate::state::log::Observers;
+    use numalab_kernel::registry;
+    use numalab_kernel::sched::shapes::Shape;
+    use numalab_kernel::sched::State;
+
+    /// A tick that was late until a task's sleep, and at which the balancer takes that task away, leaves a runnable
+    /// task that has still to fall asleep where it runs next. It does not leave one that sleeps and runs.
+    #[test]
+    fn a_task_that_moves_at_its_last_instant_falls_asleep_on_its_new_cpu() {
+        let mut machine = Shape::flat(2, 2, 1, 20).machine("four CPUs");
+        machine.nodes.iter_mut().for_each(|n| n.memory_bytes = 1 << 30);
+        let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n[[process]]\nname = \"p\"\n\
+                    [[process.phase]]\ncompute = \"1s\"\n";
+        let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let kernel = numalab_model::catalog::built_in_kernel("6.1", &registry::vocabulary()).unwrap();
+        let cfg = SimConfig::of(&kernel).unwrap();
+        let mut engine = Engine::new(&machine, &workload, &cfg, 1, Observers::default()).unwrap();
+        engine.start_roots();
+        let (at, event) = engine.queue.pop().unwrap();
+        let Event::Cpu { cpu, .. } = event else { panic!("{event:?}") };
+        engine.sim.now_ns = at;
+        engine.cpu_event(cpu as usize);
+        let task = engine.sim.cpus[cpu as usize].task.unwrap();
+        // Its slice ends with a sleep of 1 us, a little past the tick.
+        let now_ns = engine.sim.cpus[cpu as usize].next_tick_ns + 1000;
+        engine.sim.now_ns = now_ns;
+        let t = &mut engine.sim.tasks[task as usize];
+        (t.activity, t.planned_until_ns, t.wait.since_ns) = (Activity::Asleep, now_ns, Some(now_ns));
+        engine.sim.cpus[cpu as usize].pending = Pending::Sleep(1000);
+        let to = (cpu + 2) % 4;
+        assert!(engine.sim.kernel.sched.migrate(task, to, now_ns));
+        engine.cpu_event(cpu as usize);
+        let sched = &engine.sim.kernel.sched;
+        assert_eq!((sched.cpu_of(task), sched.state(task)), (to, State::Queued));
+        assert_eq!(engine.sim.tasks[task as usize].unrun.end, Some(Pending::Sleep(1000)), "it has still to sleep");
+        assert!(!engine.queue.iter().any(|e| matches!(e, Event::Wake { .. })), "no timer runs before the sleep");
     }
 }
