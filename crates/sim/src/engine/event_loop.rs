@@ -154,7 +154,8 @@ impl Engine<'_> {
         t.activity = Activity::Running;
         t.short_bins = SHORT_BINS;
         t.wait.sleep += 1;
-        if let Some(since_ns) = t.wait.since_ns.take() {
+        let since_ns = t.wait.since_ns.take();
+        if let Some(since_ns) = since_ns {
             debug_assert!(since_ns <= self.sim.now_ns, "task {task} sleeps since {since_ns} ns and wakes up before");
             let slept_ns = self.sim.now_ns - since_ns;
             self.sim.processes[t.process as usize].blocked_ns += slept_ns;
@@ -166,13 +167,35 @@ impl Engine<'_> {
         let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that the writer is about to wait for the answer.
         let sync = message && self.sim.cfg.harness == Harness::Program;
+        let programs = since_ns.is_none();
         let cpu = self.sim.kernel.sched.wake(task, waker, sync, self.sim.now_ns);
-        self.sim.cpus[cpu as usize].debt_ns += self.sim.hw.costs.wake_ns() as u64;
+        self.charge_wake_up(cpu, waker);
+        if programs && self.sim.cpus[cpu as usize].task != Some(task) {
+            self.sim.tasks[task as usize].wait.woken_ns = self.sim.now_ns;
+        }
         if let (true, Some(from)) = (message, waker) {
             self.sim.cpus[cpu as usize].debt_ns +=
                 message_ns(self.sim.machine, &self.sim.cpus, from as usize, cpu as usize);
         }
         self.after_sched();
+    }
+
+    /// What a wake-up costs the CPU that the task is queued on. An idle CPU leaves its idle state; one that searches for
+    /// work has not entered it. A busy one is interrupted if it has to reschedule, or to queue the task itself since
+    /// the waker is in another cache.
+    fn charge_wake_up(&mut self, cpu: u32, waker: Option<u32>) {
+        let sched = &self.sim.kernel.sched;
+        let apart = |w: u32| self.sim.cpus[w as usize].llc != self.sim.cpus[cpu as usize].llc;
+        let ns = if sched.newidle_pass_ns(cpu).is_some() {
+            0.0
+        } else if sched.current(cpu).is_none() {
+            self.sim.hw.costs.wake_ns()
+        } else if waker.is_some_and(|w| w != cpu && (sched.need_resched(cpu) || apart(w))) {
+            self.sim.machine.costs.exception_ns
+        } else {
+            0.0
+        };
+        self.sim.cpus[cpu as usize].debt_ns += ns as u64;
     }
 
     /// `cpu` comes to the end of what it planned.

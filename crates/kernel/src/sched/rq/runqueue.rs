@@ -80,6 +80,8 @@ pub(in crate::sched) struct Rq {
     pub last_sleeper: TaskId,
     /// What rounding may have left in `pelt` of tasks that went.
     pub departures: Departures,
+    /// When its lock is free again, ns.
+    pub lock_free_ns: u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
@@ -116,6 +118,7 @@ impl Rq {
             newidle: None,
             last_sleeper: NONE,
             departures: Departures::default(),
+            lock_free_ns: 0,
         }
     }
     /// Number of queued tasks (`nr_running`), including current and delayed ones.
