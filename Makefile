@@ -103,7 +103,7 @@ sweep:
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build
-	NUMALAB_DOCS=write $(CARGO) test --release -p numalab-kernel --test it release_switches::
+	NUMALAB_GOLDEN=write $(CARGO) test --release -p numalab-kernel --test it release_switches::
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test it docs::
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py

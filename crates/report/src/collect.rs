@@ -19,7 +19,7 @@ pub struct WorkloadRuns<'a> {
 
 /// Builds a comparison from the runs of each workload; `baseline` is an index into `kernels`.
 pub fn collect(kernels: Vec<Kernel>, baseline: usize, workloads: &[WorkloadRuns<'_>]) -> Comparison {
-    let workloads = workloads.iter().map(|w| workload(w, &kernels)).collect();
+    let workloads = workloads.iter().map(|w| workload(w, &kernels, baseline)).collect();
     Comparison { kernels, baseline, workloads, ..Comparison::default() }
 }
 
@@ -29,11 +29,14 @@ pub fn metric_name(scalar: &str) -> &str {
     scalar.strip_suffix("_s").filter(|name| TIMES.contains(name)).unwrap_or(scalar)
 }
 
-fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
+fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel], baseline: usize) -> Workload {
     let columns = kernels.len();
+    let of_scheduler = |k: usize| kernels[k].differs_in_scheduler_only(&kernels[baseline]);
+    let all_of_scheduler = columns > 1 && (0..columns).all(of_scheduler);
     let mut out = Workload { name: w.name.clone(), ..Workload::default() };
     let common = common_warnings(w);
-    out.warnings.extend(common.iter().map(|text| (*text).to_string()));
+    let shown = |text: &&str| !(all_of_scheduler && text.contains(TOO_SHORT));
+    out.warnings.extend(common.iter().copied().filter(shown).map(str::to_string));
     for (k, kernel) in kernels.iter().enumerate() {
         let runs = w.runs.get(k).map_or(&[][..], Vec::as_slice);
         let mut count = Runs { total: runs.len(), ..Runs::default() };
@@ -47,7 +50,8 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
                     warn(&mut out.warnings, format!("{}: a run failed: {why}", kernel.name));
                 }
             }
-            for text in outcome.warnings.iter().filter(|text| !common.contains(&text.as_str())) {
+            for text in outcome.warnings.iter().map(String::as_str).filter(shown).filter(|text| !common.contains(text))
+            {
                 warn(&mut out.warnings, format!("{}: {text}", kernel.name));
             }
             // A run without a result still adds its rows, which are then empty rather than missing.
@@ -63,7 +67,20 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
         out.too_short.push(runs.iter().any(|o| too_short(o)));
         out.durations.push(duration(runs));
     }
+    forgive_schedulers(&mut out.too_short, baseline, of_scheduler);
     out
+}
+
+/// Runs of kernels that differ from the baseline in their schedulers at most are long enough, since memory balancing
+/// does the same on both sides. `of_scheduler` tells which kernels are such.
+fn forgive_schedulers(too_short: &mut [bool], baseline: usize, of_scheduler: impl Fn(usize) -> bool) {
+    let Some(&short) = too_short.get(baseline) else { return };
+    let others = (0..too_short.len()).filter(|k| *k != baseline);
+    let some = others.clone().any(&of_scheduler);
+    for k in others.filter(|_| some) {
+        too_short[k] = (too_short[k] || short) && !of_scheduler(k);
+    }
+    too_short[baseline] &= !some;
 }
 
 /// Whether a completed run was too short for a verdict.
@@ -182,6 +199,30 @@ mod tests {
         let runs = WorkloadRuns { name: "w".into(), runs: vec![vec![&good], vec![&good, &short], vec![&good, &cut]] };
         let c = collect(["x", "y", "z"].map(Kernel::named).to_vec(), 0, &[runs]);
         assert_eq!(c.workloads[0].too_short, [false, true, false]);
+    }
+
+    #[test]
+    fn kernels_that_differ_in_their_schedulers_are_compared_in_short_runs() {
+        let warned = Outcome {
+            warnings: vec![format!("the run took 0.86 s of model time: {TOO_SHORT}, the first scan takes longer")],
+            ..outcome(0.86, 5, Status::Completed)
+        };
+        let kernel = |name: &str, delay: &str| Kernel {
+            beside_scheduler: Some(vec![("scan.scan_delay_ms".into(), delay.into())]),
+            ..Kernel::named(name)
+        };
+        let all = |kernels: Vec<Kernel>| {
+            let runs = WorkloadRuns { name: "w".into(), runs: kernels.iter().map(|_| vec![&warned]).collect() };
+            collect(kernels, 0, &[runs]).workloads.remove(0)
+        };
+        let mixed = all(vec![kernel("x", "1000"), kernel("y", "1000"), kernel("z", "20")]);
+        assert_eq!(mixed.too_short, [false, false, true], "z scans at another time");
+        assert_eq!(mixed.warnings.len(), 1);
+        let same = all(vec![kernel("x", "1000"), kernel("y", "1000")]);
+        assert_eq!((same.too_short, same.warnings.len()), (vec![false, false], 0));
+        let unknown = all(vec![Kernel::named("x"), Kernel::named("y")]);
+        assert_eq!((unknown.too_short, unknown.warnings.len()), (vec![true, true], 1));
+        assert_eq!(all(vec![kernel("x", "1000")]).warnings.len(), 1, "one kernel is compared with none");
     }
 
     #[test]

@@ -62,12 +62,19 @@ pub struct Kernel {
     pub mark: String,
     /// Not a kernel but the bound of all of them: memory is near at no cost (role `page_migrate = oracle`).
     pub is_bound: bool,
+    /// What a simulated kernel does beside scheduling: its roles and tunables without those of the scheduler, with
+    /// their values. `None` where that is not known.
+    pub beside_scheduler: Option<Vec<(String, String)>>,
 }
 
 impl Kernel {
     /// A kernel without a mark.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_string(), ..Self::default() }
+    }
+    /// Whether this kernel and `other` are known to differ in their schedulers at most.
+    pub fn differs_in_scheduler_only(&self, other: &Self) -> bool {
+        self.beside_scheduler.is_some() && self.beside_scheduler == other.beside_scheduler
     }
     /// Name as headings print it: `name-mark`.
     pub fn run_name(&self) -> String {
@@ -103,7 +110,8 @@ pub struct Workload {
     pub durations: Vec<Option<Duration>>,
     /// Number of runs of each kernel, including runs without figures.
     pub runs: Vec<Runs>,
-    /// Whether a completed run of each kernel was too short for balancing to act. Empty if no kernel has such runs.
+    /// Whether a completed run of each kernel was too short for balancing to act. Kernels that differ in their
+    /// schedulers at most are compared in runs of any length. Empty if no kernel has such runs.
     pub too_short: Vec<bool>,
     /// How the work of each kernel differed from that of the baseline (`loops is 9, not 3`), if it did. Empty if it
     /// differed for no kernel.

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::records::comparable::{incomparable, Incomparable};
 use crate::records::run::Run;
+use numalab_model::plan::KernelPlan;
 use numalab_model::record::{Member, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
@@ -220,5 +221,18 @@ fn column(name: &str, kernel: usize, runs: &[Run]) -> Kernel {
     let mark = labels.find(|b| b != "host").unwrap_or_default();
     let mut roles = runs.iter().filter(|r| r.kernel == kernel).flat_map(|r| &r.manifest.plan.kernel.roles);
     let is_bound = roles.any(|r| r.role == "page_migrate" && r.implementation == "oracle");
-    Kernel { name: name.to_string(), mark, is_bound }
+    let simulated = (mark == "sim").then(|| runs.iter().find(|r| r.kernel == kernel)).flatten();
+    let beside_scheduler = simulated.map(|r| beside_scheduler(&r.manifest.plan.kernel));
+    Kernel { name: name.to_string(), mark, is_bound, beside_scheduler }
+}
+
+/// Groups of tunables that are the scheduler's.
+const SCHEDULER_GROUPS: [&str; 3] = ["sched.", "imb.", "llc_balancing."];
+
+/// The roles and tunables of a kernel without those of the scheduler, and their values.
+fn beside_scheduler(kernel: &KernelPlan) -> Vec<(String, String)> {
+    let roles = kernel.roles.iter().filter(|r| r.role != "imbalance");
+    let roles = roles.map(|r| (r.role.clone(), r.implementation.clone()));
+    let tunables = kernel.tunables.iter().filter(|t| !SCHEDULER_GROUPS.iter().any(|g| t.name.starts_with(g)));
+    roles.chain(tunables.map(|t| (t.name.clone(), t.value.clone()))).collect()
 }

@@ -164,7 +164,7 @@ fn both(recorded: &Outcome, simulated: &Outcome) -> Vec<(&'static str, f64, f64)
 
 /// The page: the record as the first column, the simulated run as the second.
 fn render(context: &Context, record: &Record, (store, simulated): (&Store, &Outcome)) -> String {
-    let column = |name: &str, mark: &str| Kernel { name: name.into(), mark: mark.into(), is_bound: false };
+    let column = |name: &str, mark: &str| Kernel { name: name.into(), mark: mark.into(), ..Kernel::default() };
     let backend = record.manifest.plan.backend.as_str();
     let columns = vec![column(RECORDED, if backend == "host" { "" } else { backend }), column("simulated", "sim")];
     let name = record.manifest.plan.workload.name.clone();

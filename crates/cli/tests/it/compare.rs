@@ -75,6 +75,19 @@ fn a_text_report_begins_with_what_was_run_and_ends_with_the_answer() {
     assert!(text.contains(want), "{text}");
 }
 
+/// Runs of three seconds are long enough to compare schedulers: memory balancing is the same on both sides.
+#[test]
+fn kernels_that_differ_in_the_scheduler_are_not_told_that_runs_are_too_short() {
+    let lab = Lab::with_sweep();
+    let text = lab
+        .ok("run --machine 2x1x2x1 --kernel 6.1,6.1-ni-random --workload sweep.toml --iterations 3 --out s --full")
+        .out;
+    assert!(!text.contains("too short"), "{text}");
+    let other =
+        lab.ok("run --machine 2x1x2x1 --kernel 6.1,6.3 --workload sweep.toml --iterations 3 --out m --full").out;
+    assert!(other.contains("too short for balancing to act"), "{other}");
+}
+
 #[test]
 fn of_several_machines_each_is_named_where_it_belongs() {
     let lab = Lab::with_sweep();

@@ -1,15 +1,9 @@
 //! A checker that recounts from scratch what the scheduler keeps up to date.
 
+use super::rq::rounding::units_of_task;
 use super::rq::task::{State, TaskId, NONE, NO_NODE};
 use super::state::node_tasks::NodeTasks;
 use super::state::Scheduler;
-
-/// Tolerated difference per task between a queue's averages and the sum of its tasks' averages.
-const ROUNDING: u64 = 3;
-/// Difference beyond that, of 1024, which is not explained yet. Tasks that came and went may have left it, since
-/// averages round each time. It was set after a run of `chat` on `gnr-2s-flat` that differed by 7. It is no derived
-/// bound.
-const LEFT_BEHIND: u64 = 16;
 
 impl Scheduler {
     /// Verifies every redundant count, in O(tasks × CPUs).
@@ -55,7 +49,8 @@ impl Scheduler {
         }
         self.check_load()
     }
-    /// Checks that queue averages are the sums over their tasks, sleeping ones included, up to rounding.
+    /// Checks that queue averages are the sums over their tasks, sleeping ones included, up to rounding
+    /// ([`rounding`](super::rq::rounding)).
     fn check_load(&self) -> Result<(), String> {
         let mut sums = vec![(0, 0, 0, 1); self.rqs.len()];
         for (t, task) in self.tasks.iter().enumerate().filter(|(_, t)| t.attached) {
@@ -66,15 +61,15 @@ impl Scheduler {
             sum.0 += task.pelt.load;
             sum.1 += task.pelt.util;
             sum.2 += task.pelt.runnable;
-            sum.3 += 1;
+            sum.3 += units_of_task(task.weight);
         }
-        for (cpu, (load, util, runnable, n)) in sums.into_iter().enumerate() {
+        for (cpu, (load, util, runnable, rounding)) in sums.into_iter().enumerate() {
             let mut rq = self.rqs[cpu].clone();
             rq.refresh(self.now);
             rq.pelt.settle(1);
             let p = &rq.pelt;
             let off = p.load.abs_diff(load).max(p.util.abs_diff(util)).max(p.runnable.abs_diff(runnable));
-            if off > ROUNDING * n + LEFT_BEHIND {
+            if off > rounding + rq.departures.units_at(self.now) {
                 let kept = (p.load, p.util, p.runnable);
                 return Err(format!("CPU {cpu} keeps {kept:?} but its tasks sum to {:?}", (load, util, runnable)));
             }

@@ -62,6 +62,9 @@ numalab_base::tunables! {
         /// Intervals and thresholds of domains: per level (to 3.15), 32 times longer while busy and 25 % (to 5.9), 16
         /// times and 17 %.
         domain_constants: DomainConstants = DomainConstants::V510, "", "model";
+        /// A wake-up of a task whose CPU still searches for other work is left to that CPU (5.8 on). Before, the waker
+        /// waits for the end of the search.
+        wakelist_on_cpu: bool = true, "", "model";
         /// A CPU expected to idle for less than a tick keeps its tick (cpuidle governors, 4.17 on).
         idle_tick: bool = true, "", "model";
         /// EEVDF request size of one CPU, before the scaling by CPU count (0.70 ms late, 0.75 ms in 6.6 to 6.12.0).
@@ -148,6 +151,8 @@ pub struct Params {
     pub nohz_kick: NohzKick,
     /// Intervals and thresholds of domains.
     pub domain_constants: DomainConstants,
+    /// Wake-ups do not wait for a CPU that searches to switch away from the task.
+    pub wakelist_on_cpu: bool,
     /// A CPU with short idle periods keeps its tick.
     pub idle_tick: bool,
     /// What a task's preferred node means to the balancer.
@@ -233,6 +238,7 @@ impl Params {
             queue_order: config.queue_order,
             nohz_kick: config.nohz_kick,
             domain_constants: config.domain_constants,
+            wakelist_on_cpu: config.wakelist_on_cpu,
             idle_tick: config.idle_tick,
             locality: config.locality,
             locality_strict: config.locality_strict,

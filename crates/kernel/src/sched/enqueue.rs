@@ -34,6 +34,7 @@ impl Scheduler {
         let rq = &mut self.rqs[task.cpu as usize];
         rq.refresh(self.now);
         rq.pelt.detach(&mut task.pelt, task.weight);
+        rq.departures.add(task.weight, self.now);
         task.attached = false;
     }
     /// Enqueues a task on its CPU (`task.cpu`). Averages, counts and virtual time follow.

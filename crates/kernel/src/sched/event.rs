@@ -58,6 +58,13 @@ pub enum Event {
         /// The CPU.
         cpu: u32,
     },
+    /// The CPU has spun for a lock, or for another CPU to switch away from a task, which the caller charges as time.
+    Waited {
+        /// The CPU that waited.
+        cpu: u32,
+        /// How long, ns.
+        ns: u64,
+    },
     /// Ticks that were plain may have something to do from now on: a CPU has stopped its tick.
     QuietEnds,
     /// Every CPU had one task, and one has two now: balance passes may find something
@@ -71,11 +78,12 @@ pub enum Event {
         why: Why,
         /// Number of passes that looked at their groups.
         passes: u32,
+        /// Time of these passes, ns.
+        ns: u64,
         /// CPUs looked at, summed over the passes.
         cpus: u32,
-        /// The most CPUs looked at in one stretch that new work on `cpu` does not interrupt. A stretch is the passes on
-        /// behalf of one CPU, or one pass of a newly-idle search. The time of such a pass is over when this is
-        /// reported.
-        stretch: u32,
+        /// Time of the longest stretch that new work on `cpu` does not interrupt, ns. A stretch is the passes on behalf
+        /// of one CPU, or one pass of a newly-idle search. The time of such a pass is over when this is reported.
+        stretch_ns: u64,
     },
 }

@@ -14,7 +14,7 @@
 //! | [`domains`] | every CPU's scheduling domains, built from the machine | `topology.c` |
 //! | [`pelt`], `rq` | load averages; run queues of CFS (6.1) and EEVDF (6.12) | `pelt.c`, `fair.c` |
 //! | [`state`] | the struct [`Scheduler`] and what it holds | `sched.h` |
-//! | `update_curr`, `enqueue`, `preferred_node`, `capacity` | steps that others are made of | `enqueue_task_fair` |
+//! | `update_curr`, `enqueue`, `locks`, `preferred_node`, `capacity` | what others are made of | `enqueue_task_fair` |
 //! | [`select_cpu`] | the CPU of a task at fork and wake-up | `select_task_rq_fair` |
 //! | [`balance`] | periodic, newly-idle and nohz balancing, active balance | `sched_balance_rq` |
 //! | `wake_up`, `schedule`, `tick`, `affinity`, `numa` | the calls of the event loop | `try_to_wake_up`, `__schedule` |
@@ -61,6 +61,7 @@ mod enqueue;
 pub mod error;
 pub mod event;
 pub mod imbalance;
+mod locks;
 mod numa;
 mod numa_view;
 pub mod pelt;

@@ -83,6 +83,10 @@ impl Pelt {
         p.set_sums(weight);
         p
     }
+    /// Signals of a task that has long slept on this queue: all 0, in the queue's phase.
+    pub fn resting(&self) -> Self {
+        Self { last_ns: self.last_ns, phase: self.phase, ..Self::default() }
+    }
     /// Position in the current period at the last update, in 1024 ns; a period has 1024 of them.
     pub fn phase(&self) -> u64 {
         self.phase

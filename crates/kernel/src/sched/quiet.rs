@@ -10,7 +10,7 @@
 //! advance the intervals of their domains. Passes that publish something stay with their ticks
 //! ([`Scheduler::is_plain_pass`]).
 
-use crate::sched::domains::{DomId, Domains};
+use crate::sched::domains::{DomId, Domains, Flags};
 use crate::sched::event::Event;
 use crate::sched::rq::eevdf;
 use crate::sched::rq::task::NONE;
@@ -34,20 +34,21 @@ pub struct UnseenPass {
     pub cpu: u32,
     /// Its tick, ns.
     pub tick_ns: u64,
-    /// CPUs looked at, summed over the passes.
-    pub cpus: u32,
+    /// Time of the passes, ns.
+    pub ns: u64,
 }
 
 /// By domain, whether a pass that finds nothing changes nothing but the domain's own interval. The pass over a whole
-/// cache publishes how far idle searches go, the one over the machine whether some CPU has two tasks. Groups of unequal
-/// size differ in their tasks even if every CPU has one.
+/// cache publishes how far idle searches go, the one over the machine whether some CPU has two tasks. One over nodes
+/// keeps other CPUs from such a pass. Groups of unequal size differ in their tasks even if every CPU has one.
 pub(in crate::sched) fn plain_domains(topo: &Domains) -> Vec<bool> {
     let plain = |id: DomId| {
         let d = topo.domain(id);
         let mut weights = d.groups.iter().map(|g| topo.group(*g).weight);
         let first = weights.next();
         let even = weights.all(|w| Some(w) == first);
-        even && topo.parent(id).is_some() && d.weight != topo.cache(topo.cache_of(d.cpu)).size
+        let alone = d.flags.has(Flags::SERIALIZE);
+        even && !alone && topo.parent(id).is_some() && d.weight != topo.cache(topo.cache_of(d.cpu)).size
     };
     (0..topo.domain_count() as DomId).map(plain).collect()
 }
@@ -128,10 +129,10 @@ impl Scheduler {
     fn balance_unseen(&mut self, cpu: u32, tick_ns: u64, jiffy: u64) {
         let now = std::mem::replace(&mut self.jiffy, jiffy);
         let pass = |sched: &mut Self, dom, _| sched.pass_without_find(cpu, dom);
-        let (passes, cpus) = self.balance_due_domains(cpu, CpuIdleType::NotIdle, pass);
+        let work = self.balance_due_domains(cpu, CpuIdleType::NotIdle, pass);
         self.jiffy = now;
-        if passes > 0 {
-            self.unseen_passes.push(UnseenPass { cpu, tick_ns, cpus });
+        if work.passes > 0 {
+            self.unseen_passes.push(UnseenPass { cpu, tick_ns, ns: work.ns });
         }
     }
     /// Whether every CPU has one task, and balance passes of busy CPUs find nothing because of that.

@@ -1,7 +1,7 @@
 //! Fork and wake-up, from the choice of a CPU to its queue (kernel: `wake_up_new_task`, `try_to_wake_up`).
 
 use crate::sched::event::{Event, Why};
-use crate::sched::pelt::{new_task_util, Pelt};
+use crate::sched::pelt::new_task_util;
 use crate::sched::rq::cfs;
 use crate::sched::rq::runqueue::Arrival;
 use crate::sched::rq::task::{State, TaskId, COLD};
@@ -40,13 +40,14 @@ impl Scheduler {
     /// new.
     pub fn sleep_from_start(&mut self, task: TaskId, cpu: u32, now_ns: u64) {
         self.clock(now_ns);
-        let v = self.rqs[cpu as usize].min_vruntime;
+        let rq = &self.rqs[cpu as usize];
+        let (v, pelt) = (rq.min_vruntime, rq.pelt.resting());
         let t = &mut self.tasks[task as usize];
         if t.state != State::New {
             return;
         }
         (t.state, t.cpu, t.recent_used_cpu, t.attached) = (State::Blocked, cpu, cpu, true);
-        (t.vruntime, t.pelt) = (v, Pelt::with_averages(now_ns, t.weight, 0, 0, 0));
+        (t.vruntime, t.pelt) = (v, pelt);
     }
     /// Sets the first averages of a new task, from those of the queue it starts on (§6.4).
     fn post_init_entity_util_avg(&mut self, child: TaskId, cpu: u32) {
@@ -76,12 +77,16 @@ impl Scheduler {
         }
         let prev = self.tasks[task as usize].wake_cpu.unwrap_or(old);
         let this = waker_cpu.unwrap_or(prev);
+        if !self.params.wakelist_on_cpu {
+            self.wait_on_cpu(task, old, this);
+        }
         let chosen = match self.only_cpu(task) {
             Some(only) => only,
             None if self.is_leaving(task, old, this) => old,
             None => self.select_task_rq_wakeup(task, prev, this, sync),
         };
         let cpu = self.select_fallback_rq(task, chosen);
+        self.lock_to_wake(cpu, this);
         let moved = cpu != old;
         if moved {
             self.leave_asleep(task, old);
@@ -96,12 +101,22 @@ impl Scheduler {
     }
     /// Whether a sleeper's last CPU is still in the newly-idle search after it, and so has not switched away from it
     /// (`on_cpu`). From 5.8 on such a wake-up stays on that CPU (`ttwu_queue_cond`, `WF_ON_CPU`), unless the CPU has
-    /// other work and shares a cache with the waker. Before 5.8 the waker waits for the end of the search; the CPU is
-    /// idle then and mostly chosen (simplified to the rule of 5.8).
+    /// other work and shares a cache with the waker. Before 5.8 the waker has waited for the end of the search; the CPU
+    /// is idle then and mostly chosen (simplified to the rule of 5.8).
     fn is_leaving(&self, task: TaskId, last: u32, waker: u32) -> bool {
         let rq = &self.rqs[last as usize];
         let apart = self.topo.cache_of(last) != self.topo.cache_of(waker);
         rq.newidle.is_some() && rq.last_sleeper == task && (rq.list.is_empty() || apart) && self.allowed(task, last)
+    }
+    /// Before 5.8 a waker on another CPU waits until the task's last CPU has switched away from it, which is after its
+    /// newly-idle pass (`smp_cond_load_acquire(&p->on_cpu)`; c6e7bd7afaeb, 2ebb17717550).
+    fn wait_on_cpu(&mut self, task: TaskId, last: u32, waker: u32) {
+        let rq = &self.rqs[last as usize];
+        let until_ns = rq.newidle.filter(|_| rq.last_sleeper == task && last != waker).map_or(0, |s| s.until_ns);
+        if until_ns > self.now {
+            self.counters.ttwu_on_cpu += 1;
+            self.waited(waker, until_ns - self.now);
+        }
     }
     /// The CPU of a task that may use only one.
     fn only_cpu(&self, task: TaskId) -> Option<u32> {

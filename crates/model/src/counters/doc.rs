@@ -70,6 +70,8 @@ pub enum Kind {
     Caches,
     /// DAMON and the schemes that migrate what it finds.
     Damon,
+    /// Wake-ups, load balancing and run-queue locks.
+    Scheduler,
 }
 
 impl Kind {
@@ -90,6 +92,7 @@ impl Kind {
             Kind::Stalls => "stalls of threads",
             Kind::Caches => "caches",
             Kind::Damon => "DAMON",
+            Kind::Scheduler => "scheduler",
         }
     }
 }

@@ -13,6 +13,7 @@ mod doc;
 mod huge;
 mod numa;
 mod reclaim;
+mod scheduler;
 mod stalls;
 
 pub use doc::{CounterDoc, Kind, Since, Unit};
@@ -31,6 +32,7 @@ pub fn all() -> impl Iterator<Item = &'static CounterDoc> {
         .chain(reclaim::COUNTERS)
         .chain(stalls::COUNTERS)
         .chain(damon::COUNTERS)
+        .chain(scheduler::COUNTERS)
 }
 
 /// A counter by its kernel name.

@@ -10,7 +10,9 @@ pub mod events;
 mod store;
 pub mod why;
 
-pub use numalab_nouns::record::{stalls, EffectiveTunable, Outcome, Scalar, Series, Status, TIMES, TOO_SHORT};
+pub use numalab_nouns::record::{
+    stalls, EffectiveTunable, Outcome, Scalar, Series, Status, TIMES, TOO_SHORT, WAKE_UPS,
+};
 #[cfg(feature = "store")]
 pub use store::{
     goes_with_records, holds_records, part_of, read, write, ExperimentFile, FileEntry, Manifest, Member, Part, Record,

@@ -5,7 +5,7 @@ use super::context::{declared, is_name_byte, new_name, word, Context, NAME};
 use super::{PolicyMode, BEST};
 use crate::access::{PatternList, PATTERNS};
 use crate::spec::{clip, Doc, SpecError, Table};
-use numalab_nouns::record::TIMES;
+use numalab_nouns::record::{TIMES, WAKE_UPS};
 
 /// Parses a workload file; `file` is used in messages.
 ///
@@ -162,7 +162,8 @@ fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
     for t in root.tables("score")? {
         let name = declared(&t, "score", out.iter().map(|s| &s.family.name))?;
         // Tables call the times of a run without their unit, so a score may have neither form of the name.
-        if TIMES.contains(&name.value.strip_suffix("_s").unwrap_or(&name.value)) {
+        let is_time = TIMES.contains(&name.value.strip_suffix("_s").unwrap_or(&name.value));
+        if is_time || WAKE_UPS.iter().any(|(taken, _)| name.value == *taken) {
             return Err(name.error(format!("`{}` is a figure of every run", name.value), "another name"));
         }
         let over = cx.opt_list(&t, "over", &cx.global())?;

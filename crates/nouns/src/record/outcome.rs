@@ -8,6 +8,10 @@ pub const TOO_SHORT: &str = "too short to tell";
 /// Times of every run, as reports call them. Scalars of a record have the same names with their unit: `elapsed_s`.
 pub const TIMES: [&str; 4] = ["elapsed", "user", "system", "blocked"];
 
+/// Scores of every simulated run in which enough threads of the workload are woken: the latency that half, and 99 of
+/// 100, wake-ups do not exceed, us.
+pub const WAKE_UPS: [(&str, u64); 2] = [("wakeup_p50", 50), ("wakeup_p99", 99)];
+
 /// Counters of `/proc/vmstat` that guests and hosts record even when they did not grow, in the order of records.
 pub const ALWAYS_RECORDED: [&str; 14] = [
     "numa_pte_updates",

@@ -61,13 +61,13 @@ pub(crate) fn catch_up(sim: &mut Simulation<'_>, cpu: usize, last_ns: u64) {
 /// Finds those ticks of a quiet CPU up to `last_ns` that cost more than a tick does: its number, and how much more, ns.
 /// The CPU pays for balance passes, and for TLB flushes since the tick before.
 fn find_dear_ticks(sim: &mut Simulation<'_>, (cpu, task): (usize, u32), last_ns: u64, dear: &mut Vec<(u64, u64)>) {
-    let (first_ns, jiffy_ns, costs) = (sim.quiet.cpus[cpu].next_tick_ns, sim.cfg.jiffy_ns(), &sim.hw.costs);
+    let (first_ns, jiffy_ns) = (sim.quiet.cpus[cpu].next_tick_ns, sim.cfg.jiffy_ns());
     let passes = sim.kernel.sched.unseen_passes();
     if !passes.is_empty() {
         passes.retain(|p| {
             let due = p.cpu as usize == cpu && p.tick_ns <= last_ns;
             if due {
-                dear.push(((p.tick_ns - first_ns) / jiffy_ns, costs.balance_ns(p.cpus) as u64));
+                dear.push(((p.tick_ns - first_ns) / jiffy_ns, p.ns));
             }
             !due
         });

@@ -59,6 +59,7 @@ impl Engine<'_> {
         if prev == next {
             return;
         }
+        let now = self.sim.now_ns;
         self.disturb_siblings(cpu);
         if let Some(p) = prev {
             leave_cpu(&mut self.sim, cpu, p);
@@ -76,7 +77,12 @@ impl Engine<'_> {
             let c = &mut self.sim.cpus[cpu];
             c.debt_ns += self.sim.hw.costs.switch_ns(same) as u64;
             c.debt_ns += std::mem::take(&mut c.busy_until_ns).saturating_sub(self.sim.now_ns).min(c.busy_stretch_ns);
+            let debt_ns = c.debt_ns;
             enter_cpu(&mut self.sim, cpu, n);
+            let woken_ns = std::mem::take(&mut self.sim.tasks[n as usize].wait.woken_ns);
+            if woken_ns > 0 && !self.sim.is_machine_thread(self.sim.tasks[n as usize].process as usize) {
+                self.sim.record.wake_ups.add(now + debt_ns - woken_ns);
+            }
         }
     }
 

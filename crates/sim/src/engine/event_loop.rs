@@ -154,10 +154,10 @@ impl Engine<'_> {
         t.activity = Activity::Running;
         t.short_bins = SHORT_BINS;
         t.wait.sleep += 1;
-        if let Some(since_ns) = t.wait.since_ns.take() {
-            // Under AutoNUMA a wake-up can come before the noted beginning of the sleep. Why is not known
-            // (docs/log/scheduler.md); such a sleep counts as none.
-            let slept_ns = self.sim.now_ns.saturating_sub(since_ns);
+        let since_ns = t.wait.since_ns.take();
+        if let Some(since_ns) = since_ns {
+            debug_assert!(since_ns <= self.sim.now_ns, "task {task} sleeps since {since_ns} ns and wakes up before");
+            let slept_ns = self.sim.now_ns - since_ns;
             self.sim.processes[t.process as usize].blocked_ns += slept_ns;
             self.sim.record.stalls.of(task).waits.add(slept_ns);
         }
@@ -167,13 +167,35 @@ impl Engine<'_> {
         let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that the writer is about to wait for the answer.
         let sync = message && self.sim.cfg.harness == Harness::Program;
+        let programs = since_ns.is_none();
         let cpu = self.sim.kernel.sched.wake(task, waker, sync, self.sim.now_ns);
-        self.sim.cpus[cpu as usize].debt_ns += self.sim.hw.costs.wake_ns() as u64;
+        self.charge_wake_up(cpu, waker);
+        if programs && self.sim.cpus[cpu as usize].task != Some(task) {
+            self.sim.tasks[task as usize].wait.woken_ns = self.sim.now_ns;
+        }
         if let (true, Some(from)) = (message, waker) {
             self.sim.cpus[cpu as usize].debt_ns +=
                 message_ns(self.sim.machine, &self.sim.cpus, from as usize, cpu as usize);
         }
         self.after_sched();
+    }
+
+    /// What a wake-up costs the CPU that the task is queued on. An idle CPU leaves its idle state; one that searches for
+    /// work has not entered it. A busy one is interrupted if it has to reschedule, or to queue the task itself since
+    /// the waker is in another cache.
+    fn charge_wake_up(&mut self, cpu: u32, waker: Option<u32>) {
+        let sched = &self.sim.kernel.sched;
+        let apart = |w: u32| self.sim.cpus[w as usize].llc != self.sim.cpus[cpu as usize].llc;
+        let ns = if sched.newidle_pass_ns(cpu).is_some() {
+            0.0
+        } else if sched.current(cpu).is_none() {
+            self.sim.hw.costs.wake_ns()
+        } else if waker.is_some_and(|w| w != cpu && (sched.need_resched(cpu) || apart(w))) {
+            self.sim.machine.costs.exception_ns
+        } else {
+            0.0
+        };
+        self.sim.cpus[cpu as usize].debt_ns += ns as u64;
     }
 
     /// `cpu` comes to the end of what it planned.
@@ -216,6 +238,9 @@ impl Engine<'_> {
         if !own_tick && c.task.is_some() && c.next_tick_ns <= self.sim.now_ns {
             self.tick(cpu);
             next_tick(&mut self.sim, cpu);
+            // The tick may have taken the task away (AutoNUMA, a push to an idle CPU). What was planned for its end
+            // then happens where it runs next: it must not fall asleep while it is runnable elsewhere.
+            self.after_sched();
         }
     }
 
@@ -227,10 +252,63 @@ impl Engine<'_> {
             // It was woken between its decision to sleep and now.
             return;
         }
+        let t = &mut self.sim.tasks[task as usize];
+        // A task that lost its CPU after its decision falls asleep later than it was planned to.
+        if let Some(since_ns) = &mut t.wait.since_ns {
+            *since_ns = self.sim.now_ns;
+        }
         if let Some(ns) = ns {
-            self.queue.push(self.sim.now_ns + ns, Event::Wake { task, waker: t.wait.waker, sleep: t.wait.sleep });
+            let wakes_ns = self.sim.now_ns + ns;
+            if t.wait.wakes_ns > 0 {
+                t.wait.wakes_ns = wakes_ns;
+            }
+            self.queue.push(wakes_ns, Event::Wake { task, waker: t.wait.waker, sleep: t.wait.sleep });
         }
         self.sim.kernel.sched.account(cpu as u32, self.sim.now_ns);
-        self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);
+        let blocked = self.sim.kernel.sched.block_current(cpu as u32, self.sim.now_ns);
+        debug_assert_eq!(blocked, Some(task), "the task that falls asleep is not the one that CPU {cpu} runs");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SimConfig;
+    use crate::state::log::Observers;
+    use numalab_kernel::registry;
+    use numalab_kernel::sched::shapes::Shape;
+    use numalab_kernel::sched::State;
+
+    /// A tick that was late until a task's sleep, and at which the balancer takes that task away, leaves a runnable
+    /// task that has still to fall asleep where it runs next. It does not leave one that sleeps and runs.
+    #[test]
+    fn a_task_that_moves_at_its_last_instant_falls_asleep_on_its_new_cpu() {
+        let mut machine = Shape::flat(2, 2, 1, 20).machine("four CPUs");
+        machine.nodes.iter_mut().for_each(|n| n.memory_bytes = 1 << 30);
+        let text = "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n[[process]]\nname = \"p\"\n\
+                    [[process.phase]]\ncompute = \"1s\"\n";
+        let workload = numalab_model::workload::parse("w.toml", text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let kernel = numalab_model::catalog::built_in_kernel("6.1", &registry::vocabulary()).unwrap();
+        let cfg = SimConfig::of(&kernel).unwrap();
+        let mut engine = Engine::new(&machine, &workload, &cfg, 1, Observers::default()).unwrap();
+        engine.start_roots();
+        let (at, event) = engine.queue.pop().unwrap();
+        let Event::Cpu { cpu, .. } = event else { panic!("{event:?}") };
+        engine.sim.now_ns = at;
+        engine.cpu_event(cpu as usize);
+        let task = engine.sim.cpus[cpu as usize].task.unwrap();
+        // Its slice ends with a sleep of 1 us, a little past the tick.
+        let now_ns = engine.sim.cpus[cpu as usize].next_tick_ns + 1000;
+        engine.sim.now_ns = now_ns;
+        let t = &mut engine.sim.tasks[task as usize];
+        (t.activity, t.planned_until_ns, t.wait.since_ns) = (Activity::Asleep, now_ns, Some(now_ns));
+        engine.sim.cpus[cpu as usize].pending = Pending::Sleep(1000);
+        let to = (cpu + 2) % 4;
+        assert!(engine.sim.kernel.sched.migrate(task, to, now_ns));
+        engine.cpu_event(cpu as usize);
+        let sched = &engine.sim.kernel.sched;
+        assert_eq!((sched.cpu_of(task), sched.state(task)), (to, State::Queued));
+        assert_eq!(engine.sim.tasks[task as usize].unrun.end, Some(Pending::Sleep(1000)), "it has still to sleep");
+        assert!(!engine.queue.iter().any(|e| matches!(e, Event::Wake { .. })), "no timer runs before the sleep");
     }
 }

@@ -37,25 +37,25 @@ impl Engine<'_> {
                     }
                     // That time has passed already, and no task had the CPU.
                     SchedEvent::Balanced { why: SchedWhy::Newidle, .. } => {}
-                    SchedEvent::Balanced { cpu, cpus, stretch, .. } => self.balanced(cpu, cpus, stretch),
+                    SchedEvent::Balanced { cpu, ns, stretch_ns, .. } => self.balanced(cpu, ns, stretch_ns),
+                    SchedEvent::Waited { cpu, ns } => self.balanced(cpu, ns, ns),
                 }
             }
         }
         self.sched_events = events;
     }
 
-    /// `cpu` has looked at `cpus` CPUs for work. Its task pays for that. An idle CPU spends the time while it is idle;
-    /// work that arrives ends the search after the present `stretch` of CPUs (`_nohz_idle_balance`).
-    pub(crate) fn balanced(&mut self, cpu: u32, cpus: u32, stretch: u32) {
-        let ns = |cpus: u32| self.sim.hw.costs.balance_ns(cpus) as u64;
-        let (all, stretch) = (ns(cpus), ns(stretch));
+    /// `cpu` has looked at others for work for `ns`, or spun for a lock. Its task pays for that. An idle CPU spends the
+    /// time while it is idle; work that arrives ends a search after the present stretch (`_nohz_idle_balance`).
+    pub(crate) fn balanced(&mut self, cpu: u32, ns: u64, stretch_ns: u64) {
         self.disturb(cpu as usize);
         let c = &mut self.sim.cpus[cpu as usize];
         if self.sim.kernel.sched.current(cpu).is_some() {
-            c.debt_ns += all;
+            c.debt_ns += ns;
         } else {
-            c.busy_until_ns = c.busy_until_ns.max(self.sim.now_ns) + all;
-            c.busy_stretch_ns = stretch;
+            let longest_ns = if c.busy_until_ns > self.sim.now_ns { c.busy_stretch_ns } else { 0 };
+            c.busy_until_ns = c.busy_until_ns.max(self.sim.now_ns) + ns;
+            c.busy_stretch_ns = longest_ns.max(stretch_ns);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::state::simulation::Simulation;
 use crate::state::task::Task;
-use numalab_nouns::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
+use numalab_kernel::sched::state::COUNTED_LEVELS;
+use numalab_nouns::record::{stalls, Outcome, Scalar, Status, TOO_SHORT, WAKE_UPS};
 use numalab_nouns::workload::Workload;
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
@@ -36,7 +37,13 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
             scalars.push(scalar(&spec.best_name(), best, &spec.unit, spec.higher_is_better));
         }
     }
-    if sim.cfg.numa_enabled() && sim.end_ns < SHORT_RUN_NS && sim.status == Status::Completed {
+    for (name, percent) in WAKE_UPS {
+        if let Some(ns) = sim.record.wake_ups.percentile_ns(percent) {
+            scalars.push(scalar(name, ns as f64 / 1e3, "us", false));
+        }
+    }
+    let has_memory = sim.workload.processes[..own].iter().any(|p| !p.regions.is_empty());
+    if sim.cfg.numa_enabled() && has_memory && sim.end_ns < SHORT_RUN_NS && sim.status == Status::Completed {
         warnings.push(format!(
             "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
         ));
@@ -110,8 +117,42 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
             }
         }
     }
+    out.extend(scheduler_counters(sim.kernel.sched.counters()));
     if let Some(damon) = &sim.kernel.damon {
         out.extend(damon.counters());
     }
     out
+}
+
+/// What the scheduler counts.
+fn scheduler_counters(c: &numalab_kernel::sched::Counters) -> Vec<(String, u64)> {
+    let plain = [
+        ("ttwu_count", c.ttwu_count),
+        ("ttwu_local", c.ttwu_local),
+        ("ttwu_queued", c.ttwu_queued),
+        ("ttwu_on_cpu", c.ttwu_on_cpu),
+        ("rq_lock_waits", c.rq_lock_waits),
+        ("rq_lock_wait_ns", c.rq_lock_wait_ns),
+        ("lb_count", c.passes),
+        ("lb_not_designated", c.not_designated),
+        ("lb_serialized", c.serialized),
+        ("lb_nobusyg", c.no_busy_group),
+        ("lb_nobusyq", c.no_busy_queue),
+        ("lb_failed", c.failed),
+        ("lb_hot_refused", c.hot_refused),
+        ("lb_gained", c.pulled),
+        ("alb_pushed", c.active),
+        ("nohz_balance", c.nohz_runs),
+        ("newidle_count", c.newidle_passes),
+        ("newidle_gained", c.newidle_pulled),
+        ("newidle_skipped", c.newidle_skipped),
+        ("newidle_too_short", c.newidle_too_short),
+        ("newidle_too_dear", c.newidle_too_dear),
+        ("newidle_dice", c.newidle_dice),
+    ];
+    let levels = COUNTED_LEVELS
+        .iter()
+        .zip(&c.levels)
+        .flat_map(|(level, c)| [(format!("lb_count_{level}"), c.passes), (format!("lb_gained_{level}"), c.gained)]);
+    plain.into_iter().map(|(name, n)| (name.to_string(), n)).chain(levels).collect()
 }

@@ -29,6 +29,7 @@ use crate::state::task::Task;
 use crate::state::task_migration::TaskMigrations;
 use crate::state::userspace_balance::UserspaceBalance;
 use crate::state::vm_counters::VmCounters;
+use crate::state::wake_ups::WakeUps;
 use numalab_base::rng::Rng;
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
@@ -183,6 +184,8 @@ pub struct Recorder {
     pub score_clocks: Vec<ScoreClock>,
     /// How long threads could not go on with their program.
     pub stalls: Stalls,
+    /// Wake-up latencies.
+    pub wake_ups: WakeUps,
     /// Most resident pages at a sample, and the bytes of page state at that sample.
     pub peak: (u64, u64),
     /// Scheduler ticks.
@@ -336,6 +339,7 @@ impl Recorder {
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
             stalls: Stalls::default(),
+            wake_ups: WakeUps::default(),
             peak: (0, 0),
             ticks: 0,
             events: 0,

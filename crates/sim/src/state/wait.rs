@@ -20,6 +20,8 @@ pub struct Wait {
     pub message: bool,
     /// Since when it waits for a page under migration, ns.
     pub since_ns: Option<u64>,
+    /// When it was woken from a sleep of its program, ns; 0 once it runs.
+    pub woken_ns: u64,
     /// When the barrier it spins at opens, ns (`u64::MAX` = not known yet).
     pub released_ns: u64,
 }
@@ -34,6 +36,7 @@ impl Default for Wait {
             sleep: 0,
             message: false,
             since_ns: None,
+            woken_ns: 0,
             released_ns: 0,
         }
     }

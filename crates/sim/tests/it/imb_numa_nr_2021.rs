@@ -119,7 +119,7 @@ fn pairs_that_take_turns_lose_nothing_by_the_patch() {
 /// off, which by itself keeps tasks near the pages they use and hides most of that.
 #[test]
 fn a_busy_pair_is_pulled_apart_only_without_an_allowance() {
-    let params = [("pairs", "1"), ("messages", "600000"), ("window", "8")];
+    let params = [("pairs", "1"), ("messages", "600000"), ("window", "32")];
     let of = |rule, numa_balancing| {
         let sets = [THP, ("imbalance", rule), ("system.numa_balancing", numa_balancing)];
         pairs("2x1x20x2", &kernel_set("6.1", &sets), &params)

@@ -36,6 +36,7 @@ mod preempt;
 mod race;
 mod reclaim;
 mod refused_moves;
+mod sched_costs;
 mod second_faults;
 mod second_level;
 mod shared_cow_2018;

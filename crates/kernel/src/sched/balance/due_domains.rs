@@ -12,24 +12,34 @@ pub fn get_sd_balance_interval(ms: u64, busy: Option<BusyInterval>, hz: u64, cpu
     wanted.clamp(1, (hz * cpus / 10).max(1))
 }
 
+/// Balance passes that were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::sched) struct Work {
+    /// Their number.
+    pub passes: u32,
+    /// CPUs that they looked at.
+    pub cpus: u32,
+    /// How long they took, ns.
+    pub ns: u64,
+}
+
 impl Scheduler {
     /// Balance interval of a domain, jiffies.
     pub(in crate::sched) fn get_sd_balance_interval(&self, dom: DomId, busy: bool) -> u64 {
         let busy = busy.then_some(self.topo.domain(dom).busy);
         get_sd_balance_interval(self.dom[dom as usize].interval_ms, busy, self.params.hz, self.topo.cpus() as u64)
     }
-    /// Makes a `pass` over each domain of `cpu` that is due. Returns the number of passes made and of CPUs they looked
-    /// at.
+    /// Makes a `pass` over each domain of `cpu` that is due. Returns the passes made.
     pub(in crate::sched) fn balance_due_domains(
         &mut self,
         cpu: u32,
         idle: CpuIdleType,
         mut pass: impl FnMut(&mut Self, DomId, CpuIdleType) -> PassResult,
-    ) -> (u32, u32) {
+    ) -> Work {
         let mut idle = idle;
         let mut go_on = true;
         let mut next: Option<u64> = None;
-        let mut work = (0, 0);
+        let mut work = Work::default();
         let mut decayed = false;
         let mut max_cost = 0;
         for d in self.topo.ids(cpu) {
@@ -46,14 +56,17 @@ impl Scheduler {
                 let before = self.counters.passes;
                 let result = pass(self, d, idle);
                 if self.counters.passes > before {
-                    work.0 += 1;
-                    work.1 += self.topo.domain(d).weight;
+                    work.passes += 1;
+                    work.cpus += self.topo.domain(d).weight;
+                    work.ns += self.pass_ns(d);
                 }
                 go_on = result.go_on;
                 if result.moved > 0 {
                     idle = if self.idle.contains(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
                 }
-                self.dom[d as usize].last_balance = self.jiffy;
+                if !result.skipped {
+                    self.dom[d as usize].last_balance = self.jiffy;
+                }
                 interval = self.get_sd_balance_interval(d, idle == CpuIdleType::NotIdle);
             }
             let due = self.dom[d as usize].last_balance + interval;

@@ -4,6 +4,7 @@ use super::lb_env::{LbEnv, PassResult};
 use crate::sched::domains::DomId;
 use crate::sched::event::{Event, Why};
 use crate::sched::rules::Balancer;
+use crate::sched::state::counters::counted;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// Limit of the interval while all tasks are pinned, ms.
@@ -23,11 +24,13 @@ impl Scheduler {
         let designated = self.topo.lead(dom).balance_cpu == Some(cpu);
         if designated {
             self.counters.passes += 1;
+            self.counters.no_busy_group += 1;
+            self.counters.levels[counted(self.topo.domain(dom).level)].passes += 1;
         } else {
             self.counters.not_designated += 1;
         }
         self.finish_balanced(cpu, dom, CpuIdleType::NotIdle, Why::Periodic);
-        PassResult { moved: 0, go_on: designated }
+        PassResult { moved: 0, go_on: designated, skipped: false }
     }
     /// Ends a pass that was not made because another CPU makes one: it counts as balanced.
     pub(super) fn finish_balanced(&mut self, cpu: u32, dom: DomId, idle: CpuIdleType, why: Why) {

@@ -67,4 +67,6 @@ pub(in crate::sched) struct PassResult {
     pub moved: u32,
     /// Whether larger domains may be balanced too.
     pub go_on: bool,
+    /// The pass was not made since another CPU balances such a domain, and stays due.
+    pub skipped: bool,
 }

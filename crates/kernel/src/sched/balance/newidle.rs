@@ -44,6 +44,7 @@ impl Scheduler {
         };
         while self.find_domain(&mut search) {
             if self.token_busy(cpu, search.at) {
+                self.counters.serialized += 1;
                 self.finish_balanced(cpu, search.at, CpuIdleType::NewlyIdle, Why::Newidle);
                 search.at += 1;
                 continue;
@@ -52,6 +53,7 @@ impl Scheduler {
                 if self.topo.domain(search.at).flags.has(Flags::SERIALIZE) {
                     self.searching = Some(cpu);
                 }
+                search.until_ns = self.now + self.pass_ns(search.at);
                 self.rqs[cpu as usize].newidle = Some(search);
                 return Outcome::Looking;
             }
@@ -60,10 +62,6 @@ impl Scheduler {
             }
         }
         self.end_search(cpu, &search)
-    }
-    /// Time that a pass over a domain takes, ns.
-    pub(in crate::sched) fn pass_ns(&self, dom: DomId) -> u64 {
-        self.params.balance_cpu_ps * u64::from(self.topo.domain(dom).weight) / 1000
     }
     fn begin_search(&mut self, cpu: u32) -> Option<NewidleSearch> {
         self.rqs[cpu as usize].idle_stamp = self.now.max(1);
@@ -79,6 +77,7 @@ impl Scheduler {
         let pointless = rule >= Newidle::V317 && !self.overload;
         if pointless || too_short {
             self.counters.newidle_skipped += 1;
+            self.counters.newidle_too_short += u64::from(!pointless);
             if rule >= Newidle::V317 {
                 let next = lowest.map_or(next, |d| next.min(self.idle_due(d)));
                 let rq = &mut self.rqs[cpu as usize];
@@ -87,7 +86,7 @@ impl Scheduler {
             return None;
         }
         let (at, end) = (domains.start, domains.end);
-        Some(NewidleSearch { at, end, avg_idle_ns, weight: 1, cost_ns: 0, next, passes: 0, cpus: 0, stretch: 0 })
+        Some(NewidleSearch { at, end, avg_idle_ns, weight: 1, cost_ns: 0, until_ns: 0, next, passes: 0, cpus: 0 })
     }
     /// Advances to the next domain to search; `false` if there is none.
     fn find_domain(&mut self, search: &mut NewidleSearch) -> bool {
@@ -96,6 +95,7 @@ impl Scheduler {
             search.next = search.next.min(self.idle_due(d));
             let dearest = self.dom[d as usize].max_newidle_cost_ns;
             if self.params.newidle >= Newidle::V313 && search.avg_idle_ns < search.cost_ns + dearest {
+                self.counters.newidle_too_dear += 1;
                 return false;
             }
             if self.topo.domain(d).flags.has(Flags::NEWIDLE) {
@@ -116,7 +116,8 @@ impl Scheduler {
         let (cpus, spent) = (self.topo.domain(d).weight, self.pass_ns(d));
         search.passes += 1;
         search.cpus += cpus;
-        search.stretch = search.stretch.max(cpus);
+        self.counters.newidle_passes += 1;
+        self.counters.newidle_pulled += u64::from(pass.moved);
         search.cost_ns += spent;
         if self.searching == Some(cpu) {
             self.searching = None;
@@ -135,9 +136,9 @@ impl Scheduler {
         pass.moved > 0 || stop
     }
     fn end_search(&mut self, cpu: u32, search: &NewidleSearch) -> Outcome {
-        let NewidleSearch { passes, cpus, stretch, next, .. } = *search;
+        let NewidleSearch { passes, cpus, cost_ns, next, .. } = *search;
         if passes > 0 {
-            self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes, cpus, stretch });
+            self.events.push(Event::Balanced { cpu, why: Why::Newidle, passes, cpus, ns: cost_ns, stretch_ns: 0 });
         }
         let rule = self.params.newidle;
         let rq = &mut self.rqs[cpu as usize];
@@ -172,6 +173,7 @@ impl Scheduler {
         let draw = (self.random_state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 54) as u32;
         let searched = self.dom[dom as usize].dice.searches(draw);
         if searched.is_none() {
+            self.counters.newidle_dice += 1;
             self.count_newidle(dom, 0);
         }
         searched

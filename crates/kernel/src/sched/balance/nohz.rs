@@ -8,6 +8,7 @@
 //! From 4.17 on a CPU whose idle periods are short keeps its tick. It stays a busy CPU of its cache, is not in the set
 //! of tickless CPUs, and balances for itself if a tick finds it idle.
 
+use super::due_domains::Work;
 use crate::sched::domains::Flags;
 use crate::sched::event::{Event, Why};
 use crate::sched::numa_view::NumaView;
@@ -138,7 +139,8 @@ impl Scheduler {
         let mut earliest: Option<u64> = None;
         let mut blocked = false;
         let mut aborted = false;
-        let mut work = (0, 0, 0);
+        let (mut work, mut stretch_ns) = (Work::default(), 0);
+        self.worker = Some(balancer);
         // Before 4.1 the CPU that is asked balances for itself first, and for the others only if it finds nothing
         // (`run_rebalance_domains`; d4573c3e1c9b).
         let own_first = matches!(self.params.balancer, Balancer::V37 | Balancer::V311 | Balancer::V318);
@@ -159,13 +161,17 @@ impl Scheduler {
                 blocked |= !rq.pelt.is_zero();
             }
             if kick.balance && self.jiffy >= self.rqs[c as usize].next_balance {
-                let (passes, cpus) = self.sched_balance_domains(c, CpuIdleType::Idle, Why::Nohz, view);
-                work = (work.0 + passes, work.1 + cpus, work.2.max(cpus));
+                let own = self.sched_balance_domains(c, CpuIdleType::Idle, Why::Nohz, view);
+                work.passes += own.passes;
+                work.cpus += own.cpus;
+                work.ns += own.ns;
+                stretch_ns = stretch_ns.max(own.ns);
             }
             let next = self.rqs[c as usize].next_balance;
             earliest = Some(earliest.map_or(next, |e| e.min(next)));
         }
         self.nohz.walk = walk;
+        self.worker = None;
         if !aborted {
             if let Some(next) = earliest {
                 self.nohz.next_balance = next.min(self.jiffy + 60 * self.params.hz);
@@ -175,9 +181,9 @@ impl Scheduler {
             }
         }
         self.nohz.has_blocked |= blocked;
-        if work.0 > 0 {
-            let (passes, cpus, stretch) = work;
-            self.events.push(Event::Balanced { cpu: balancer, why: Why::Nohz, passes, cpus, stretch });
+        if work.passes > 0 {
+            let Work { passes, cpus, ns } = work;
+            self.events.push(Event::Balanced { cpu: balancer, why: Why::Nohz, passes, ns, cpus, stretch_ns });
         }
     }
 }

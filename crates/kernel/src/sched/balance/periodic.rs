@@ -1,5 +1,6 @@
 //! Periodic balancing of all domains of a CPU (kernel-scheduler.md §4.1).
 
+use super::due_domains::Work;
 use crate::sched::event::{Event, Why};
 use crate::sched::numa_view::NumaView;
 use crate::sched::state::{CpuIdleType, Scheduler};
@@ -8,20 +9,20 @@ impl Scheduler {
     /// Balances the domains of the ticking `cpu` that are due.
     pub(in crate::sched) fn sched_balance_softirq<V: NumaView>(&mut self, cpu: u32, view: &V) {
         let idle = if self.idle.contains(cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
-        let (passes, cpus) = self.sched_balance_domains(cpu, idle, Why::Periodic, view);
+        let Work { passes, cpus, ns } = self.sched_balance_domains(cpu, idle, Why::Periodic, view);
         if passes > 0 {
-            self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, cpus, stretch: cpus });
+            self.events.push(Event::Balanced { cpu, why: Why::Periodic, passes, ns, cpus, stretch_ns: ns });
         }
     }
 
-    /// Balances the domains of `cpu` that are due. Returns the number of passes made and of CPUs they looked at.
+    /// Balances the domains of `cpu` that are due. Returns the passes made.
     pub(in crate::sched) fn sched_balance_domains<V: NumaView>(
         &mut self,
         cpu: u32,
         idle: CpuIdleType,
         why: Why,
         view: &V,
-    ) -> (u32, u32) {
+    ) -> Work {
         self.balance_due_domains(cpu, idle, |sched, dom, idle| sched.sched_balance_rq(cpu, dom, idle, why, view))
     }
     /// Whether the periodic balance of `cpu` is due at its tick. AutoNUMA's hook runs at the end of that softirq.

@@ -9,6 +9,7 @@ use crate::sched::event::Why;
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::task::NONE;
 use crate::sched::rules::{Balancer, Form};
+use crate::sched::state::counters::counted;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// Weight of a task off its home. Tasks that schednuma moves have nice 0.
@@ -28,15 +29,23 @@ impl Scheduler {
         if !self.should_we_balance(&env) {
             self.counters.not_designated += 1;
             self.finish_pass(&env, PassEnd::Balanced);
-            return PassResult { moved: 0, go_on: false };
+            return PassResult { moved: 0, go_on: false, skipped: false };
         }
         if idle != CpuIdleType::NewlyIdle && self.token_busy(cpu, dom) {
+            self.counters.serialized += 1;
             self.finish_pass(&env, PassEnd::Balanced);
-            return PassResult { moved: 0, go_on: true };
+            return PassResult { moved: 0, go_on: true, skipped: false };
         }
+        if idle != CpuIdleType::NewlyIdle && !self.take_token(dom) {
+            self.counters.serialized += 1;
+            return PassResult { moved: 0, go_on: true, skipped: true };
+        }
+        let level = counted(self.topo.domain(dom).level);
         self.counters.passes += 1;
+        self.counters.levels[level].passes += 1;
         let moved = self.pull(&mut env, view);
-        PassResult { moved, go_on: true }
+        self.counters.levels[level].gained += u64::from(moved);
+        PassResult { moved, go_on: true, skipped: false }
     }
 
     /// Whether this CPU balances for its group.
@@ -75,10 +84,14 @@ impl Scheduler {
             let Some(group) = self.sched_balance_find_src_group(env) else {
                 return match self.pull_bias(env) {
                     Some(src) => self.pull_towards_home(env, src, view),
-                    None => self.finish_pass(env, PassEnd::Balanced),
+                    None => {
+                        self.counters.no_busy_group += 1;
+                        self.finish_pass(env, PassEnd::Balanced)
+                    }
                 };
             };
             let Some(src) = self.sched_balance_find_src_rq(env, group) else {
+                self.counters.no_busy_queue += 1;
                 return self.finish_pass(env, PassEnd::Balanced);
             };
             env.src = src;
@@ -136,6 +149,8 @@ impl Scheduler {
         loop {
             let got = self.detach_tasks(env, view);
             moved += got;
+            let by = self.worker.unwrap_or(env.cpu);
+            self.lock_to_pull(by, (env.src, env.dst), env.examined, got);
             while let Some(t) = self.detached.pop() {
                 self.attach_task(t, env.src, env.dst, env.why);
             }
@@ -167,6 +182,7 @@ impl Scheduler {
         let dom = env.dom as usize;
         let mut push = false;
         if moved == 0 {
+            self.counters.failed += 1;
             if env.idle != CpuIdleType::NewlyIdle && !env.llc_pinned {
                 self.dom[dom].nr_balance_failed += 1;
             }
@@ -205,15 +221,33 @@ impl Scheduler {
         let longer = interval_ms < u64::from(domain.max_interval_ms);
         state.interval_ms = if longer { 2 * interval_ms } else { interval_ms };
     }
-    /// Whether another CPU's search holds the token of domains that are balanced by one CPU at a time (6.19:
-    /// 522fb20fbdbe, 3324b2180c17).
+    /// Takes the token of domains that one CPU balances at a time (`sched_balance_running`; before 6.10 the lock
+    /// `balancing`) for a periodic pass over `dom`. Returns whether it was free; the pass stays due if it was not.
+    /// The CPU that works holds it for as long as the pass takes.
+    fn take_token(&mut self, dom: DomId) -> bool {
+        if !self.topo.domain(dom).flags.has(Flags::SERIALIZE) {
+            return true;
+        }
+        let worker = self.worker.unwrap_or(self.topo.domain(dom).cpu);
+        let (holder, until_ns) = self.serialized;
+        let free = holder == worker || until_ns <= self.now;
+        if free {
+            self.serialized = (worker, until_ns.max(self.now) + self.pass_ns(dom));
+        }
+        free
+    }
+    /// Whether another CPU holds the token of domains that are balanced by one CPU at a time (6.19: 522fb20fbdbe,
+    /// 3324b2180c17).
     pub(super) fn token_busy(&self, cpu: u32, dom: DomId) -> bool {
         let serialized = |d: DomId| self.topo.domain(d).flags.has(Flags::SERIALIZE);
+        let (holder, until_ns) = self.serialized;
+        let periodic = until_ns > self.now && holder != self.worker.unwrap_or(cpu);
         self.params.serialize_busy
             && serialized(dom)
-            && self.searching.is_some_and(|other| {
-                let at = self.rqs[other as usize].newidle.as_ref().map(|s| s.at);
-                other != cpu && at.is_some_and(serialized)
-            })
+            && (periodic
+                || self.searching.is_some_and(|other| {
+                    let at = self.rqs[other as usize].newidle.as_ref().map(|s| s.at);
+                    other != cpu && at.is_some_and(serialized)
+                }))
     }
 }

@@ -14,10 +14,11 @@ pub(in crate::sched) struct NewidleSearch {
     pub weight: u32,
     /// Time of the finished passes, ns.
     pub cost_ns: u64,
+    /// When the pass under way ends, ns.
+    pub until_ns: u64,
     /// When the CPU is to balance next, jiffies.
     pub next: u64,
-    /// Number of finished passes, CPUs looked at in all of them, and the most in one.
+    /// Number of finished passes, and CPUs looked at in all of them.
     pub passes: u32,
     pub cpus: u32,
-    pub stretch: u32,
 }

@@ -7,6 +7,7 @@
 //! (kernel-scheduler.md §7).
 
 use super::newidle_search::NewidleSearch;
+use super::rounding::Departures;
 use super::sis_prop::SisProp;
 use super::task::{Task, TaskId, NONE, NO_NODE};
 use crate::sched::pelt::Pelt;
@@ -77,6 +78,10 @@ pub(in crate::sched) struct Rq {
     /// The task that last went to sleep here, until another one runs. It is still on the CPU (`on_cpu`) during the
     /// CPU's newly-idle search.
     pub last_sleeper: TaskId,
+    /// What rounding may have left in `pelt` of tasks that went.
+    pub departures: Departures,
+    /// When its lock is free again, ns.
+    pub lock_free_ns: u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
@@ -112,6 +117,8 @@ impl Rq {
             short_idles: 0,
             newidle: None,
             last_sleeper: NONE,
+            departures: Departures::default(),
+            lock_free_ns: 0,
         }
     }
     /// Number of queued tasks (`nr_running`), including current and delayed ones.

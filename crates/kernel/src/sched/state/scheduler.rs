@@ -3,12 +3,13 @@
 use super::cache_state::CacheState;
 use super::counters::Counters;
 use super::domain_state::DomState;
+use super::lines::Lines;
 use super::node_tasks::NodeTasks;
 use super::nohz::Nohz;
 use super::sg_lb_stats::SgLbStats;
 use crate::sched::cache_aware::state::CacheAware;
 use crate::sched::config::{Params, SchedConfig};
-use crate::sched::domains::Domains;
+use crate::sched::domains::{DomId, Domains, Flags};
 use crate::sched::error::SchedError;
 use crate::sched::event::Event;
 use crate::sched::quiet::{plain_domains, Unseen, UnseenPass};
@@ -51,6 +52,12 @@ pub struct Scheduler {
     pub(in crate::sched) overload: bool,
     /// The CPU whose newly-idle search is at a domain that one CPU balances at a time.
     pub(in crate::sched) searching: Option<u32>,
+    /// The CPU that last made a periodic pass over such a domain, and when that pass ends, ns.
+    pub(in crate::sched) serialized: (u32, u64),
+    /// The CPU that makes the present passes, if it is not the one that they are for (`nohz_idle_balance`).
+    pub(in crate::sched) worker: Option<u32>,
+    /// Latencies of cache lines between CPUs.
+    pub(in crate::sched) lines: Lines,
     pub(in crate::sched) now: u64,
     pub(in crate::sched) jiffy: u64,
     jiffy_end_ns: u64,
@@ -99,6 +106,9 @@ impl Scheduler {
             marked_imbalanced: 0,
             overload: false,
             searching: None,
+            serialized: (0, 0),
+            worker: None,
+            lines: Lines::new(machine, &topo),
             now: 0,
             jiffy: 0,
             jiffy_end_ns: params.jiffy_ns,
@@ -120,6 +130,13 @@ impl Scheduler {
             self.jiffy = self.now / self.params.jiffy_ns;
             self.jiffy_end_ns = (self.jiffy + 1) * self.params.jiffy_ns;
         }
+    }
+    /// Time that a balance pass over a domain takes, ns ([`lines`](super::lines)).
+    pub(in crate::sched) fn pass_ns(&self, dom: DomId) -> u64 {
+        let domain = self.topo.domain(dom);
+        // Inside a cache no line is far. Such passes are the most, and do not look it up.
+        let far_ns = if domain.flags.has(Flags::SHARE_LLC) { 0 } else { self.lines.far_ns(dom) };
+        self.params.balance_cpu_ps * u64::from(domain.weight) / 1000 + far_ns
     }
     /// Notes whether `cpu` runs the idle task and has nothing queued.
     pub(in crate::sched) fn set_idle(&mut self, cpu: u32, idle: bool) {

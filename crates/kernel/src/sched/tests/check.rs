@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sched::pelt::Pelt;
+use crate::sched::rq::rounding::Departures;
 use crate::sched::rq::task::State;
 
 /// Something that breaks a rule.
@@ -35,4 +36,34 @@ fn each_wrong_count_is_found() {
         let says = says(damage);
         assert!(says.starts_with(sentence), "{says}");
     }
+}
+
+/// Tasks that leave a queue leave roundings behind, more than those of the tasks that are there. The bound follows from
+/// what left, so it holds then, and is narrow again once that has faded.
+#[test]
+fn what_departures_leave_in_averages_is_allowed_for_as_long_as_it_lasts() {
+    const PERIOD_NS: u64 = 1 << 20;
+    let mut lab = Lab::new(&Shape::flat(1, 4, 1, 20), &config("v61"));
+    let mut tasks = Vec::new();
+    for n in 0..24 {
+        tasks.push(lab.start(0, Some(&[0])));
+        lab.pass_time(1_300_000 + 70_000 * n);
+        lab.tick(0);
+    }
+    // At the beginning of a period the queue keeps the most of what its averages say.
+    lab.pass_time(PERIOD_NS - lab.now % PERIOD_NS);
+    for t in &tasks {
+        lab.s.set_affinity(*t, Some(&[1]), lab.now).unwrap();
+        lab.settle();
+    }
+    assert_eq!(lab.s.nr_running(0), 0);
+    let mut forgets = lab.s.clone();
+    forgets.rqs[0].departures = Departures::default();
+    let why = forgets.check().unwrap_err();
+    assert!(why.starts_with("CPU 0 keeps (") && why.ends_with("its tasks sum to (0, 0, 0)"), "{why}");
+    lab.pass_time(3_000 * MS);
+    assert_eq!(lab.s.rqs[0].departures.units_at(lab.now), 0);
+    assert_eq!(lab.s.check(), Ok(()));
+    lab.s.rqs[0].pelt = Pelt::with_averages(lab.now, 1, 0, 2, 0);
+    assert!(lab.s.check().is_err(), "two units are a fault then");
 }

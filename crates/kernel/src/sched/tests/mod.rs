@@ -9,6 +9,7 @@ mod check;
 mod four_nodes;
 mod fuzz;
 mod locality;
+mod locks;
 mod newidle;
 mod next_resched;
 mod numa;
@@ -25,6 +26,7 @@ use super::shapes::Shape;
 use super::state::Scheduler;
 use crate::registry;
 use numalab_base::words::Words;
+use numalab_nouns::machine::Machine;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const FORMS: [&str; 2] = ["v61", "v612"];
@@ -63,7 +65,10 @@ impl Lab<NoNuma> {
 
 impl<V: NumaView> Lab<V> {
     pub fn with_view(shape: &Shape, config: &SchedConfig, view: V) -> Self {
-        let s = Scheduler::new(&shape.machine("m"), config).unwrap();
+        Self::on(&shape.machine("m"), config, view)
+    }
+    pub fn on(machine: &Machine, config: &SchedConfig, view: V) -> Self {
+        let s = Scheduler::new(machine, config).unwrap();
         Self { s, now: 0, view, log: Vec::new(), pushed: 0 }
     }
     pub fn settle(&mut self) {

@@ -92,7 +92,7 @@ fn newly_idle_cpus_search_only_if_some_cpu_has_two_tasks_and_it_pays() {
         short.sleep(0);
         assert_eq!(short.s.current(0), None, "{form}");
         let balanced = |e: &&Event| matches!(e, Event::Balanced { .. });
-        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, cpus: 42, stretch: 40 };
+        let work = Event::Balanced { cpu: 0, why: Why::Newidle, passes: 2, ns: 4200, cpus: 42, stretch_ns: 0 };
         assert_eq!(short.log.iter().find(balanced), Some(&work));
         // This pays for the third level alone, but not after the cost of the first two.
         let mut spent = Lab { s: lab.s.clone(), now: lab.now, view: lab.view, log: Vec::new(), pushed: 0 };
