@@ -92,6 +92,7 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
     if sim.processes.iter().any(|p| p.vma_second_level_fault_ns.iter().any(|&ns| ns > 0)) {
         out.push(("kvm_pf_taken".to_string(), v.kvm_pf_taken));
     }
+    out.extend(sim.mm.locks.counters());
     let table = numalab_kernel::numa::NumaCounters::TABLE;
     out.extend(table.iter().zip(sim.kernel.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
     // Compaction and reclaim move pages too, under the names that NUMA balancing counts its own moves by.

@@ -1,6 +1,7 @@
 //! A process: its address space and what belongs to all its threads.
 
 use crate::config::Harness;
+use crate::state::lock_line::LockLine;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
@@ -88,6 +89,11 @@ pub struct ProcessState {
     pub filling_until_ns: u64,
     /// When khugepaged wants or has the lock of the address space for writing.
     pub mmap_write_locks: MmapWriteLocks,
+    /// The lock that a fault takes for reading, once there are threads: of the address space, or of each mapping that
+    /// was there before them, by mapping id. Stacks of threads come later, and nobody else faults there.
+    pub lock_lines: Vec<LockLine>,
+    /// Up to then slices that fault end with each bin of these locks, because one is in demand, ns.
+    pub pressed_until_ns: u64,
     /// User time of ended and live threads, ns.
     pub user_ns: u64,
     /// System time, ns.
@@ -151,6 +157,8 @@ impl ProcessState {
             protector: NOBODY,
             filling_until_ns: 0,
             mmap_write_locks: MmapWriteLocks::default(),
+            lock_lines: Vec::new(),
+            pressed_until_ns: 0,
             user_ns: 0,
             system_ns: 0,
             blocked_ns: 0,
@@ -224,6 +232,13 @@ impl ProcessState {
         self.insert_stack(end - INITIAL_STACK_BYTES, end, nodes);
         self.data =
             self.insert(Vma::new(MMAP_TOP, MMAP_TOP + DATA_PAGES * PAGE_BYTES, VmaKind::PrivateAnon, false, nodes));
+    }
+    /// Makes the locks that its threads share in page faults: one, or one for each mapping.
+    pub fn share_locks(&mut self, nodes: usize, one: bool) {
+        if self.lock_lines.is_empty() {
+            let locks = if one { 1 } else { self.space.len() };
+            self.lock_lines.extend((0..locks).map(|_| LockLine::new(nodes)));
+        }
     }
     /// Maps the stack of the next thread: below everything else, in the worker above.
     pub fn map_stack(&mut self, nodes: usize, harness: Harness) {

@@ -12,6 +12,7 @@ use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
 use crate::state::damon::Damon;
 use crate::state::effects::Effects;
+use crate::state::fault_locks::FaultLocks;
 use crate::state::log::{Log, Observers};
 use crate::state::maps::Maps;
 use crate::state::memory_daemons::Daemons;
@@ -165,6 +166,8 @@ pub struct Memory {
     pub migrating: Vec<(PageRef, u32)>,
     /// Pages that devices hold.
     pub pins: Pins,
+    /// Locks that faults meet, and what was waited for them.
+    pub locks: FaultLocks,
     /// Until then shared pages are under migration, ns; accesses of processes that share memory look often meanwhile.
     pub shared_migration_until_ns: u64,
 }
@@ -297,6 +300,7 @@ impl Memory {
             page_waiters: Vec::new(),
             migrating: Vec::new(),
             pins: Pins::default(),
+            locks: FaultLocks::new(machine),
             shared_migration_until_ns: 0,
         })
     }
