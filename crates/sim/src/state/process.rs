@@ -5,6 +5,7 @@ use crate::state::lock_line::LockLine;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
+use crate::state::scan_visits::ScanVisits;
 use crate::state::wait::NOBODY;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
@@ -45,6 +46,8 @@ pub struct ProcessState {
     pub space: AddressSpace,
     /// NUMA state of each mapping, by mapping id.
     pub vma_numa: Vec<Option<VmaNuma>>,
+    /// Visits of the scanner to each mapping, by mapping id.
+    pub vma_scans: Vec<ScanVisits>,
     /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
     pub vma_policy: Vec<Option<MemPolicy>>,
     /// The same for its huge pages, where the kernel has that (`mpol_huge`).
@@ -136,6 +139,7 @@ impl ProcessState {
             mems,
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
+            vma_scans: Vec::new(),
             vma_policy: Vec::new(),
             vma_huge_policy: Vec::new(),
             vma_second_level_fault_ns: Vec::new(),
@@ -184,6 +188,7 @@ impl ProcessState {
         self.vma_second_level_fault_ns = vec![0; ids.len()];
         self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
         self.vma_numa.resize(regions, None);
+        self.vma_scans.resize(regions, ScanVisits::default());
         self.region_vma = (0..regions as u32).collect();
         self.inherited = regions;
         self.next_top = parent.next_top;
@@ -217,6 +222,7 @@ impl ProcessState {
                 store.object_mut(object).mappers.push(Mapper { process: id, vma: vma_id });
             }
             self.vma_numa.push(None);
+            self.vma_scans.push(ScanVisits::default());
             self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
             self.vma_huge_policy.push(region.huge_policy.as_ref().map(|p| compile(p, mems)));
             self.vma_second_level_fault_ns.push(region.second_level_fault_ns);
@@ -256,6 +262,7 @@ impl ProcessState {
     }
     fn insert(&mut self, vma: Vma) -> u32 {
         self.vma_numa.push(None);
+        self.vma_scans.push(ScanVisits::default());
         self.vma_policy.push(None);
         self.vma_huge_policy.push(None);
         self.vma_second_level_fault_ns.push(0);

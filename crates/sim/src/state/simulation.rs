@@ -80,6 +80,8 @@ pub struct Simulation<'a> {
     pub effects: Effects,
     /// What is recorded of the run.
     pub record: Recorder,
+    /// Seed of the run.
+    pub seed: u64,
     /// The run's own random stream.
     pub rng: Rng,
     /// How the run ended; completed as long as it goes on.
@@ -236,6 +238,7 @@ impl<'a> Simulation<'a> {
             task_migrations: TaskMigrations::default(),
             effects: Effects::default(),
             record: Recorder::new(machine, workload, cfg, observers),
+            seed,
             rng,
             status: Status::Completed,
             end_ns: 0,
