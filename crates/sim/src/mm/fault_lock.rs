@@ -126,13 +126,17 @@ fn take_machine_lock(
     t.wait_ns + t.transfer_ns
 }
 
-/// Where a slice that goes on at `clock` and ends at `end` ends because of locks: with the present bin, while one that
-/// its process meets is in demand. So threads take turns, and none is planned far ahead of the others.
+/// While a lock is in demand, threads are planned so far at a time, about one fault, ns. A bin then goes to those who ask
+/// first, and not to those who are planned first.
+const TURN_NS: u64 = 2000;
+
+/// Where a slice that goes on at `clock` and ends at `end` ends because of locks: after a turn, while one that its
+/// process meets is in demand.
 #[inline]
 pub(crate) fn end_of_turn(sim: &Simulation<'_>, process: usize, clock: u64, end: u64) -> u64 {
     let pressed_until_ns = sim.processes[process].pressed_until_ns.max(sim.mm.locks.pressed_until_ns);
     if clock >= pressed_until_ns {
         return end;
     }
-    end.min((clock / BIN_NS + 1) * BIN_NS)
+    end.min(clock + TURN_NS)
 }

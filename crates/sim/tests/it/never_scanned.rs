@@ -37,7 +37,7 @@ fn a_mapping_that_misses_its_first_passes_is_told() {
     };
     let (old, new) = (of("6.4"), of("6.12"));
     let told = old.iter().find(|w| w.contains("never scanned")).cloned().unwrap_or_default();
-    assert!(told.starts_with("a mapping of 1.0 GiB was never scanned in seed 3: p/r; of "), "{old:?}");
+    assert!(told.starts_with("a mapping of 1.0 GiB was never scanned in seed 3: p.0/r; of "), "{old:?}");
     assert!(told.contains("not seen there lately (pid_inactive)"), "{told}");
     assert!(!new.iter().any(|w| w.contains("never scanned")), "{new:?}");
 }
