@@ -22,11 +22,11 @@ pub enum LockKind {
 impl LockKind {
     /// All, with the counter of each.
     pub const COUNTERS: [(Self, &'static str); 5] = [
-        (Self::Mmap, "mmap_lock_wait_us"),
-        (Self::Vma, "vma_lock_wait_us"),
-        (Self::PageTable, "ptlock_wait_us"),
-        (Self::Zone, "zone_lock_wait_us"),
-        (Self::Lru, "lru_lock_wait_us"),
+        (Self::Mmap, "mmap_lock_wait_ns"),
+        (Self::Vma, "vma_lock_wait_ns"),
+        (Self::PageTable, "ptlock_wait_ns"),
+        (Self::Zone, "zone_lock_wait_ns"),
+        (Self::Lru, "lru_lock_wait_ns"),
     ];
 }
 
@@ -66,10 +66,10 @@ impl FaultLocks {
     pub fn count(&mut self, kind: LockKind, ns: u64) {
         self.waited_ns[kind as usize] += ns;
     }
-    /// Names and values of the counters of waits that there were, us.
+    /// Names and values of the counters of waits that there were, ns.
     pub fn counters(&self) -> impl Iterator<Item = (String, u64)> + '_ {
-        let waited = LockKind::COUNTERS.iter().zip(self.waited_ns).filter(|(_, ns)| *ns >= 1000);
-        waited.map(|((_, name), ns)| ((*name).to_string(), ns / 1000))
+        let waited = LockKind::COUNTERS.iter().zip(self.waited_ns).filter(|(_, ns)| *ns > 0);
+        waited.map(|((_, name), ns)| ((*name).to_string(), ns))
     }
 }
 

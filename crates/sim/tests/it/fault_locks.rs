@@ -42,7 +42,7 @@ fn system_ns(o: &Outcome, faults: u64) -> f64 {
 }
 
 /// A counter, 0 if the run does not have it.
-fn waited_us(o: &Outcome, name: &str) -> u64 {
+fn waited_ns(o: &Outcome, name: &str) -> u64 {
     o.counters.iter().find(|(n, _)| n == name).map_or(0, |c| c.1)
 }
 
@@ -77,7 +77,7 @@ fn threads_in_one_mapping_meet_at_its_lock() {
     let ratio = elapsed(&many) / elapsed(&one);
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
     let o = run_first_touch(&m, &many, (32, 1, true));
-    assert!(waited_us(&o, "vma_lock_wait_us") > 100_000 && waited_us(&o, "mmap_lock_wait_us") == 0, "{:?}", o.counters);
+    assert!(waited_ns(&o, "vma_lock_wait_ns") > 100_000_000 && waited_ns(&o, "mmap_lock_wait_ns") == 0, "{:?}", o.counters);
 }
 
 /// Processes of one thread have a lock each, so which lock it is does not matter, and nobody waits for it.
@@ -86,7 +86,7 @@ fn processes_do_not_meet_at_locks_of_address_spaces() {
     let m = machine("1x1x64x1");
     let of = |k: &SimConfig| {
         let o = run_first_touch(&m, k, (1, 32, false));
-        assert_eq!(waited_us(&o, "mmap_lock_wait_us") + waited_us(&o, "vma_lock_wait_us"), 0);
+        assert_eq!(waited_ns(&o, "mmap_lock_wait_ns") + waited_ns(&o, "vma_lock_wait_ns"), 0);
         scalar(&o, "system_s")
     };
     let [one, many] = kernels().map(|k| of(&k));
@@ -123,7 +123,7 @@ fn threads_with_mappings_of_their_own_gain_from_6_4() {
         run_first_touch(&m, &k, (32, 1, false))
     };
     let (old, new) = (run_on("6.3"), run_on("6.4"));
-    assert!(waited_us(&old, "mmap_lock_wait_us") > 100_000 && waited_us(&new, "vma_lock_wait_us") == 0);
+    assert!(waited_ns(&old, "mmap_lock_wait_ns") > 100_000_000 && waited_ns(&new, "vma_lock_wait_ns") == 0);
     assert!(scalar(&old, "elapsed_s") > 1.3 * scalar(&new, "elapsed_s"));
 }
 
@@ -135,9 +135,9 @@ fn cpus_meet_at_zones_and_lru_lists() {
     let [_, k] = kernels();
     let (lone, all) = (run_first_touch(&m, &k, (1, 1, false)), run_first_touch(&m, &k, (1, 32, false)));
     let batches = 32.0 * PAGES as f64 / f64::from(k.mm.vm.lru_batch);
-    let least_us = batches * m.core_to_core_ns(0, 0) * 31.0 / 32.0 / 1000.0;
-    let waited = waited_us(&all, "lru_lock_wait_us") as f64;
-    assert!(waited > 0.9 * least_us, "{waited} us of {least_us}");
-    assert!(waited_us(&all, "zone_lock_wait_us") > 0);
-    assert_eq!(waited_us(&lone, "lru_lock_wait_us") + waited_us(&lone, "zone_lock_wait_us"), 0);
+    let least_ns = batches * m.core_to_core_ns(0, 0) * 31.0 / 32.0;
+    let waited = waited_ns(&all, "lru_lock_wait_ns") as f64;
+    assert!(waited > 0.9 * least_ns, "{waited} ns of {least_ns}");
+    assert!(waited_ns(&all, "zone_lock_wait_ns") > 0);
+    assert_eq!(waited_ns(&lone, "lru_lock_wait_ns") + waited_ns(&lone, "zone_lock_wait_ns"), 0);
 }
