@@ -170,7 +170,11 @@ fn lock_bytes(machine: &Machine, workload: &Workload, cfg: &SimConfig) -> f64 {
     let mappings = |p: &numalab_nouns::workload::Process| {
         let shared = p.threads.len() > 1 && !cfg.harness.cpus_take_turns();
         let own = if cfg.mm.vm.fault_holds_mmap_lock { 1 } else { p.regions.len() + PROGRAM_MAPPINGS };
-        if shared { own } else { 0 }
+        if shared {
+            own
+        } else {
+            0
+        }
     };
     let locks = 2 * machine.node_count() + workload.processes.iter().map(mappings).sum::<usize>();
     (locks * bytes_of_line(machine.node_count())) as f64

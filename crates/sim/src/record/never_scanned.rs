@@ -62,7 +62,6 @@ fn why(v: &ScanVisits) -> String {
     if all == 0 {
         return "no scan came to it".into();
     }
-    let said: Vec<String> =
-        parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let said: Vec<String> = parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
     format!("of {all} visits, each passed over, {}", said.join(", "))
 }

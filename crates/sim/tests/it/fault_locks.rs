@@ -16,7 +16,9 @@ fn first_touch(threads: u64, processes: u64, one_mapping: bool) -> String {
         (region, "[[process.phase]]\naccess = \"r\"\nslice = \"thread\"\npattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\n".to_string())
     } else {
         let region = |i| format!("[[process.region]]\nname = \"r{i}\"\nsize = \"{PAGES} * 4KiB\"\n");
-        let step = |i| format!("[[process.phase]]\naccess = \"r{i}\"\npattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\nwhen = \"thread == {i}\"\n");
+        let step = |i| {
+            format!("[[process.phase]]\naccess = \"r{i}\"\npattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\nwhen = \"thread == {i}\"\n")
+        };
         ((0..threads).map(region).collect(), (0..threads).map(step).collect())
     };
     format!("[[process]]\nname = \"p\"\ncount = {processes}\nthreads = {threads}\n{regions}{steps}")
@@ -77,7 +79,11 @@ fn threads_in_one_mapping_meet_at_its_lock() {
     let ratio = elapsed(&many) / elapsed(&one);
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
     let o = run_first_touch(&m, &many, (32, 1, true));
-    assert!(waited_ns(&o, "vma_lock_wait_ns") > 100_000_000 && waited_ns(&o, "mmap_lock_wait_ns") == 0, "{:?}", o.counters);
+    assert!(
+        waited_ns(&o, "vma_lock_wait_ns") > 100_000_000 && waited_ns(&o, "mmap_lock_wait_ns") == 0,
+        "{:?}",
+        o.counters
+    );
 }
 
 /// Processes of one thread have a lock each, so which lock it is does not matter, and nobody waits for it.
