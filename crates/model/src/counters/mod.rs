@@ -11,6 +11,7 @@ mod allocation;
 mod damon;
 mod doc;
 mod huge;
+mod locks;
 mod numa;
 mod reclaim;
 mod scheduler;
@@ -31,6 +32,7 @@ pub fn all() -> impl Iterator<Item = &'static CounterDoc> {
         .chain(huge::COUNTERS)
         .chain(reclaim::COUNTERS)
         .chain(stalls::COUNTERS)
+        .chain(locks::COUNTERS)
         .chain(damon::COUNTERS)
         .chain(scheduler::COUNTERS)
 }
