@@ -5,7 +5,8 @@
 //! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9: one thread of every core in
 //! node order, then all second threads; LLCs are runs of cores. `[[node]]`, `[[llc]]` and `cores` state an irregular
 //! machine. Beside `[layout]`, a `[[node]]` changes the memory of a node or adds a node without CPUs. Either form
-//! becomes a [`Draft`], which [`Draft::build`] checks and indexes.
+//! becomes a [`Draft`], which [`Draft::build`] checks and indexes. A `[[node]]` of a file that is extended falls away if
+//! the own `[layout]` lacks its socket.
 //! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an
 //! LLC inside a node.
 
@@ -159,14 +160,20 @@ impl Draft {
         shape: Option<&Regular>,
         defaults: &Defaults,
     ) -> Result<(), SpecError> {
+        let ids = 0..=i64::from(cpulist::MAX_ID);
         for t in tables {
-            let id = t.int("id", 0..=i64::from(cpulist::MAX_ID))?;
+            let id = t.int("id", ids.clone())?;
+            let inherited = shape.is_some_and(|s| s.place.file != id.file);
             let node = id.value as usize;
             let own = shape.filter(|s| node < s.nodes());
             let socket = match own {
                 Some(s) => (node / s.nodes_per_socket) as u32,
-                None => t.int("socket", 0..=i64::from(cpulist::MAX_ID))?.value as u32,
+                None if inherited && t.opt_int("socket", ids.clone())?.is_none() => continue,
+                None => t.int("socket", ids.clone())?.value as u32,
             };
+            if inherited && shape.is_some_and(|s| socket as usize >= s.sockets) {
+                continue;
+            }
             if shape.is_some_and(|s| socket as usize >= s.sockets) {
                 return Err(id.error(format!("node {node} is on socket {socket}"), "a socket of `[layout]`"));
             }

@@ -10,9 +10,10 @@
 //! * `kind = "ports"`: one for each node with CPUs, between the node and the rest of its socket. Only requests inside
 //!   the socket cross ports, one at each end.
 //!
-//! A *place* is a socket, or a node that is joined on its own. Where `sockets` links exist, a node belongs to the place
-//! of its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is reached over that
-//! link. `routes.rs` finds the routes.
+//! A *place* is a socket, or a node that is joined on its own. Where links of kind `sockets` or `ports` exist, a node
+//! belongs to the place of its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is
+//! reached over that link. `routes.rs` finds the routes. Of the `pairs` of a file that is extended, those whose ends
+//! this machine lacks fall away.
 
 use super::cpulist;
 use super::index::Layout;
@@ -52,6 +53,8 @@ pub(super) struct Graph {
     pub(super) rule: Rule,
     /// Place of each node. Places are numbered sockets first, then nodes.
     pub(super) home: Vec<usize>,
+    /// Whether requests may pass a place on their way: it has CPUs.
+    pub(super) passes: Vec<bool>,
     pub(super) edges: Vec<Vec<Edge>>,
     /// Links between two nodes of one place: (node, node, link).
     pub(super) inner: Vec<(usize, usize, usize)>,
@@ -67,6 +70,8 @@ struct Head {
     sustained_gbps: f64,
     hop_ns: f64,
     transit: Option<(f64, f64)>,
+    /// Whether it stands in a file that this machine extends.
+    inherited: bool,
 }
 
 enum Pairs {
@@ -81,7 +86,8 @@ enum Pairs {
 /// # Errors
 /// A wrong kind, scope or pair; more than 8192 links.
 pub(super) fn read(root: &Layers, layout: &Layout) -> Result<Graph, SpecError> {
-    let heads = root.list("link")?.into_iter().map(Head::read).collect::<Result<Vec<_>, _>>()?;
+    let heads =
+        root.list("link")?.into_iter().map(|t| Head::read(t, &root.place().file)).collect::<Result<Vec<_>, _>>()?;
     let rule = match root.opt_str("routing")? {
         None => Rule::Shortest,
         Some(r) => match r.value.as_str() {
@@ -97,7 +103,7 @@ pub(super) fn read(root: &Layers, layout: &Layout) -> Result<Graph, SpecError> {
 }
 
 impl Head {
-    fn read(t: Table) -> Result<Self, SpecError> {
+    fn read(t: Table, own_file: &str) -> Result<Self, SpecError> {
         let at = t.str("kind")?;
         let kinds = ["sockets", "nodes", "ports"];
         if !kinds.contains(&at.value.as_str()) {
@@ -126,7 +132,8 @@ impl Head {
             opt_up_to(&t, "hop_ns", 1e6)?.ok_or_else(|| t.missing("hop_ns", "extra latency of the hop, ns"))?;
         let transit = if at.value == "nodes" { transit(&t)? } else { None };
         t.finish()?;
-        Ok(Self { at, pairs, peak_gbps: peak.value, sustained_gbps: sustained.value, hop_ns, transit })
+        let inherited = at.file != own_file;
+        Ok(Self { at, pairs, peak_gbps: peak.value, sustained_gbps: sustained.value, hop_ns, transit, inherited })
     }
 
     /// An error about its pairs, at the list of them if there is one.
@@ -152,8 +159,9 @@ impl Head {
             Pairs::SameSocket => return Ok(all.filter(|&(a, b)| socket(a) == socket(b)).collect()),
             Pairs::List(list) => list,
         };
+        let known = |x: f64| ids.iter().position(|id| f64::from(*id) == x);
         let end = |x: f64| {
-            ids.iter().position(|id| f64::from(*id) == x).ok_or_else(|| {
+            known(x).ok_or_else(|| {
                 let what = format!("no end {} among the {}", shown(x), self.at.value);
                 list.error(what, format!("ends among {}", cpulist::format(ids)))
             })
@@ -161,6 +169,7 @@ impl Head {
         let mut out = Vec::new();
         for pair in &list.value {
             match pair[..] {
+                [a, b] if a != b && self.inherited && (known(a).is_none() || known(b).is_none()) => {}
                 [a, b] if a != b => out.push((end(a)?, end(b)?)),
                 _ => return Err(list.error(format!("pair {pair:?}"), "two different ends: [0, 1]")),
             }
@@ -201,6 +210,7 @@ impl Graph {
             place: heads.first().map(|h| h.at.clone().map(|_| ())),
             rule,
             home: Vec::new(),
+            passes: Vec::new(),
             edges: vec![Vec::new(); layout.sockets + layout.nodes.len()],
             inner: Vec::new(),
             port: vec![None; layout.nodes.len()],
@@ -218,6 +228,8 @@ impl Graph {
         }
         refuse_twice(heads, &ends, &sockets, &nodes)?;
         g.home = homes(layout, heads, &ends);
+        g.passes = vec![false; g.edges.len()];
+        layout.cpus.iter().flat_map(|c| [c.socket, g.home[c.node]]).for_each(|place| g.passes[place] = true);
         for (h, pairs) in heads.iter().zip(&ends) {
             match h.at.value.as_str() {
                 "sockets" => pairs.iter().for_each(|&(a, b)| {
@@ -272,10 +284,10 @@ impl Graph {
     }
 }
 
-/// The place of each node: its socket where sockets are linked, or a place of its own.
+/// The place of each node: its socket where sockets are linked or nodes have ports, or a place of its own.
 fn homes(layout: &Layout, heads: &[Head], ends: &[Vec<(usize, usize)>]) -> Vec<usize> {
     let linked = |kind: &'static str| heads.iter().zip(ends).filter(move |(h, _)| h.at.value == kind).map(|(_, e)| e);
-    let hubs = linked("sockets").any(|e| !e.is_empty());
+    let hubs = linked("sockets").any(|e| !e.is_empty()) || linked("ports").next().is_some();
     let own_link = |n: usize| linked("nodes").flatten().any(|&(a, b)| a == n || b == n);
     let home = |n: usize| {
         let node = &layout.nodes[n];
