@@ -2,13 +2,15 @@
 //!
 //! Problem: a request to another node loads every link on its way, but a machine file should state links, not n x n
 //! routes.
-//! Approach: `[[link]]` declares links of one of three kinds. The routes are all shortest ways (fewest links), which
+//! Approach: `[[link]]` declares links of one of four kinds. The routes are all shortest ways (fewest links), which
 //! share the traffic evenly (machines.md section 2.9).
 //! * `kind = "sockets"`: joins two sockets; all their nodes share it.
 //! * `kind = "nodes"`: joins two nodes. `transit_gbps` caps what may cross it *towards its second node* for requests
 //!   that arrived over another link (a CXL port used by the other socket).
 //! * `kind = "ports"`: one for each node with CPUs, between the node and the rest of its socket. Only requests inside
 //!   the socket cross ports, one at each end.
+//! * `kind = "controllers"`: the port of each node controller, which its group of sockets shares towards all others. A
+//!   request to another group crosses two of them.
 //!
 //! A *place* is a socket, or a node that is joined on its own. Where links of kind `sockets` or `ports` exist, a node
 //! belongs to the place of its socket. An exception is an expander (no CPUs) with a `nodes` link of its own, which is
@@ -60,6 +62,8 @@ pub(super) struct Graph {
     pub(super) inner: Vec<(usize, usize, usize)>,
     /// Port of each node.
     pub(super) port: Vec<Option<usize>>,
+    /// Whether sockets have node controllers. They meet in a place of their own, the last.
+    pub(super) controllers: bool,
 }
 
 /// A `[[link]]` as the file states it.
@@ -78,6 +82,7 @@ enum Pairs {
     All,
     SameSocket,
     List(Spot<Vec<Vec<f64>>>),
+    Groups(Spot<Vec<Vec<f64>>>),
     None,
 }
 
@@ -105,16 +110,22 @@ pub(super) fn read(root: &Layers, layout: &Layout) -> Result<Graph, SpecError> {
 impl Head {
     fn read(t: Table, own_file: &str) -> Result<Self, SpecError> {
         let at = t.str("kind")?;
-        let kinds = ["sockets", "nodes", "ports"];
+        let kinds = ["sockets", "nodes", "ports", "controllers"];
         if !kinds.contains(&at.value.as_str()) {
-            let e = at.error(format!("no link kind `{}`", clip(&at.value)), "`sockets`, `nodes` or `ports`");
+            let what = format!("no link kind `{}`", clip(&at.value));
+            let e = at.error(what, "`sockets`, `nodes`, `ports` or `controllers`");
             return Err(e.near(&at.value, kinds));
         }
-        let ports = at.value == "ports";
-        let scope = if ports { None } else { t.opt_str("scope")? };
-        let list = if ports { None } else { t.opt_matrix("pairs")? };
+        let (ports, controllers) = (at.value == "ports", at.value == "controllers");
+        let scope = if ports || controllers { None } else { t.opt_str("scope")? };
+        let list = if ports || controllers { None } else { t.opt_matrix("pairs")? };
+        let groups = if controllers { t.opt_matrix("groups")? } else { None };
         let pairs = match (scope, list) {
             _ if ports => Pairs::None,
+            _ if controllers => match groups {
+                Some(groups) => Pairs::Groups(groups),
+                None => return Err(t.missing("groups", "the sockets of each controller: `[[0, 1], [2, 3]]`")),
+            },
             (None, Some(list)) => Pairs::List(list),
             (Some(s), None) if s.value == "all" => Pairs::All,
             (Some(s), None) if s.value == "same-socket" && at.value == "nodes" => Pairs::SameSocket,
@@ -154,7 +165,7 @@ impl Head {
         let count = ids.len();
         let all = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
         let list = match &self.pairs {
-            Pairs::None => return Ok(Vec::new()),
+            Pairs::None | Pairs::Groups(_) => return Ok(Vec::new()),
             Pairs::All => return Ok(all.collect()),
             Pairs::SameSocket => return Ok(all.filter(|&(a, b)| socket(a) == socket(b)).collect()),
             Pairs::List(list) => list,
@@ -211,9 +222,10 @@ impl Graph {
             rule,
             home: Vec::new(),
             passes: Vec::new(),
-            edges: vec![Vec::new(); layout.sockets + layout.nodes.len()],
+            edges: vec![Vec::new(); layout.sockets + layout.nodes.len() + 1],
             inner: Vec::new(),
             port: vec![None; layout.nodes.len()],
+            controllers: false,
         };
         let nodes: Vec<u32> = layout.nodes.iter().map(|n| n.id).collect();
         // A socket whose CPUs are all in nodes of other sockets has no memory to link.
@@ -238,6 +250,7 @@ impl Graph {
                     g.join((a, b), link, None, true);
                 }),
                 "nodes" => pairs.iter().try_for_each(|&(a, b)| g.node_link(layout, h, a, b))?,
+                "controllers" => g.controllers(h, &sockets)?,
                 _ if g.port.iter().any(Option::is_some) => {
                     return Err(h.at.error("ports are declared twice", "one `[[link]]` of kind `ports`"));
                 }
@@ -260,6 +273,33 @@ impl Graph {
     fn join(&mut self, (a, b): (usize, usize), link: usize, transit: Option<usize>, crosses: bool) {
         self.edges[a].push(Edge { to: b, hop: (link, true), transit, crosses });
         self.edges[b].push(Edge { to: a, hop: (link, false), transit: None, crosses });
+    }
+
+    /// Joins the sockets of each group to where the controllers meet.
+    fn controllers(&mut self, h: &Head, sockets: &[u32]) -> Result<(), SpecError> {
+        let Pairs::Groups(groups) = &h.pairs else { return Ok(()) };
+        if std::mem::replace(&mut self.controllers, true) {
+            return Err(h.at.error("controllers are declared twice", "one `[[link]]` of kind `controllers`"));
+        }
+        let meet = self.edges.len() - 1;
+        self.passes[meet] = true;
+        let mut seen = BTreeSet::new();
+        for (n, group) in groups.value.iter().enumerate() {
+            let known = |x: f64| sockets.iter().copied().find(|s| f64::from(*s) == x);
+            let (here, lost): (Vec<f64>, Vec<f64>) = group.iter().partition(|x| known(**x).is_some());
+            if let Some(x) = lost.first().filter(|_| !h.inherited) {
+                let expected = format!("sockets among {}", cpulist::format(sockets));
+                return Err(groups.error(format!("no socket {}", shown(*x)), expected));
+            }
+            if let Some(x) = here.iter().find(|x| !seen.insert(x.to_bits())) {
+                return Err(groups.error(format!("socket {} has two controllers", shown(*x)), "each socket once"));
+            }
+            if !here.is_empty() {
+                let link = self.add(h.link(format!("controller{n}")));
+                here.iter().filter_map(|x| known(*x)).for_each(|s| self.join((s as usize, meet), link, None, true));
+            }
+        }
+        Ok(())
     }
 
     fn node_link(&mut self, layout: &Layout, h: &Head, a: usize, b: usize) -> Result<(), SpecError> {
@@ -287,7 +327,8 @@ impl Graph {
 /// The place of each node: its socket where sockets are linked or nodes have ports, or a place of its own.
 fn homes(layout: &Layout, heads: &[Head], ends: &[Vec<(usize, usize)>]) -> Vec<usize> {
     let linked = |kind: &'static str| heads.iter().zip(ends).filter(move |(h, _)| h.at.value == kind).map(|(_, e)| e);
-    let hubs = linked("sockets").any(|e| !e.is_empty()) || linked("ports").next().is_some();
+    let hubs = linked("sockets").any(|e| !e.is_empty())
+        || ["ports", "controllers"].iter().any(|kind| linked(kind).next().is_some());
     let own_link = |n: usize| linked("nodes").flatten().any(|&(a, b)| a == n || b == n);
     let home = |n: usize| {
         let node = &layout.nodes[n];

@@ -28,11 +28,12 @@ impl Graph {
     /// # Errors
     /// Two sockets that no chain of links joins.
     pub(super) fn hops(&self, layout: &Layout) -> Result<Vec<Vec<u8>>, SpecError> {
+        // Where controllers meet counts as one more socket.
         let socket_of = |place: usize| match place.checked_sub(layout.sockets) {
             None => place,
-            Some(node) => layout.nodes[node].socket,
+            Some(node) => layout.nodes.get(node).map_or(layout.sockets, |n| n.socket),
         };
-        let mut near = vec![Vec::new(); layout.sockets];
+        let mut near = vec![Vec::new(); layout.sockets + 1];
         for (place, edges) in self.edges.iter().enumerate().filter(|(place, _)| self.passes[*place]) {
             let joins = edges.iter().filter(|e| e.crosses && self.passes[e.to]);
             near[socket_of(place)].extend(joins.map(|e| socket_of(e.to)));
@@ -67,15 +68,15 @@ impl Graph {
         let between = Map { edges: self.edges.clone(), passes: self.passes.clone() };
         let inner = Map { edges: self.inner_edges(n), passes: vec![true; n] };
         let mut hops = 0;
-        for j in 0..n {
-            let to_place = between.distances(self.home[j]);
+        for (j, &target) in self.home.iter().enumerate() {
+            let to_place = between.distances(target);
             let to_node = inner.distances(j);
             let mut known: Vec<Option<Vec<Route>>> = vec![None; self.edges.len()];
             for i in (0..n).filter(|&i| i != j) {
                 let home = self.home[i];
-                out[i][j] = if home != self.home[j] {
+                out[i][j] = if home != target {
                     if known[home].is_none() {
-                        known[home] = Some(self.ways(layout, &between, (home, self.home[j]), &to_place, (i, j))?);
+                        known[home] = Some(self.ways(layout, &between, (home, target), &to_place, (i, j))?);
                     }
                     known[home].clone().unwrap_or_default()
                 } else if inner.edges[i].is_empty() && inner.edges[j].is_empty() {

@@ -87,3 +87,49 @@ fn own_links_and_nodes_must_exist() {
     let e = extended("milan-2s-nps1", "[layout]\nsockets = 1\n[[node]]\nid = 1\nsocket = 1\n").unwrap_err();
     assert!(e.expected.contains("a socket of `[layout]`"), "{e}");
 }
+
+/// Eight sockets in two groups, each behind a node controller; inside a group every two sockets are linked.
+const CONTROLLERS: &str = r#"
+[layout]
+sockets = 8
+[distance]
+by_hop = [10, 21, 31]
+[latency]
+by_hop_ns = [100, 200, 400]
+[[link]]
+kind = "sockets"
+pairs = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3], [4, 5], [4, 6], [4, 7], [5, 6], [5, 7], [6, 7]]
+peak_gbps = 48
+sustained_gbps = 36
+hop_ns = 100
+[[link]]
+kind = "controllers"
+groups = [[0, 1, 2, 3], [4, 5, 6, 7]]
+peak_gbps = 40
+sustained_gbps = 32
+hop_ns = 150
+"#;
+
+#[test]
+fn requests_to_another_controllers_sockets_cross_both_ports() {
+    let m = extended("haswell-2s", CONTROLLERS).unwrap();
+    assert_eq!(crossed(&m, 0, 3), ["socket0-socket3"]);
+    for (i, j) in [(0, 4), (3, 7), (2, 5)] {
+        assert_eq!(crossed(&m, i, j), ["controller0", "controller1"], "all sockets of a group share its port");
+        assert_eq!((m.hop[i][j], m.latency_ns[i][j]), (2, 400.0));
+    }
+    let way = |i: usize, j: usize| m.routes[i][j][0].hops.iter().map(|h| h.1).collect::<Vec<_>>();
+    assert_eq!((way(0, 4), way(4, 0)), (vec![true, false], vec![true, false]), "out of one, into the other");
+}
+
+#[test]
+fn wrong_groups_are_refused() {
+    for (from, to, what) in [
+        ("[4, 5, 6, 7]]", "[4, 5, 6, 8]]", "no socket 8"),
+        ("[4, 5, 6, 7]]", "[3, 5, 6, 7]]", "socket 3 has two controllers"),
+        ("groups = [[0, 1, 2, 3], [4, 5, 6, 7]]", "", "groups` is missing"),
+    ] {
+        let e = extended("haswell-2s", &CONTROLLERS.replace(from, to)).unwrap_err();
+        assert!(e.what.contains(what), "{e}");
+    }
+}
