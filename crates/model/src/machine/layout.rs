@@ -5,8 +5,8 @@
 //! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9: one thread of every core in
 //! node order, then all second threads; LLCs are runs of cores. `[[node]]`, `[[llc]]` and `cores` state an irregular
 //! machine. Beside `[layout]`, a `[[node]]` changes the memory of a node or adds a node without CPUs. Either form
-//! becomes a [`Draft`], which [`Draft::build`] checks and indexes. A `[[node]]` of a file that is extended falls away if
-//! the own `[layout]` lacks its socket.
+//! becomes a [`Draft`], which [`Draft::build`] checks and indexes. A `[[node]]` of a file that is extended falls away
+//! if the own `[layout]` lacks its socket.
 //! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an
 //! LLC inside a node.
 
@@ -31,11 +31,15 @@ pub const MAX_MEMORY: u64 = 64 << 40;
 /// Legal bandwidths, GB/s. With less than the least a run would not end.
 pub(super) const GBPS: RangeInclusive<f64> = 0.01..=1e6;
 
+/// Legal parts of the bandwidth that random lines reach.
+pub(super) const SHARE: RangeInclusive<f64> = 0.01..=1.0;
+
 /// What `[memory]` states for nodes that state nothing themselves.
 struct Defaults {
     bytes: Option<Spot<u64>>,
     peak_gbps: Option<f64>,
     sustained_gbps: Option<f64>,
+    random_share: Option<f64>,
     /// The error for a node that needs what is missing in `[memory]`.
     lacks: Option<SpecError>,
 }
@@ -133,6 +137,7 @@ impl Defaults {
         if let (Some(peak), Some(sustained)) = (&peak, &sustained) {
             at_most_peak(sustained, peak.value)?;
         }
+        let random_share = t.opt_within("random_share", &SHARE)?;
         let given =
             [("per_node", bytes.is_some()), ("peak_gbps", peak.is_some()), ("sustained_gbps", sustained.is_some())];
         let absent = given.iter().find(|(_, given)| !given).map(|(key, _)| *key);
@@ -142,12 +147,18 @@ impl Defaults {
             absent => absent.map(|key| t.missing(key, expected)),
         };
         t.finish()?;
-        Ok(Self { bytes, peak_gbps: peak.map(|p| p.value), sustained_gbps: sustained.map(|s| s.value), lacks })
+        let (peak_gbps, sustained_gbps) = (peak.map(|p| p.value), sustained.map(|s| s.value));
+        Ok(Self { bytes, peak_gbps, sustained_gbps, random_share, lacks })
     }
     /// The memory of a node that states nothing itself, and the place of its size.
     fn memory(&self) -> Option<(Memory, Spot<()>)> {
         let bytes = self.bytes.clone()?;
-        let memory = Memory { bytes: bytes.value, peak_gbps: self.peak_gbps?, sustained_gbps: self.sustained_gbps? };
+        let memory = Memory {
+            bytes: bytes.value,
+            peak_gbps: self.peak_gbps?,
+            sustained_gbps: self.sustained_gbps?,
+            random_share: self.random_share.unwrap_or(MemoryKind::Dram.usual_random_share()),
+        };
         Some((memory, bytes.map(|_| ())))
     }
 }
@@ -281,18 +292,20 @@ impl Entry {
         let sustained_gbps = sustained.as_ref().map(|s| s.value).or(defaults.sustained_gbps);
         let bandwidth = "a number above 0, GB/s, here or in `[memory]`";
         let bytes = bytes.ok_or_else(|| t.missing("memory", size::EXPECTED))?;
+        let kind = match t.opt_str("kind")? {
+            None => MemoryKind::Dram,
+            Some(k) => kind(&k)?,
+        };
+        let random_share = opt_within(&t, "random_share", &SHARE)?.map(|s| s.value).or(defaults.random_share);
         let memory = Memory {
             bytes: bytes.value,
+            random_share: random_share.unwrap_or(kind.usual_random_share()),
             peak_gbps: peak_gbps.ok_or_else(|| t.missing("peak_gbps", bandwidth))?,
             sustained_gbps: sustained_gbps.ok_or_else(|| t.missing("sustained_gbps", bandwidth))?,
         };
         // A default of `[memory]` above the node's own peak is reported at the node.
         let sustained = sustained.unwrap_or_else(|| cpus.clone().map(|_| memory.sustained_gbps));
         at_most_peak(&sustained, memory.peak_gbps)?;
-        let kind = match t.opt_str("kind")? {
-            None => MemoryKind::Dram,
-            Some(k) => kind(&k)?,
-        };
         let tier = t.opt_int("tier", 0..=255)?.map_or(0, |n| n.value as u8);
         t.finish()?;
         Ok(Self { cpus, socket, memory, memory_at: bytes.map(|_| ()), kind, tier })

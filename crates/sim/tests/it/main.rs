@@ -28,6 +28,7 @@ mod log;
 mod lru;
 mod maps;
 mod memory;
+mod page_walks;
 mod physics;
 mod pipes;
 mod policies;
