@@ -6,6 +6,7 @@
 //! * [`clock`] core clock by the number of busy cores;
 //! * [`smt`] hardware threads of one core;
 //! * [`tlb`] TLB reach, page walks, random accesses;
+//! * [`page_walker`] walks by the hardware that makes them;
 //! * [`cost`] kernel operations: shoot-downs, faults, copies, migrations, scans.
 //!
 //! Times are ns and rates GB/s (10^9 B/s), so that 1 GB/s is one byte per ns. Indices are the dense ones of the
@@ -17,6 +18,7 @@ pub mod cache;
 pub mod clock;
 pub mod contention;
 pub mod cost;
+pub mod page_walker;
 pub mod reuse_window;
 pub mod smt;
 pub mod tlb;

@@ -13,46 +13,22 @@
 //! tables on the node of the data this gives the published `(L + b) * 1.42` of Naples and `(L + b) * 2.02` of the
 //! guest.
 //!
+//! A machine that states its page walker has neither `b` nor these constants: its walks follow from its entries
+//! ([`PageWalker`]).
+//!
 //! Units: bytes, ns.
 
+use super::page_walker::{PageWalker, TABLE_SPAN};
+use super::reuse_window::reuse_miss;
 use numalab_base::math::log2;
 use numalab_nouns::machine::Machine;
 
-/// 4 KiB.
-pub const BASE_PAGE_BYTES: u64 = 4096;
-/// 2 MiB.
-pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
-/// A leaf table maps 512 times its own size.
-const LEAF_SPAN: u64 = 512;
+pub use super::page_walker::{Accessed, PageSize, Walk, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
+
 /// Largest footprint whose tables stay in the caches with 2 MiB pages.
 const HUGE_CACHED_BYTES: u64 = 64 << 30;
 /// Bytes that one byte of tables maps with 2 MiB pages.
-const HUGE_LEAF_SPAN: u64 = 512 * LEAF_SPAN;
-
-/// Page size of a mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageSize {
-    /// 4 KiB, mapped by a PTE.
-    Base,
-    /// 2 MiB, mapped by a PMD.
-    Huge,
-}
-
-/// Cost of a page walk for one footprint: `fixed_ns + leaf_miss * latency of the table's node`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Walk {
-    /// Part that does not depend on the node of the table, ns.
-    pub fixed_ns: f64,
-    /// Leaf entries fetched from memory per access; may exceed 1 in a guest, which has two.
-    pub leaf_miss: f64,
-}
-
-impl Walk {
-    /// Walk time of one random access, ns; `table_ns` is the latency from the CPU to the node of the table.
-    pub fn ns(&self, table_ns: f64) -> f64 {
-        self.fixed_ns + self.leaf_miss * table_ns
-    }
-}
+const HUGE_LEAF_SPAN: u64 = TABLE_SPAN * TABLE_SPAN;
 
 /// The TLB of a machine's CPUs, native or as seen in a guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,6 +38,7 @@ pub struct TlbModel {
     overhead_ns: f64,
     walk_ns: f64,
     leaf_miss: f64,
+    walker: Option<PageWalker>,
 }
 
 impl TlbModel {
@@ -73,9 +50,10 @@ impl TlbModel {
         Self {
             reach_base_bytes: u64::from(t.entries_4k) * BASE_PAGE_BYTES,
             reach_huge_bytes: u64::from(t.entries_2m) * HUGE_PAGE_BYTES,
-            overhead_ns: t.base_ns,
+            overhead_ns: if t.walker.is_some() { 0.0 } else { t.base_ns },
             walk_ns,
             leaf_miss,
+            walker: PageWalker::new(machine, guest),
         }
     }
 
@@ -87,21 +65,44 @@ impl TlbModel {
         }
     }
 
-    /// Page walk of a thread that accesses `footprint_bytes` at random through pages of this size and can use
-    /// `llc_share_bytes` of its last-level cache.
+    /// The walk of a mean access to memory of which `huge` (0..=1) is mapped by huge pages. Each size has its own reach
+    /// and its own tables, so it is the mix of both by their share.
+    pub fn mean_walk(&self, huge: f64, a: &Accessed) -> Walk {
+        let part = |size: PageSize, share: f64| {
+            let part = Accessed { bytes: (a.bytes as f64 * share) as u64, ..*a };
+            match self.walker {
+                Some(walker) => walker.walk(size, &part).part(share),
+                None if a.alpha > 0.0 => {
+                    let missed = reuse_miss(a.alpha, self.reach_bytes(size), part.bytes);
+                    self.walk(size, part.bytes, a.llc_bytes).part(share * missed)
+                }
+                None => self.walk(size, part.bytes, a.llc_bytes).part(share),
+            }
+        };
+        part(PageSize::Base, 1.0 - huge).and(part(PageSize::Huge, huge))
+    }
+
+    /// Least time between two accesses of a thread whose walk takes `walk_ns`: what the core's walkers do at most,
+    /// shared by the `threads` of the core that walk. 0 where nothing states their number.
+    pub fn walkers_ns(&self, walk_ns: f64, threads: u32) -> f64 {
+        self.walker.map_or(0.0, |w| walk_ns * f64::from(threads) / f64::from(w.walkers()))
+    }
+
+    /// Page walk, by the fitted constants, of a thread that accesses `footprint_bytes` at random through pages of this
+    /// size and can use `llc_share_bytes` of its last-level cache.
     pub fn walk(&self, size: PageSize, footprint_bytes: u64, llc_share_bytes: u64) -> Walk {
         match size {
             PageSize::Base if footprint_bytes <= self.reach_base_bytes => Walk::default(),
             PageSize::Base => {
-                let all_missing = LEAF_SPAN.saturating_mul(llc_share_bytes);
+                let all_missing = TABLE_SPAN.saturating_mul(llc_share_bytes);
                 let part = ramp(footprint_bytes, self.reach_base_bytes, all_missing);
-                Walk { fixed_ns: self.walk_ns, leaf_miss: self.leaf_miss * part }
+                Walk { fixed_ns: self.walk_ns, leaf_miss: self.leaf_miss * part, ..Walk::default() }
             }
             PageSize::Huge => {
                 // The walk itself is part of the overhead `b`. Only very large tables do not fit the caches (model).
                 let all_missing = HUGE_LEAF_SPAN.saturating_mul(llc_share_bytes).max(2 * HUGE_CACHED_BYTES);
                 let part = ramp(footprint_bytes, HUGE_CACHED_BYTES, all_missing);
-                Walk { fixed_ns: 0.0, leaf_miss: self.leaf_miss * part }
+                Walk { leaf_miss: self.leaf_miss * part, ..Walk::default() }
             }
         }
     }

@@ -115,6 +115,7 @@ impl Class {
             leaf_miss: required(&walk, "leaf_miss", &MISSES)?,
             leaf_miss_guest: required(&walk, "leaf_miss_guest", &MISSES)?,
             nested: false,
+            walker: None,
         };
         walk.finish()?;
         root.finish()?;

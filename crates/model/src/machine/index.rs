@@ -57,6 +57,7 @@ pub(super) struct Memory {
     pub bytes: u64,
     pub peak_gbps: f64,
     pub sustained_gbps: f64,
+    pub random_share: f64,
 }
 
 impl Draft {
@@ -109,6 +110,7 @@ impl Draft {
                 dram_peak_gbps: n.memory.peak_gbps,
                 dram_sustained_gbps: n.memory.sustained_gbps,
                 tier: n.tier,
+                random_share: n.memory.random_share,
             })
             .collect();
         let llcs = llcs

@@ -5,7 +5,8 @@
 //! Approach: `[layout]` states a regular machine, numbered as in machines.md section 2.9: one thread of every core in
 //! node order, then all second threads; LLCs are runs of cores. `[[node]]`, `[[llc]]` and `cores` state an irregular
 //! machine. Beside `[layout]`, a `[[node]]` changes the memory of a node or adds a node without CPUs. Either form
-//! becomes a [`Draft`], which [`Draft::build`] checks and indexes.
+//! becomes a [`Draft`], which [`Draft::build`] checks and indexes. A `[[node]]` of a file that is extended falls away
+//! if the own `[layout]` lacks its socket.
 //! Invariant: nodes and CPUs ascend by id. Every CPU has a node, an LLC and a core; a core lies inside an LLC, and an
 //! LLC inside a node.
 
@@ -16,12 +17,17 @@ use super::MemoryKind;
 use super::{cpulist, size};
 use crate::spec::{clip, SpecError, Spot, Table};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// Legal parts of the bandwidth that random lines reach.
+pub(super) const SHARE: RangeInclusive<f64> = 0.01..=1.0;
 
 /// What `[memory]` states for nodes that state nothing themselves.
 struct Defaults {
     bytes: Option<Spot<u64>>,
     peak_gbps: Option<f64>,
     sustained_gbps: Option<f64>,
+    random_share: Option<f64>,
     /// The error for a node that needs what is missing in `[memory]`.
     lacks: Option<SpecError>,
 }
@@ -119,6 +125,7 @@ impl Defaults {
         if let (Some(peak), Some(sustained)) = (&peak, &sustained) {
             at_most_peak(sustained, peak.value)?;
         }
+        let random_share = t.opt_within("random_share", &SHARE)?;
         let given =
             [("per_node", bytes.is_some()), ("peak_gbps", peak.is_some()), ("sustained_gbps", sustained.is_some())];
         let absent = given.iter().find(|(_, given)| !given).map(|(key, _)| *key);
@@ -128,12 +135,18 @@ impl Defaults {
             absent => absent.map(|key| t.missing(key, expected)),
         };
         t.finish()?;
-        Ok(Self { bytes, peak_gbps: peak.map(|p| p.value), sustained_gbps: sustained.map(|s| s.value), lacks })
+        let (peak_gbps, sustained_gbps) = (peak.map(|p| p.value), sustained.map(|s| s.value));
+        Ok(Self { bytes, peak_gbps, sustained_gbps, random_share, lacks })
     }
     /// The memory of a node that states nothing itself, and the place of its size.
     fn memory(&self) -> Option<(Memory, Spot<()>)> {
         let bytes = self.bytes.clone()?;
-        let memory = Memory { bytes: bytes.value, peak_gbps: self.peak_gbps?, sustained_gbps: self.sustained_gbps? };
+        let memory = Memory {
+            bytes: bytes.value,
+            peak_gbps: self.peak_gbps?,
+            sustained_gbps: self.sustained_gbps?,
+            random_share: self.random_share.unwrap_or(MemoryKind::Dram.usual_random_share()),
+        };
         Some((memory, bytes.map(|_| ())))
     }
 }
@@ -146,14 +159,20 @@ impl Draft {
         shape: Option<&Regular>,
         defaults: &Defaults,
     ) -> Result<(), SpecError> {
+        let ids = 0..=i64::from(cpulist::MAX_ID);
         for t in tables {
-            let id = t.int("id", 0..=i64::from(cpulist::MAX_ID))?;
+            let id = t.int("id", ids.clone())?;
+            let inherited = shape.is_some_and(|s| s.place.file != id.file);
             let node = id.value as usize;
             let own = shape.filter(|s| node < s.nodes());
             let socket = match own {
                 Some(s) => (node / s.nodes_per_socket) as u32,
-                None => t.int("socket", 0..=i64::from(cpulist::MAX_ID))?.value as u32,
+                None if inherited && t.opt_int("socket", ids.clone())?.is_none() => continue,
+                None => t.int("socket", ids.clone())?.value as u32,
             };
+            if inherited && shape.is_some_and(|s| socket as usize >= s.sockets) {
+                continue;
+            }
             if shape.is_some_and(|s| socket as usize >= s.sockets) {
                 return Err(id.error(format!("node {node} is on socket {socket}"), "a socket of `[layout]`"));
             }
@@ -261,18 +280,20 @@ impl Entry {
         let sustained_gbps = sustained.as_ref().map(|s| s.value).or(defaults.sustained_gbps);
         let bandwidth = "a number above 0, GB/s, here or in `[memory]`";
         let bytes = bytes.ok_or_else(|| t.missing("memory", size::EXPECTED))?;
+        let kind = match t.opt_str("kind")? {
+            None => MemoryKind::Dram,
+            Some(k) => kind(&k)?,
+        };
+        let random_share = opt_within(&t, "random_share", &SHARE)?.map(|s| s.value).or(defaults.random_share);
         let memory = Memory {
             bytes: bytes.value,
+            random_share: random_share.unwrap_or(kind.usual_random_share()),
             peak_gbps: peak_gbps.ok_or_else(|| t.missing("peak_gbps", bandwidth))?,
             sustained_gbps: sustained_gbps.ok_or_else(|| t.missing("sustained_gbps", bandwidth))?,
         };
         // A default of `[memory]` above the node's own peak is reported at the node.
         let sustained = sustained.unwrap_or_else(|| cpus.clone().map(|_| memory.sustained_gbps));
         at_most_peak(&sustained, memory.peak_gbps)?;
-        let kind = match t.opt_str("kind")? {
-            None => MemoryKind::Dram,
-            Some(k) => kind(&k)?,
-        };
         let tier = t.opt_int("tier", 0..=255)?.map_or(0, |n| n.value as u8);
         t.finish()?;
         Ok(Self { cpus, socket, memory, memory_at: bytes.map(|_| ()), kind, tier })

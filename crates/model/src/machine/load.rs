@@ -10,7 +10,7 @@ use super::class::{self, Class};
 use super::layers::{chain, placed, Find, Layers};
 use super::limits::{GBPS, GHZ};
 use super::{check, layout, links, matrix, size};
-use super::{Cache, Clock, Fill, KernelCosts, Machine, Stream, Tlb, NODE_RECLAIM_DISTANCE};
+use super::{Cache, Clock, Fill, KernelCosts, Machine, Stream, Tlb, Walker, NODE_RECLAIM_DISTANCE};
 use crate::spec::{check_title, clip, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
 
@@ -255,6 +255,34 @@ fn costs_and_tlb(root: &Layers, clock: &Clock, find: &Find) -> Result<(KernelCos
     tlb.leaf_miss = t.opt_up_to("leaf_miss", 4.0)?.unwrap_or(tlb.leaf_miss);
     tlb.leaf_miss_guest = t.opt_up_to("leaf_miss_guest", 4.0)?.unwrap_or(tlb.leaf_miss_guest);
     tlb.nested = t.opt_bool("nested")?.unwrap_or(tlb.nested);
+    tlb.walker = walker(&t)?;
     t.finish()?;
     Ok((costs, tlb))
+}
+
+/// Reads the keys of the page walker, of which a file has all or none; `host_pages` may be left out.
+fn walker(t: &Layers) -> Result<Option<Walker>, SpecError> {
+    let entries = 1..=1 << 24;
+    let (l1_4k, l1_2m) = (t.opt_int("l1_4k", entries.clone())?, t.opt_int("l1_2m", entries.clone())?);
+    let (l2_cycles, pdes) = (t.opt_within("l2_cycles", &LATENCY)?, t.opt_int("pde_entries", entries)?);
+    let host_huge = is_set(t, "host_pages", ("4 KiB", "2 MiB"))?;
+    let Some(walkers) = t.opt_int("walkers", 1..=64)? else {
+        if l1_4k.is_some() || l1_2m.is_some() || l2_cycles.is_some() || pdes.is_some() || host_huge {
+            return Err(t.missing("walkers", "page walks that a core has under way, beside the other keys of them"));
+        }
+        return Ok(None);
+    };
+    let whole = |key: &str, n: Option<i64>| match n {
+        Some(n) => Ok(n as u32),
+        None => Err(t.missing(key, "a whole number of entries, beside `walkers`")),
+    };
+    Ok(Some(Walker {
+        walkers: walkers as u32,
+        l1_4k: whole("l1_4k", l1_4k)?,
+        l1_2m: whole("l1_2m", l1_2m)?,
+        l2_cycles: l2_cycles
+            .ok_or_else(|| t.missing("l2_cycles", "cycles of a hit in the second level, beside `walkers`"))?,
+        pde_entries: whole("pde_entries", pdes)?,
+        host_huge,
+    }))
 }

@@ -35,6 +35,29 @@ enum Form {
     Matrix(Spot<Vec<Vec<f64>>>),
 }
 
+impl Form {
+    /// [`of_nodes`] of a matrix.
+    fn of_nodes(self, layout: &Layout, own_file: &str) -> Self {
+        match self {
+            Form::Matrix(m) => Form::Matrix(of_nodes(m, layout, own_file)),
+            by_hop => by_hop,
+        }
+    }
+}
+
+/// The rows and columns of this machine's nodes, by their ids, in the matrix of a larger machine that it extends. Any
+/// other matrix stays as it is, also one that its shape will have refused.
+fn of_nodes(m: Spot<Vec<Vec<f64>>>, layout: &Layout, own_file: &str) -> Spot<Vec<Vec<f64>>> {
+    if m.file == own_file || m.value.len() <= layout.nodes.len() {
+        return m;
+    }
+    let row = |i: u32| layout.nodes.iter().map(|n| m.value.get(i as usize)?.get(n.id as usize).copied()).collect();
+    match layout.nodes.iter().map(|n| row(n.id)).collect::<Option<Vec<Vec<f64>>>>() {
+        Some(rows) => m.map(|_| rows),
+        None => m,
+    }
+}
+
 /// Reads `[distance]`, `[hop]` and `[latency]`.
 ///
 /// # Errors
@@ -42,10 +65,10 @@ enum Form {
 pub(super) fn read(root: &Layers, layout: &Layout, graph: &Graph) -> Result<Matrices, SpecError> {
     let n = layout.nodes.len();
     let own = root.place().file;
-    let distance = form(root, "distance", "by_hop", "matrix")?;
-    let latency = form(root, "latency", "by_hop_ns", "matrix_ns")?;
+    let distance = form(root, "distance", "by_hop", "matrix")?.of_nodes(layout, &own);
+    let latency = form(root, "latency", "by_hop_ns", "matrix_ns")?.of_nodes(layout, &own);
     let own_hop = root.sub("hop")?;
-    let hop_matrix = own_hop.opt_matrix("matrix")?;
+    let hop_matrix = own_hop.opt_matrix("matrix")?.map(|m| of_nodes(m, layout, &own));
     own_hop.finish()?;
     let hop = match (&hop_matrix, &distance) {
         (Some(m), _) => hop_given(m, n)?,

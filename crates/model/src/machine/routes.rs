@@ -3,6 +3,7 @@
 //! Problem: the model must know which links a request loads, and which hop class two nodes are in.
 //! Approach: a breadth-first search between places (see `links.rs`) enumerates all shortest ways, which share the
 //! traffic evenly.
+//! No way passes a place without CPUs, such as an expander: such a node is where requests end.
 //! Invariant: where there are links, every pair of places has a route, or the machine is refused. The shares of a pair
 //! sum to 1. Work is bounded: at most [`MAX_PARALLEL`] ways for a pair, and [`MAX_HOPS`] hops in all.
 
@@ -27,13 +28,15 @@ impl Graph {
     /// # Errors
     /// Two sockets that no chain of links joins.
     pub(super) fn hops(&self, layout: &Layout) -> Result<Vec<Vec<u8>>, SpecError> {
+        // Where controllers meet counts as one more socket.
         let socket_of = |place: usize| match place.checked_sub(layout.sockets) {
             None => place,
-            Some(node) => layout.nodes[node].socket,
+            Some(node) => layout.nodes.get(node).map_or(layout.sockets, |n| n.socket),
         };
-        let mut near = vec![Vec::new(); layout.sockets];
-        for (place, edges) in self.edges.iter().enumerate() {
-            near[socket_of(place)].extend(edges.iter().filter(|e| e.crosses).map(|e| socket_of(e.to)));
+        let mut near = vec![Vec::new(); layout.sockets + 1];
+        for (place, edges) in self.edges.iter().enumerate().filter(|(place, _)| self.passes[*place]) {
+            let joins = edges.iter().filter(|e| e.crosses && self.passes[e.to]);
+            near[socket_of(place)].extend(joins.map(|e| socket_of(e.to)));
         }
         let mut per_socket = vec![0; layout.sockets];
         layout.nodes.iter().for_each(|n| per_socket[n.socket] += 1);
@@ -62,20 +65,21 @@ impl Graph {
         if self.links.is_empty() {
             return Ok(out);
         }
-        let inner = self.inner_edges(n);
+        let between = Map { edges: self.edges.clone(), passes: self.passes.clone() };
+        let inner = Map { edges: self.inner_edges(n), passes: vec![true; n] };
         let mut hops = 0;
-        for j in 0..n {
-            let to_place = distances(&self.edges, self.home[j]);
-            let to_node = distances(&inner, j);
+        for (j, &target) in self.home.iter().enumerate() {
+            let to_place = between.distances(target);
+            let to_node = inner.distances(j);
             let mut known: Vec<Option<Vec<Route>>> = vec![None; self.edges.len()];
             for i in (0..n).filter(|&i| i != j) {
                 let home = self.home[i];
-                out[i][j] = if home != self.home[j] {
+                out[i][j] = if home != target {
                     if known[home].is_none() {
-                        known[home] = Some(self.ways(layout, &self.edges, (home, self.home[j]), &to_place, (i, j))?);
+                        known[home] = Some(self.ways(layout, &between, (home, target), &to_place, (i, j))?);
                     }
                     known[home].clone().unwrap_or_default()
-                } else if inner[i].is_empty() && inner[j].is_empty() {
+                } else if inner.edges[i].is_empty() && inner.edges[j].is_empty() {
                     self.by_ports(i, j)
                 } else {
                     self.ways(layout, &inner, (i, j), &to_node, (i, j))?
@@ -117,7 +121,7 @@ impl Graph {
     fn ways(
         &self,
         layout: &Layout,
-        edges: &[Vec<Edge>],
+        map: &Map,
         (from, to): (usize, usize),
         steps: &[Option<usize>],
         (i, j): (usize, usize),
@@ -127,7 +131,8 @@ impl Graph {
         for left in (0..length).rev() {
             let mut longer = Vec::new();
             for (at, way) in ways {
-                for e in edges[at].iter().filter(|e| steps[e.to] == Some(left)) {
+                for e in map.edges[at].iter().filter(|e| steps[e.to] == Some(left) && (map.passes[e.to] || e.to == to))
+                {
                     let mut next = way.clone();
                     next.push(*e);
                     longer.push((e.to, next));
@@ -150,7 +155,8 @@ impl Graph {
 
     fn unreachable(&self, layout: &Layout, i: usize, j: usize) -> SpecError {
         let (a, b) = (layout.nodes[i].id, layout.nodes[j].id);
-        self.refuse(format!("node {a} has no path to node {b}"), "a chain of `[[link]]` between every two nodes")
+        let expected = "a chain of `[[link]]` between every two nodes, with CPUs at each node or socket on the way";
+        self.refuse(format!("node {a} has no path to node {b}"), expected)
     }
 
     fn refuse(&self, what: String, expected: &str) -> SpecError {
@@ -171,10 +177,19 @@ fn crossed(way: &[Edge]) -> Vec<(usize, bool)> {
     hops
 }
 
-/// Number of edges from every place to `to`; every link has an edge in both directions.
-fn distances(edges: &[Vec<Edge>], to: usize) -> Vec<Option<usize>> {
-    let near: Vec<Vec<usize>> = edges.iter().map(|l| l.iter().map(|e| e.to).collect()).collect();
-    steps(&near, to)
+/// Places, the edges between them, and which of them requests may pass.
+struct Map {
+    edges: Vec<Vec<Edge>>,
+    passes: Vec<bool>,
+}
+
+impl Map {
+    /// Number of edges from every place to `to`; every link has an edge in both directions.
+    fn distances(&self, to: usize) -> Vec<Option<usize>> {
+        let next = |at: usize| if at == to || self.passes[at] { self.edges[at].as_slice() } else { &[] };
+        let near: Vec<Vec<usize>> = (0..self.edges.len()).map(|at| next(at).iter().map(|e| e.to).collect()).collect();
+        steps(&near, to)
+    }
 }
 
 /// Number of edges from `start` to every place (breadth-first search), `None` for a place that cannot be reached.

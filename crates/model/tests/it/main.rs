@@ -5,6 +5,7 @@ mod machine_hostile;
 mod machine_import;
 mod machine_load;
 mod machine_presets;
+mod machine_routes;
 mod machine_show;
 mod machine_sources;
 mod workload;

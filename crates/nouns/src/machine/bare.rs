@@ -2,7 +2,8 @@
 
 use super::background::Background;
 use super::costs::KernelCosts;
-use super::types::{Cache, Clock, Cpu, Llc, Machine, MemoryKind, Node, Stream, Tlb};
+use super::tlb::Tlb;
+use super::types::{Cache, Clock, Cpu, Llc, Machine, MemoryKind, Node, Stream, RANDOM_SHARE};
 
 /// Distance of a node to itself (`LOCAL_DISTANCE`) and, where nothing is known, to another one (`REMOTE_DISTANCE`).
 const DISTANCES: (u8, u8) = (10, 20);
@@ -32,6 +33,7 @@ impl Machine {
                 dram_peak_gbps: 0.0,
                 dram_sustained_gbps: 0.0,
                 tier: 0,
+                random_share: RANDOM_SHARE,
             }
         };
         let llc = |l: usize| {
@@ -74,6 +76,7 @@ impl Machine {
                 leaf_miss: 0.0,
                 leaf_miss_guest: 0.0,
                 nested: false,
+                walker: None,
             },
             costs: KernelCosts::default(),
             background: Background::NONE,

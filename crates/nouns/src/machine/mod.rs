@@ -7,9 +7,11 @@
 mod background;
 mod bare;
 mod costs;
+mod tlb;
 mod types;
 
 pub use background::Background;
 pub use bare::NODE_RECLAIM_DISTANCE;
 pub use costs::KernelCosts;
-pub use types::{Cache, Clock, Cpu, Fill, Link, Llc, Machine, MemoryKind, Node, Route, Stream, Tlb};
+pub use tlb::{Tlb, Walker};
+pub use types::{Cache, Clock, Cpu, Fill, Link, Llc, Machine, MemoryKind, Node, Route, Stream, RANDOM_SHARE};

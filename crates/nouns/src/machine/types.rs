@@ -2,6 +2,7 @@
 
 use super::background::Background;
 use super::costs::KernelCosts;
+use super::tlb::Tlb;
 use std::fmt;
 
 /// A resolved, validated machine.
@@ -52,7 +53,7 @@ pub struct Machine {
 }
 
 /// A memory node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Node {
     /// Id as the operating system shows it; ids may be sparse.
     pub id: u32,
@@ -70,7 +71,37 @@ pub struct Node {
     pub dram_sustained_gbps: f64,
     /// Memory tier; 0 is the fastest.
     pub tier: u8,
+    /// Part of the sustained bandwidth that lines at random addresses reach, above 0 and at most 1.
+    pub random_share: f64,
 }
+
+/// Writes the text of the derived form, without `random_share` where it is that of its kind, for the reason given at
+/// [`Cache`].
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Node");
+        out.field("id", &self.id)
+            .field("socket", &self.socket)
+            .field("memory_bytes", &self.memory_bytes)
+            .field("cpus", &self.cpus)
+            .field("kind", &self.kind)
+            .field("dram_peak_gbps", &self.dram_peak_gbps)
+            .field("dram_sustained_gbps", &self.dram_sustained_gbps)
+            .field("tier", &self.tier);
+        if self.random_share != RANDOM_SHARE {
+            out.field("random_share", &self.random_share);
+        }
+        out.finish()
+    }
+}
+
+/// Part of the sustained bandwidth that lines at random addresses reach where nothing better is known (estimate,
+/// machines.md section 6.1).
+pub const RANDOM_SHARE: f64 = 0.6;
+
+/// Part of the bandwidth that single lines at random addresses reach in Optane: it reads 256 bytes for each of 64
+/// (Yang and others, "An Empirical Guide to the Behavior and Use of Scalable Persistent Memory", FAST 2020).
+const OPTANE_RANDOM_SHARE: f64 = 64.0 / 256.0;
 
 /// Technology behind a node's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +140,14 @@ impl MemoryKind {
             Self::Gpu => "GPU memory",
             Self::Optane => "Optane",
             Self::Cxl => "CXL",
+        }
+    }
+    /// Part of the sustained bandwidth that random lines reach where no file states it.
+    pub fn usual_random_share(self) -> f64 {
+        if self == Self::Optane {
+            OPTANE_RANDOM_SHARE
+        } else {
+            RANDOM_SHARE
         }
     }
     /// Tier of the memory where nothing states it: 1 for what Linux demotes to, 0 otherwise.
@@ -274,27 +313,6 @@ pub struct Stream {
     pub lines_random: f64,
     /// Largest rate of one thread, GB/s.
     pub cap_gbps: f64,
-}
-
-/// TLB and page-walk model (machines.md section 3).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tlb {
-    /// Second-level entries usable for 4 KiB pages.
-    pub entries_4k: u32,
-    /// Second-level entries usable for 2 MiB pages; first-level ones where the second level holds none.
-    pub entries_2m: u32,
-    /// Base cost of a random access beyond the load latency, ns (`b` of machines.md section 3).
-    pub base_ns: f64,
-    /// Constant part of a native 4 KiB walk, ns.
-    pub walk_4k_ns: f64,
-    /// Constant part of a nested (guest) 4 KiB walk, ns.
-    pub walk_4k_guest_ns: f64,
-    /// Probability that the leaf entry comes from memory, for a working set far above TLB reach, native.
-    pub leaf_miss: f64,
-    /// As `leaf_miss`, in a guest.
-    pub leaf_miss_guest: f64,
-    /// Whether the machine is a guest, where page walks are two-dimensional.
-    pub nested: bool,
 }
 
 impl Machine {

@@ -3,7 +3,6 @@
 pub(crate) mod access_cost;
 pub(crate) mod compute;
 pub(crate) mod direct_io;
-pub(crate) mod page_walk;
 pub(crate) mod progress;
 pub(crate) mod random;
 pub(crate) mod stride;

@@ -1,7 +1,6 @@
 //! Random accesses: how long they take, and which of them fault.
 
 use crate::access::access_cost::{want_moved, AccessCost};
-use crate::access::page_walk::mean_walk;
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
@@ -14,7 +13,8 @@ use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
-use numalab_kernel::hw::tlb::Walk;
+use numalab_kernel::hw::smt::Sibling;
+use numalab_kernel::hw::tlb::{Accessed, Walk};
 use numalab_kernel::mm::{Vma, PAGE_BYTES};
 use numalab_nouns::access::Traffic;
 use numalab_nouns::workload::Access;
@@ -72,7 +72,7 @@ impl Walker for Random {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let (from, to) = whole_pages(vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
         self.range = (from, to);
-        self.walk = random_walk(sim, at.cpu, at.task, at.access, to - from, vma.huge_share());
+        self.walk = random_walk(sim, at, to - from, vma.huge_share());
         self.uses = sim.processes[at.process].space.vma_mut(at.vma).random_span(from, to);
         self.again = sim.tasks[at.task as usize].pending_access.take();
         let vma = sim.processes[at.process].space.vma(at.vma);
@@ -186,11 +186,15 @@ fn want_lines(contention: &mut AccessRates, pace: &AccessCost, data: (&[u64], f6
 }
 
 /// Page walk of a random access to `bytes` of memory of which `huge_share` is in huge pages.
-fn random_walk(sim: &Simulation<'_>, cpu: usize, task: u32, a: &Access, bytes: u64, huge_share: f64) -> Walk {
-    let t = &sim.tasks[task as usize];
-    let set = sim.hw.working_sets.info(t.process, t.program(), t.pc).set;
-    let llc_share = sim.hw.working_sets.loads.held_bytes(sim.cpus[cpu].llc, set as usize);
-    mean_walk(&sim.hw.tlb, bytes, huge_share, llc_share, a.pattern.cache_fit().alpha())
+fn random_walk(sim: &Simulation<'_>, at: &Going<'_>, bytes: u64, huge_share: f64) -> Walk {
+    let held_bytes = sim.hw.working_sets.loads.held_bytes(sim.cpus[at.cpu].llc, at.pace.set as usize);
+    let accessed = Accessed {
+        bytes,
+        alpha: at.access.pattern.cache_fit().alpha(),
+        l2_bytes: sim.hw.cache.l2_share_bytes(at.pace.sibling.works()),
+        llc_bytes: held_bytes,
+    };
+    sim.hw.tlb.mean_walk(huge_share, &accessed)
 }
 
 /// Handles the fault of a random access, which counts as done, and the one after it: a store to a marked page may find
@@ -243,10 +247,13 @@ fn random_ns(
     };
     // The zero page is in the first-level cache of every thread that reads it.
     let own = 1.0 - pace.zeros;
-    let walked = (walk.fixed_ns + table) * slower;
+    let walked = (walk.tlb_ns + walk.fixed_ns + table) * slower;
+    // Independent accesses overlap, but no more of their walks than the core has walkers.
+    let walking = if let Sibling::Working(others) = pace.sibling { 1 + u32::from(others) } else { 1 };
+    let walkers_ns = sim.hw.tlb.walkers_ns(walk.fixed_ns + table, walking);
     let missed = (line + sim.hw.tlb.overhead_ns()) * slower;
     let cached = (pace.llc * sim.hw.cache.llc_ns + pace.l2 * sim.hw.cache.l2_ns + pace.moved.ns) * slower;
-    let floor = |ns: f64| ns.max(SHORTEST_NS);
+    let floor = |ns: f64| ns.max(SHORTEST_NS).max(walkers_ns);
     RandomTimes {
         cold: floor(own * missed + walked + compute),
         warm: floor(own * (pace.missing() * missed + cached) + walked + compute),

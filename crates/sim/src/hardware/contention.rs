@@ -65,8 +65,10 @@ pub struct AccessRates {
     pipes: Pipes,
     /// Pipes refused something in the epoch before.
     refused: bool,
-    /// How often a byte of each kind counts on links and ports, and in memory.
-    weights: Vec<(f64, f64)>,
+    /// How often a byte of each kind counts on links and ports.
+    link_weights: Vec<f64>,
+    /// How often it counts in memory: `[kind][memory node]`.
+    memory_weights: Vec<f64>,
     /// The last solution changed nothing, so with the same traffic the next one would be the same.
     settled: bool,
 }
@@ -166,11 +168,15 @@ impl AccessRates {
         let contention = Contention::new(machine);
         let mut gbps: Vec<f64> = (0..contention.resources()).map(|r| contention.bandwidth_gbps(r)).collect();
         gbps.extend(machine.cache.llc_port_gbps.iter().flat_map(|&port| std::iter::repeat_n(port, places)));
-        let weight = |k: &AccessKind| (1.0 + k.writebacks, (1.0 + k.writebacks) * k.flow(0, 0).weight_in_memory());
+        let in_memory = |k: &AccessKind| {
+            let (times, flow) = (1.0 + k.writebacks, k.flow(0, 0));
+            machine.nodes.iter().map(move |n| times * flow.weight_in_memory(n.random_share)).collect::<Vec<_>>()
+        };
         let mut rates = Self {
             pipes: Pipes::new(&gbps, slice_ns + 2 * EPOCH_NS),
             refused: false,
-            weights: kinds.iter().map(weight).collect(),
+            link_weights: kinds.iter().map(|k| 1.0 + k.writebacks).collect(),
+            memory_weights: kinds.iter().flat_map(in_memory).collect(),
             nodes,
             places,
             kinds,
@@ -345,10 +351,12 @@ impl AccessRates {
     /// The next stretch to be served has `bytes` of traffic between a place and memory of `dst`.
     #[inline]
     pub fn want(&mut self, kind: usize, place: usize, dst: usize, bytes: f64) {
-        let (links, memory) = self.weights[kind];
+        let links = self.link_weights[kind];
         let flow = self.flow(kind, place, dst);
         for (r, share) in self.contention.crossings(flow) {
-            let weight = if self.contention.is_memory(r) { memory } else { links };
+            // The memory of a node has the node's number.
+            let weight =
+                if self.contention.is_memory(r) { self.memory_weights[kind * self.nodes + r] } else { links };
             self.pipes.want(r, bytes * share, weight);
         }
         if self.port_gbps.is_finite() {

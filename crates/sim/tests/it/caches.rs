@@ -118,6 +118,7 @@ fn a_long_fill_goes_past_the_caches() {
 #[test]
 fn reuse_hits_by_the_power_law() {
     let mut m = machine("milan-2s-nps1");
+    m.tlb.walker = None;
     m.tlb.walk_4k_ns = 0.0;
     m.tlb.leaf_miss = 0.0;
     let n = 2_000_000.0;

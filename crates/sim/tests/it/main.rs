@@ -30,6 +30,7 @@ mod lru;
 mod maps;
 mod memory;
 mod never_scanned;
+mod page_walks;
 mod physics;
 mod pipes;
 mod policies;

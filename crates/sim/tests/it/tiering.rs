@@ -13,7 +13,7 @@ const COLD: u64 = (1 << 30) / PAGE;
 fn hot_cold(kernel_name: &str, taken: &str) -> Outcome {
     let mut m = machine("cxl-2s");
     m.nodes.iter_mut().for_each(|n| n.memory_bytes = 4 << 30);
-    let params = [("hot", "64MiB"), ("cold", "1GiB"), ("taken", taken), ("duration", "10s"), ("cold_share", "0.0001")];
+    let params = [("hot", "64MiB"), ("cold", "1GiB"), ("taken", taken), ("duration", "10s"), ("cold_share", "0.00006")];
     run(&m, &workload("hot-cold", &m, 1, &params), &kernel(kernel_name), 1)
 }
 

@@ -92,6 +92,7 @@ fn a_repeat_is_a_list_of_cells_like_those_simulated() {
         simulated_ratio: Some(1.0),
         role: Role::Predicted,
         derived: String::new(),
+        band: None,
         baseline: column == "base-numascan",
         note: String::new(),
     };
@@ -124,6 +125,7 @@ fn a_score_below_the_expected_one_is_a_finding() {
         simulated_ratio: None,
         role: Role::Predicted,
         derived: String::new(),
+        band: None,
         baseline: false,
         note: String::new(),
     }];

@@ -299,6 +299,7 @@ fn one_line_at_a_time(file: &Machine, near_ns: f64) -> Machine {
     m.stream.lines_sequential = 1.0;
     m.stream.lines_random = 1.0;
     m.cache.writes_back = false;
+    m.tlb.walker = None;
     m.tlb.walk_4k_ns = 0.0;
     m.tlb.leaf_miss = 0.0;
     for node in &mut m.nodes {

@@ -1,6 +1,6 @@
 //! Traffic that shares memory: flows of threads, copies of pages, and the rates that result.
 
-use super::parameters::{byte_weight, RANDOM_FACTOR};
+use super::parameters::byte_weight;
 use numalab_nouns::machine::Machine;
 
 /// [`Flow::llc`] of a flow whose cache port is not modelled.
@@ -57,9 +57,10 @@ impl Flow {
         }
     }
 
-    /// How often a byte of this traffic counts in the memory of a node, relative to one of a sequential read.
-    pub fn weight_in_memory(&self) -> f64 {
-        byte_weight(self.write) / if self.random { RANDOM_FACTOR } else { 1.0 }
+    /// How often a byte of this traffic counts in a memory of which random lines reach `random_share`
+    /// ([`Node::random_share`](numalab_nouns::machine::Node::random_share)), relative to one of a sequential read.
+    pub fn weight_in_memory(&self, random_share: f64) -> f64 {
+        byte_weight(self.write) / if self.random { random_share } else { 1.0 }
     }
 
     /// Read-only flow of independent random lines with the machine's parameters.

@@ -18,8 +18,9 @@
 //! weighted max-min sharing whose upper bound is the demand at the longest queue, so rates and latencies are
 //! continuous where saturation begins.
 //!
-//! In DRAM, a flow with write share `w` has a weight of `1/(1 - 0.25 w)` per byte, and random lines one of `1/0.6`
-//! (turnaround, bank conflicts). For traffic of one kind this equals the lowered bandwidth of machines.md section 6.1.
+//! In DRAM, a flow with write share `w` has a weight of `1/(1 - 0.25 w)` per byte, and random lines one of `1/s` with
+//! `Node::random_share` as `s` (turnaround, bank conflicts). For traffic of one kind this equals the lowered bandwidth
+//! of machines.md section 6.1.
 //! A link has its bandwidth in each direction: lines read cross it towards the CPU, lines written back towards the
 //! memory. No thread waits for the write-backs of random accesses ([`Flow::writebacks`]); those of a stream alternate
 //! with its reads.
@@ -60,6 +61,6 @@ mod solve;
 pub use flow::{Flow, PageCopy, Rate, NO_LLC};
 pub use model::Contention;
 pub use parameters::{
-    BACKGROUND_CAP, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES, RANDOM_FACTOR, UTILISATION_CAP,
+    BACKGROUND_CAP, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES, UTILISATION_CAP,
     WRITE_PENALTY,
 };

@@ -14,8 +14,6 @@ pub const CXL_Q: f64 = 0.25;
 pub const CXL_KNEE: f64 = 0.8;
 /// Part of the bandwidth lost when all traffic is writes.
 pub const WRITE_PENALTY: f64 = 0.25;
-/// Part of the DRAM bandwidth that random lines reach.
-pub const RANDOM_FACTOR: f64 = 0.6;
 /// Largest part of a resource that background copies can load, so that threads never stop (model).
 pub const BACKGROUND_CAP: f64 = 0.8;
 /// Line size, bytes.

@@ -18,6 +18,8 @@ pub(super) struct Resource {
     pub knee: f64,
     /// Whether it is DRAM, where writes and random lines weigh more.
     pub dram: bool,
+    /// Part of the bandwidth that random lines reach; 1 outside memory.
+    pub random_share: f64,
 }
 
 /// Which lines of a flow use a step.
@@ -209,16 +211,24 @@ fn resources(machine: &Machine) -> Vec<Resource> {
             // No reference measures the queues of the other kinds: they are those of DRAM.
             MemoryKind::Dram | MemoryKind::Hbm | MemoryKind::Gpu | MemoryKind::Optane => (DRAM_Q, 1.0),
         };
-        all.push(Resource { gbps: limit(node.dram_sustained_gbps), queue_ns: q * base_ns, knee, dram: true });
+        let random_share = node.random_share;
+        all.push(Resource {
+            gbps: limit(node.dram_sustained_gbps),
+            queue_ns: q * base_ns,
+            knee,
+            dram: true,
+            random_share,
+        });
     }
     for link in &machine.links {
         let queue_ns = LINK_Q * link.hop_latency_ns;
-        let one_way = Resource { gbps: limit(link.sustained_gbps), queue_ns, knee: 1.0, dram: false };
+        let one_way =
+            Resource { gbps: limit(link.sustained_gbps), queue_ns, knee: 1.0, dram: false, random_share: 1.0 };
         all.extend([one_way, one_way]);
     }
     if let Some(gbps) = machine.cache.llc_port_gbps {
         // A port only limits the rate; its queue is part of the measured idle latencies (model).
-        let port = Resource { gbps: limit(gbps), queue_ns: 0.0, knee: 1.0, dram: false };
+        let port = Resource { gbps: limit(gbps), queue_ns: 0.0, knee: 1.0, dram: false, random_share: 1.0 };
         all.extend(std::iter::repeat_n(port, machine.llcs.len()));
     }
     all

@@ -8,7 +8,7 @@
 
 use super::flow::{Flow, PageCopy, Rate};
 use super::flow_state::{idle_rate, link_load, queue_met, rate, State};
-use super::parameters::{byte_weight, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, RANDOM_FACTOR, UTILISATION_CAP};
+use super::parameters::{byte_weight, BACKGROUND_CAP, DRAM_Q, LINE_BYTES, QUEUE_CAP, UTILISATION_CAP};
 use super::paths::Paths;
 use super::routes::{QueueHistory, Routes};
 
@@ -235,7 +235,8 @@ impl Solver {
                 line_ns += hop.queue_ns * queue_met(self.queue[r], *unmet).0;
                 limit = limit.min(self.limit[r]);
             }
-            let dram_load = link_load * byte_weight(flow.write) / if flow.random { RANDOM_FACTOR } else { 1.0 };
+            let random_share = paths.resources[paths.dram(flow.dst_node as usize)].random_share;
+            let dram_load = link_load * byte_weight(flow.write) / if flow.random { random_share } else { 1.0 };
             let cap_gbps = flow.cap_gbps;
             let limit_gbps = cap_gbps.min(limit * claim_gbps);
             let unmet = (2.0 - flow.lines).clamp(0.0, 1.0) / flow.kind_threads.max(threads).max(1.0);

@@ -3,10 +3,10 @@
 //! `T(d, s) = (L(d) + b) * (1 + k_s)`, with `k_s = 0` for huge pages. In terms of the hardware model it is `L + b +
 //! t_walk + P * L(d_pt)`, with the page tables on the node of the data. The footprint is far above the TLB reach.
 
-use crate::hw::tlb::{PageSize, TlbModel};
+use crate::hw::tlb::{Accessed, TlbModel};
 use numalab_nouns::machine::Machine;
 
-/// A footprint far above the TLB reach, for which the page tables of huge pages fit into the caches, bytes.
+/// A footprint far above the reach of base pages, for which the page tables of huge pages fit into the caches, bytes.
 const FOOTPRINT_BYTES: u64 = 32 << 30;
 
 /// Random-access latency on a machine, native or in a guest.
@@ -24,8 +24,13 @@ impl<'a> AccessLatency<'a> {
     /// Latency of a dependent random access from a CPU of node `from` to memory of node `to`, ns.
     pub fn ns(&self, from: usize, to: usize, huge: bool) -> f64 {
         let load = self.machine.latency_ns[from][to];
-        let size = if huge { PageSize::Huge } else { PageSize::Base };
-        let walk = self.tlb.walk(size, FOOTPRINT_BYTES, 0);
+        // By the fitted constants all leaf entries come from memory here; a walker says itself which lines do.
+        let (l2_bytes, llc_bytes) = match self.machine.tlb.walker {
+            Some(_) => (self.machine.cache.l2_bytes, self.machine.llcs.first().map_or(0, |l| l.size_bytes)),
+            None => (0, 0),
+        };
+        let accessed = Accessed { bytes: FOOTPRINT_BYTES, alpha: 0.0, l2_bytes, llc_bytes };
+        let walk = self.tlb.mean_walk(f64::from(u8::from(huge)), &accessed);
         self.tlb.random_access_ns(load, walk, load)
     }
 }

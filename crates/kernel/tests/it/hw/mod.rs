@@ -7,4 +7,5 @@ mod cost;
 mod curve;
 mod flows;
 pub(crate) mod machines;
+mod page_walker;
 mod tlb;
