@@ -61,24 +61,30 @@ impl LruBatches {
         let batches = vec![Vec::with_capacity(size); cpus];
         Self { batches, size, first: vec![END; SLOTS], next: vec![END; cpus * size] }
     }
-    /// Adds a page of a shared object to the batch of a CPU.
-    pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) {
-        store.block_of(page).batched.set(usize::from(page.page));
-        self.push(cpu, Held::Object(page), store);
+    /// Number of pages that fill a batch.
+    pub fn size(&self) -> usize {
+        self.size
     }
-    /// Adds an exclusive page to the batch of a CPU.
+    /// Adds a page of a shared object to the batch of a CPU. Returns whether the batch was full and went to the LRU.
+    pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) -> bool {
+        store.block_of(page).batched.set(usize::from(page.page));
+        self.push(cpu, Held::Object(page), store)
+    }
+    /// Adds an exclusive page to the batch of a CPU. Returns whether the batch was full and went to the LRU.
     #[inline]
-    pub fn add_own(&mut self, cpu: usize, page: OwnPage, store: &mut SharedMemory) {
+    pub fn add_own(&mut self, cpu: usize, page: OwnPage, store: &mut SharedMemory) -> bool {
         let place = cpu * self.size + self.batches[cpu].len();
         self.next[place] = std::mem::replace(&mut self.first[page.slot()], place as u32);
-        self.push(cpu, Held::Own(page), store);
+        self.push(cpu, Held::Own(page), store)
     }
     #[inline]
-    fn push(&mut self, cpu: usize, held: Held, store: &mut SharedMemory) {
+    fn push(&mut self, cpu: usize, held: Held, store: &mut SharedMemory) -> bool {
         self.batches[cpu].push(held);
-        if self.batches[cpu].len() >= self.size {
+        let full = self.batches[cpu].len() >= self.size;
+        if full {
             self.drain(cpu, store);
         }
+        full
     }
     /// Moves the batch of a CPU to the LRU (`lru_add_drain`); also called when a CPU unmaps an address space.
     pub fn drain(&mut self, cpu: usize, store: &mut SharedMemory) {

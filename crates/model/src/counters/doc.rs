@@ -66,6 +66,8 @@ pub enum Kind {
     Tlb,
     /// How long threads could not go on with their program.
     Stalls,
+    /// How long page faults waited for locks.
+    Locks,
     /// Caches of data, which numalab models and no kernel counts.
     Caches,
     /// DAMON and the schemes that migrate what it finds.
@@ -88,6 +90,7 @@ impl Kind {
             Kind::Transfer => "swap and block I/O",
             Kind::Tlb => "TLB shoot-downs",
             Kind::Stalls => "stalls of threads",
+            Kind::Locks => "locks",
             Kind::Caches => "caches",
             Kind::Damon => "DAMON",
         }

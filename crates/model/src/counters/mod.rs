@@ -11,6 +11,7 @@ mod allocation;
 mod damon;
 mod doc;
 mod huge;
+mod locks;
 mod numa;
 mod reclaim;
 mod stalls;
@@ -30,6 +31,7 @@ pub fn all() -> impl Iterator<Item = &'static CounterDoc> {
         .chain(huge::COUNTERS)
         .chain(reclaim::COUNTERS)
         .chain(stalls::COUNTERS)
+        .chain(locks::COUNTERS)
         .chain(damon::COUNTERS)
 }
 

@@ -8,6 +8,7 @@ use crate::access::access_cost::{access_cost, AccessCost};
 use crate::access::progress::{finish_step, lookahead_ns};
 use crate::charge::time::charge_part;
 use crate::float::LINE_BYTES;
+use crate::mm::fault_lock::end_of_turn;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
@@ -90,7 +91,7 @@ pub(crate) fn go<W: Walker>(
         started: *clock,
         clock: *clock,
         end,
-        limit: W::limit(sim, process, end),
+        limit: end_of_turn(sim, process, *clock, W::limit(sim, process, end)),
         done: sim.tasks[task as usize].done,
         all: walker.units(access),
         kernel_ns: 0,

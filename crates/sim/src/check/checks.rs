@@ -2,7 +2,7 @@
 
 use crate::check::view::{Counts, View};
 use crate::check::{
-    counters, cpu_time, events, frames, lru, page_tables, pending_pages, pipes, reverse_map, run_queues, swap,
+    counters, cpu_time, events, frames, locks, lru, page_tables, pending_pages, pipes, reverse_map, run_queues, swap,
 };
 use crate::state::event_queue::EventQueue;
 use crate::state::simulation::Simulation;
@@ -15,6 +15,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("events", events::check),
     ("counters", counters::check),
     ("pipes", pipes::check),
+    ("locks", locks::check),
     ("CPU time", cpu_time::check),
     ("run queues", run_queues::check),
     ("swap", swap::check),

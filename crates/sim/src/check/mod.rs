@@ -9,6 +9,7 @@ mod counters;
 mod cpu_time;
 mod events;
 mod frames;
+mod locks;
 mod lru;
 mod page_tables;
 mod pending_pages;

@@ -17,15 +17,23 @@
 //! In an emulated guest whose CPUs take turns another thread comes only if the turn of this one ends while it fills the
 //! page. Whoever comes first then fills the page too, and the others find that one.
 //!
+//! A thread whose exception comes while the first one still waits for the lock of the mapping looks at the entry as much
+//! later. If that is set by then, the thread has faulted for nothing, and paid for the exception and the lock. So a lock
+//! in demand makes more threads fault, and keeps them together.
+//!
+//! Each that has filled a page takes the lock of the page table, one after the other, and finds the entry set.
+//!
 //! A line of the page before goes from one thread to the next, so no thread follows another sooner than a line takes
 //! from core to core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of
 //! model time.
 
 use crate::config::ROUND_NS;
 use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
+use crate::mm::fault_lock::take_fault_lock;
 use crate::mm::fill::{fill_freed_page_ns, fill_ns, keep_freed_page};
 use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
 use crate::state::cpu::CpuState;
+use crate::state::fault_locks::LockKind;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_base::math::exp;
@@ -33,16 +41,16 @@ use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
 use numalab_nouns::machine::Machine;
 
 /// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`,
-/// `fault_ns` after the fault began at `clock`. All threads look at the entry equally long after their exception.
+/// `took_ns` after the fault began at `clock`. All threads look at the entry equally long after their exception.
 pub(crate) fn concurrent_first_touch(
     sim: &mut Simulation<'_>,
     s: &PageSite,
     folio: AllocatedFolio,
     clock: u64,
-    fault_ns: u64,
+    took_ns: u64,
 ) {
     let huge = folio.huge;
-    let fill_ns = (fault_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
+    let fill_ns = (took_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
     let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
     if sim.cfg.harness.cpus_take_turns() {
         let busy = sim.cpus.iter().filter(|c| c.task.is_some()).count().max(1);
@@ -55,23 +63,35 @@ pub(crate) fn concurrent_first_touch(
             return;
         }
     }
-    let Some(mut arrivals) = Arrivals::new(sim, s, (clock, fill_ns), bytes) else { return };
+    // Those who come while the fault waits for its lock wait as long, and look at the entry when it is set.
+    let fault_ns = Window { fill_ns, all_ns: fill_ns + sim.mm.locks.fault_waited_ns as f64 };
+    let Some(mut arrivals) = Arrivals::new(sim, s, (clock, fault_ns.all_ns), bytes) else { return };
     let (mut last_ns, mut last_cpu) = (0.0, s.cpu);
+    let mut table = TableLock { free_ns: fill_ns, cpu: s.cpu };
     let mut freed = 0;
     while let Some((ns, task)) = arrivals.next(sim) {
         let cpu = sim.kernel.sched.cpu_of(task) as usize;
         last_ns = ns.max(last_ns + cache_line_transfer_ns(sim.machine, &sim.cpus, last_cpu, cpu));
         last_cpu = cpu;
-        if last_ns >= fill_ns {
+        if last_ns >= fault_ns.all_ns {
             break;
         }
-        fill_in_vain(sim, s, task, huge, clock + last_ns as u64);
-        freed += 1;
+        let at_ns = clock + last_ns as u64;
+        let mut ns = take_fault_lock(sim, (cpu, task), s.vma, at_ns);
+        if last_ns < fault_ns.fill_ns {
+            ns += fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, at_ns + ns);
+            ns += table.take(sim, cpu, last_ns + ns as f64);
+            freed += 1;
+        } else {
+            sim.kernel.vm.pgfault += 1;
+            ns += sim.machine.costs.exception_ns as u64;
+        }
+        delay(sim, task, cpu, ns);
     }
     // Of those who filled the page any might have been first. Whoever is first at the next page has filled this one in
     // vain with these odds.
     if !huge && sim.rng.below(freed + 1) < freed {
-        keep_freed_page(sim, s.cpu, folio.got.node, clock + fault_ns);
+        keep_freed_page(sim, s.cpu, folio.got.node, clock + took_ns);
     }
 }
 
@@ -95,8 +115,39 @@ fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, bytes: u64, clock: 
 fn fill_in_vain(sim: &mut Simulation<'_>, s: &PageSite, task: u32, huge: bool, clock: u64) {
     let cpu = sim.kernel.sched.cpu_of(task) as usize;
     let ns = fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, clock);
+    delay(sim, task, cpu, ns);
+}
+
+/// `task` on `cpu` spends `ns` in the kernel before it goes on with its sweep.
+fn delay(sim: &mut Simulation<'_>, task: u32, cpu: usize, ns: u64) {
     sim.cpus[cpu].debt_ns += ns;
     sim.sweep_positions.delay(task, ns);
+}
+
+/// From a fault's look at the entry: for how long others find it empty, and for how long others fault, ns.
+struct Window {
+    fill_ns: f64,
+    all_ns: f64,
+}
+
+/// The lock of the page table of the present page.
+struct TableLock {
+    /// When the last one has given it back, ns after the first fault's look at the entry.
+    free_ns: f64,
+    /// The CPU that had it last.
+    cpu: usize,
+}
+
+impl TableLock {
+    /// `cpu` asks for the lock at `at_ns`. Returns its wait and the transfer of the line, ns.
+    fn take(&mut self, sim: &mut Simulation<'_>, cpu: usize, at_ns: f64) -> u64 {
+        let begins_ns = at_ns.max(self.free_ns);
+        self.free_ns = begins_ns + cache_line_transfer_ns(sim.machine, &sim.cpus, self.cpu, cpu);
+        self.cpu = cpu;
+        let ns = (self.free_ns - at_ns) as u64;
+        sim.mm.locks.count(LockKind::PageTable, ns);
+        ns
+    }
 }
 
 /// Threads that begin to fill the page of a fault while it is filled, in the order of time.
@@ -111,24 +162,24 @@ struct Arrivals {
     at_ns: f64,
     /// Time of one page of the fastest thread, ns.
     period_ns: f64,
-    /// Time of the fault after its look at the entry, ns.
-    fill_ns: f64,
+    /// How long others fault on the page, ns.
+    window_ns: f64,
     bytes: f64,
     place: u64,
     before_ns: f64,
 }
 
 impl Arrivals {
-    /// Those that come during the fault of `s`, which began at `clock` and takes `fill_ns` after its exception; `None`
+    /// Those that come during the fault of `s`, which began at `clock` and is open to them for `window_ns`; `None`
     /// if nobody may.
-    fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, fill_ns): (u64, f64), bytes: u64) -> Option<Self> {
+    fn new(sim: &mut Simulation<'_>, s: &PageSite, (clock, window_ns): (u64, f64), bytes: u64) -> Option<Self> {
         let place = offset_in_vma(&sim.processes, &sim.tasks, s.task, s.vma, s.chunk, s.page);
-        let before_ns = clock as f64 + fill_ns;
+        let before_ns = clock as f64 + window_ns;
         update_convoy(sim, (s.task, s.vma), (place, bytes), (clock as f64, before_ns));
         let (convoy, bytes) = (&sim.convoy, bytes as f64);
-        let period_ns = fill_ns + bytes * convoy.least_ns_per_byte;
+        let period_ns = window_ns + bytes * convoy.least_ns_per_byte;
         let left = convoy.tasks.len();
-        (left > 0).then_some(Self { left, at_ns: 0.0, period_ns, fill_ns, bytes, place, before_ns })
+        (left > 0).then_some(Self { left, at_ns: 0.0, period_ns, window_ns, bytes, place, before_ns })
     }
 
     /// The next moment, ns after the look of the fault, and the thread.
@@ -137,7 +188,7 @@ impl Arrivals {
             // The part of the remaining time behind the first of `left` uniform draws is a power of a uniform draw.
             let behind = exp_minus(sim.rng.standard_exponential() / self.left as f64);
             self.at_ns = self.period_ns - (self.period_ns - self.at_ns) * behind;
-            if self.at_ns >= self.fill_ns {
+            if self.at_ns >= self.window_ns {
                 return None;
             }
             let drawn = sim.rng.below(self.left as u64) as usize;
@@ -148,7 +199,7 @@ impl Arrivals {
             if !comes_before(sim, task, self.place, self.before_ns) {
                 continue;
             }
-            let own_ns = self.fill_ns + self.bytes * sim.sweep_positions.sweeper[task as usize].ns_per_byte;
+            let own_ns = self.window_ns + self.bytes * sim.sweep_positions.sweeper[task as usize].ns_per_byte;
             if own_ns <= self.period_ns || sim.rng.unit() * own_ns < self.period_ns {
                 return Some((self.at_ns, task));
             }

@@ -33,7 +33,7 @@ pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
         sim.mm.lru_batches.drain(s.cpu, &mut sim.mm.shared);
     } else {
         vma.populate(s.chunk, s.page, got.node, got.frame);
-        add_to_lru_batch(&mut sim.mm, s);
+        ns += add_to_lru_batch(sim, s, got.node, clock + ns);
     }
     let fault = fill_ns(sim, s.cpu, got.node, huge, clock + ns);
     log_first_touch(&mut sim.record.log, got.node, if huge { CHUNK_PAGES } else { 1 });

@@ -11,6 +11,7 @@
 use crate::fault::first_touch::first_touch;
 use crate::fault::object_fault::object_fault;
 use crate::mm::cow_fault::shared_write_fault;
+use crate::mm::fault_lock::take_fault_lock;
 use crate::mm::mmap_lock::wait_for_mmap_lock;
 use crate::mm::page_lock::wait_on_page;
 use crate::mm::reuse::{is_huge, write_fault};
@@ -58,8 +59,10 @@ pub(crate) fn handle_mm_fault(
     }
     let waited = wait_for_mmap_lock(sim, task, process, clock);
     let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, &s);
-    let (ns, end) = handle_pte_fault(sim, &s, state, of_object, clock + waited + exited);
-    (ns + exited, end)
+    let faults = !matches!(state, PageState::Ready { .. });
+    let locked = if faults { take_fault_lock(sim, (cpu, task), vma, clock + waited + exited) } else { 0 };
+    let (ns, end) = handle_pte_fault(sim, &s, state, of_object, clock + waited + exited + locked);
+    (ns + exited + locked, end)
 }
 
 /// The exit to KVM that comes before a fault on the memory of a virtual machine (`kvm_tdp_mmu_page_fault`), since a

@@ -2,6 +2,7 @@
 //! `do_fault_around`).
 
 use crate::mm::cow_fault::copy_for_write;
+use crate::mm::fault_lock::add_batch_to_lru;
 use crate::mm::fill::fill_ns;
 use crate::mm::page_alloc::alloc_base_page;
 use crate::mm::page_lock::wait_on_page;
@@ -59,7 +60,11 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
     b.resident.set(s.page);
     b.dirty.clear(s.page);
     (b.node[s.page], b.last[s.page], b.frame[s.page]) = (node as u8, NEVER, frame);
-    sim.mm.lru_batches.add(s.cpu, at, &mut sim.mm.shared);
+    let mut ns = ns;
+    if sim.mm.lru_batches.add(s.cpu, at, &mut sim.mm.shared) {
+        let pages = sim.mm.lru_batches.size() as u32;
+        ns += add_batch_to_lru(sim, s.cpu, (node, pages), sim.now_ns + ns as u64) as f64;
+    }
     Some(ns)
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
         sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
     } else {
         v.populate(s.chunk, s.page, node, got.frame);
-        add_to_lru_batch(&mut sim.mm, s);
+        waited += add_to_lru_batch(sim, s, node, sim.now_ns + waited);
         let memory = &mut sim.mm.physical;
         sim.mm.shared.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
     }

@@ -1,14 +1,20 @@
 //! Pages on their way to the LRU lists: the batches of each CPU (kernel: `folio_add_lru`, `lru_add_drain`).
 
+use crate::mm::fault_lock::add_batch_to_lru;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::{Memory, Simulation};
 use numalab_kernel::mm::OwnPage;
 
-/// Puts a new exclusive page into the LRU batch of its CPU.
+/// Puts a new exclusive page of `node` into the LRU batch of its CPU at `clock`. Returns what the lock of the list takes
+/// if that was full, ns.
 #[inline]
-pub(crate) fn add_to_lru_batch(mm: &mut Memory, s: &PageSite) {
+pub(crate) fn add_to_lru_batch(sim: &mut Simulation<'_>, s: &PageSite, node: usize, clock: u64) -> u64 {
     let page = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };
-    mm.lru_batches.add_own(s.cpu, page, &mut mm.shared);
+    if !sim.mm.lru_batches.add_own(s.cpu, page, &mut sim.mm.shared) {
+        return 0;
+    }
+    let pages = sim.mm.lru_batches.size() as u32;
+    add_batch_to_lru(sim, s.cpu, (node, pages), clock)
 }
 
 /// Whether a base page is still on its way to the LRU.

@@ -6,6 +6,7 @@ pub(crate) mod daemon_time;
 pub(crate) mod daemons;
 pub(crate) mod deferred_split;
 pub(crate) mod discard;
+pub(crate) mod fault_lock;
 pub(crate) mod fill;
 pub(crate) mod khugepaged;
 pub(crate) mod kswapd;

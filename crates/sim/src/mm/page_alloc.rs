@@ -1,6 +1,7 @@
 //! Where the page of a fault comes from: memory policy, huge-page ladder, zones; and what reclaim and compaction for it
 //! cost.
 
+use crate::mm::fault_lock::take_listed_page;
 use crate::mm::policy::{home_node, policy};
 use crate::mm::reclaim::{reclaim_context, ReclaimContext};
 use crate::mm::work::cpu_ns;
@@ -39,6 +40,9 @@ pub(crate) fn alloc_anon_folio(
     });
     alloc_page_table(sim, s, &mut work);
     *ns += work_ns(sim, &work, clock + *ns);
+    if let Some(AllocatedFolio { huge: false, got }) = out {
+        *ns += take_listed_page(sim, s.cpu, got.node, clock + *ns);
+    }
     out
 }
 
@@ -101,6 +105,9 @@ pub(crate) fn alloc_base_page(
     let got = alloc_base_or_fail(sim, s, class, &mut work);
     alloc_page_table(sim, s, &mut work);
     *ns += work_ns(sim, &work, clock + *ns);
+    if let Some(got) = got {
+        *ns += take_listed_page(sim, s.cpu, got.node, clock + *ns);
+    }
     got
 }
 

@@ -8,6 +8,7 @@ use crate::record::log::log_scan;
 use crate::state::logged::Visit;
 use crate::state::pins::Pins;
 use crate::state::process::ProcessState;
+use crate::state::scan_visits::ScanVisits;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{CostModel, ScanWork};
 use numalab_kernel::mm::policy::MemPolicy;
@@ -31,6 +32,7 @@ struct ScanView<'a> {
     clock: u64,
     policies: &'a [Option<MemPolicy>],
     states: &'a mut [Option<VmaNuma>],
+    scans: &'a mut [ScanVisits],
     /// The scanning thread's own policy lacks migrate-on-fault.
     policy_without_mof: bool,
     /// Pages of each call that changed something. One TLB flush of its range follows each of them.
@@ -65,6 +67,7 @@ impl ScanSpace for ScanView<'_> {
     }
     fn mark(&mut self, i: usize, start: u64, end: u64, rules: &MarkRules) -> Marked {
         let id = self.space.id_at(i);
+        self.scans[id].scanned += 1;
         self.batched.clear();
         if rules.spares_batched() {
             self.batched.extend(self.batches.own_of(self.process, id as u32));
@@ -91,6 +94,7 @@ impl ScanSpace for ScanView<'_> {
     #[inline]
     fn passed_over(&mut self, i: usize, reason: SkipReason) {
         let id = self.space.id_at(i);
+        self.scans[id].pass_over(reason);
         if let Some(visits) = &mut self.visits {
             visits.push(Visit { vma: id as u32, skipped: Some(reason), updates: 0 });
         }
@@ -118,7 +122,7 @@ pub(crate) fn task_numa_work<'a>(
     let p = &mut sim.processes[process];
     let args =
         ScanArgs { now: clock / sim.cfg.jiffy_ns(), this_node: sim.cpus[cpu].node, rss_pages: p.space.rss_pages() };
-    let ProcessState { space, vma_numa, vma_policy, .. } = p;
+    let ProcessState { space, vma_numa, vma_policy, vma_scans, .. } = p;
     let visits = sim.record.log.on().then_some(&mut sim.record.log.visits);
     sim.kernel.scan_scratch.flushes.clear();
     let mut view = ScanView {
@@ -132,6 +136,7 @@ pub(crate) fn task_numa_work<'a>(
         clock,
         policies: vma_policy,
         states: vma_numa,
+        scans: vma_scans,
         policy_without_mof: !t.policy.migrates_on_fault(),
         flushes: &mut sim.kernel.scan_scratch.flushes,
         skipped: 0,

@@ -13,6 +13,7 @@ use crate::hardware::pipes::bytes_of_pipe;
 use crate::predict::model_time::model_time_ns;
 use crate::predict::touched::{touched, ByProcess, Chunks, Home, Touched};
 use crate::process::background;
+use crate::state::lock_line::bytes_of_line;
 use crate::state::maps;
 use crate::state::process::STACK_BYTES;
 use numalab_kernel::mm::thp::may_have_huge;
@@ -39,6 +40,8 @@ const FIRST_SCAN_NS: u64 = 1_000_000_000;
 const PER_FAULTS_NODE: f64 = 64.0;
 /// For each thread that the machine has beside the workload, fitted with 256 CPUs.
 const PER_MACHINE_THREAD: f64 = 3000.0;
+/// Mappings of every program: static data, and the stack of the initial thread.
+const PROGRAM_MAPPINGS: usize = 2;
 /// For any run.
 const PER_RUN: f64 = 300e3;
 /// For each pageblock once memory is compacted, which begins when a node is nearly full.
@@ -114,6 +117,7 @@ pub fn predict_memory(machine: &Machine, workload: &Workload, cfg: &SimConfig) -
     let mut out = pages.out;
     out.machine += (machine_bytes(machine, workload, &sizes) + pipe_bytes(machine, cfg)) as u64;
     out.threads = (thread_bytes(machine, workload, &sizes) + background_bytes(machine, cfg)) as u64;
+    out.threads += lock_bytes(machine, workload, cfg) as u64;
     out.series = series_bytes(machine, workload) as u64;
     out
 }
@@ -159,6 +163,21 @@ fn thread_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes) -> f
         own + steps as f64 * PER_STEP + PER_PROCESS + 2.0 * sizes.stack
     };
     workload.processes.iter().map(threads).sum()
+}
+
+/// Locks that faults meet: two for each node, and one for each mapping of a process of several threads.
+fn lock_bytes(machine: &Machine, workload: &Workload, cfg: &SimConfig) -> f64 {
+    let mappings = |p: &numalab_nouns::workload::Process| {
+        let shared = p.threads.len() > 1 && !cfg.harness.cpus_take_turns();
+        let own = if cfg.mm.vm.fault_holds_mmap_lock { 1 } else { p.regions.len() + PROGRAM_MAPPINGS };
+        if shared {
+            own
+        } else {
+            0
+        }
+    };
+    let locks = 2 * machine.node_count() + workload.processes.iter().map(mappings).sum::<usize>();
+    (locks * bytes_of_line(machine.node_count())) as f64
 }
 
 /// The machine's own threads, which have no stacks.

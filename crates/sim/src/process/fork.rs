@@ -95,6 +95,9 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
     let p = &mut sim.processes[process];
     p.live_threads += 1;
     if !first {
+        if !sim.cfg.harness.cpus_take_turns() {
+            p.share_locks(sim.machine.node_count(), sim.cfg.mm.vm.fault_holds_mmap_lock);
+        }
         p.map_stack(sim.machine.node_count(), sim.cfg.harness);
     }
     let now = sim.now_ns / sim.cfg.jiffy_ns();

@@ -3,5 +3,6 @@
 pub(crate) mod footprint;
 pub(crate) mod log;
 pub(crate) mod maps;
+pub(crate) mod never_scanned;
 pub(crate) mod outcome;
 pub(crate) mod samples;

@@ -1,5 +1,6 @@
 //! What a run reports.
 
+use crate::record::never_scanned::never_scanned;
 use crate::state::simulation::Simulation;
 use crate::state::task::Task;
 use numalab_nouns::record::{stalls, Outcome, Scalar, Status, TOO_SHORT};
@@ -40,6 +41,10 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
         warnings.push(format!(
             "the run took {elapsed:.2} s of model time: {TOO_SHORT}, the first scan of memory takes longer"
         ));
+    }
+    let scans = sim.cfg.numa_enabled() && !sim.kernel.numa_2012.active() && sim.cfg.numa.enabled();
+    if scans && sim.end_ns >= SHORT_RUN_NS && sim.status == Status::Completed {
+        warnings.extend(never_scanned(&sim));
     }
     let names = task_names(sim.workload, &sim.tasks);
     let mut counters = counters(&sim);
@@ -92,6 +97,7 @@ pub(crate) fn counters(sim: &Simulation<'_>) -> Vec<(String, u64)> {
     if sim.processes.iter().any(|p| p.vma_second_level_fault_ns.iter().any(|&ns| ns > 0)) {
         out.push(("kvm_pf_taken".to_string(), v.kvm_pf_taken));
     }
+    out.extend(sim.mm.locks.counters());
     let table = numalab_kernel::numa::NumaCounters::TABLE;
     out.extend(table.iter().zip(sim.kernel.numa.counters.values()).map(|((n, _), x)| ((*n).to_string(), x)));
     // Compaction and reclaim move pages too, under the names that NUMA balancing counts its own moves by.

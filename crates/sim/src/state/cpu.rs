@@ -1,6 +1,7 @@
 //! A CPU as the engine sees it: what it runs, and what it does at the end of its slice.
 
 use crate::hardware::working_sets::NO_GROUP;
+use crate::state::lock_line::OwnUses;
 use numalab_nouns::machine::Machine;
 
 /// What a CPU does at the end of its slice.
@@ -75,6 +76,10 @@ pub struct CpuState {
     pub idle_tick_ns: u64,
     /// The base page that it has cleared and freed last, if nobody has taken it since.
     pub freed_page: Option<FreedPage>,
+    /// Base pages that its list of free pages still has since it was filled last.
+    pub listed_pages: u16,
+    /// Its recent uses of the lock of a zone, and of an LRU list.
+    pub lock_uses: [OwnUses; 2],
 }
 
 /// A base page at the head of a CPU's list of free pages, whose lines are in the CPU's cache.
@@ -104,6 +109,8 @@ impl CpuState {
             next_tick_ns: 0,
             idle_tick_ns: 0,
             freed_page: None,
+            listed_pages: 0,
+            lock_uses: [OwnUses::default(); 2],
             node: own.node,
             llc: own.llc,
             siblings: (0..machine.cpu_count()).filter(sibling).map(|o| o as u32).collect(),

@@ -1,9 +1,11 @@
 //! A process: its address space and what belongs to all its threads.
 
 use crate::config::Harness;
+use crate::state::lock_line::LockLine;
 use crate::state::mmap_lock::MmapWriteLocks;
 use crate::state::policy::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
+use crate::state::scan_visits::ScanVisits;
 use crate::state::wait::NOBODY;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
@@ -44,6 +46,8 @@ pub struct ProcessState {
     pub space: AddressSpace,
     /// NUMA state of each mapping, by mapping id.
     pub vma_numa: Vec<Option<VmaNuma>>,
+    /// Visits of the scanner to each mapping, by mapping id.
+    pub vma_scans: Vec<ScanVisits>,
     /// Policy of each mapping that has one of its own (`mbind`), by mapping id.
     pub vma_policy: Vec<Option<MemPolicy>>,
     /// The same for its huge pages, where the kernel has that (`mpol_huge`).
@@ -88,6 +92,11 @@ pub struct ProcessState {
     pub filling_until_ns: u64,
     /// When khugepaged wants or has the lock of the address space for writing.
     pub mmap_write_locks: MmapWriteLocks,
+    /// The lock that a fault takes for reading, once there are threads: of the address space, or of each mapping that
+    /// was there before them, by mapping id. Stacks of threads come later, and nobody else faults there.
+    pub lock_lines: Vec<LockLine>,
+    /// Up to then slices that fault end with each bin of these locks, because one is in demand, ns.
+    pub pressed_until_ns: u64,
     /// User time of ended and live threads, ns.
     pub user_ns: u64,
     /// System time, ns.
@@ -130,6 +139,7 @@ impl ProcessState {
             mems,
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
+            vma_scans: Vec::new(),
             vma_policy: Vec::new(),
             vma_huge_policy: Vec::new(),
             vma_second_level_fault_ns: Vec::new(),
@@ -151,6 +161,8 @@ impl ProcessState {
             protector: NOBODY,
             filling_until_ns: 0,
             mmap_write_locks: MmapWriteLocks::default(),
+            lock_lines: Vec::new(),
+            pressed_until_ns: 0,
             user_ns: 0,
             system_ns: 0,
             blocked_ns: 0,
@@ -176,6 +188,7 @@ impl ProcessState {
         self.vma_second_level_fault_ns = vec![0; ids.len()];
         self.vma_huge_policy = ids.iter().map(|&v| parent.vma_huge_policy[v as usize].clone()).collect();
         self.vma_numa.resize(regions, None);
+        self.vma_scans.resize(regions, ScanVisits::default());
         self.region_vma = (0..regions as u32).collect();
         self.inherited = regions;
         self.next_top = parent.next_top;
@@ -209,6 +222,7 @@ impl ProcessState {
                 store.object_mut(object).mappers.push(Mapper { process: id, vma: vma_id });
             }
             self.vma_numa.push(None);
+            self.vma_scans.push(ScanVisits::default());
             self.vma_policy.push(region.policy.as_ref().map(|p| compile(p, mems)));
             self.vma_huge_policy.push(region.huge_policy.as_ref().map(|p| compile(p, mems)));
             self.vma_second_level_fault_ns.push(region.second_level_fault_ns);
@@ -224,6 +238,13 @@ impl ProcessState {
         self.insert_stack(end - INITIAL_STACK_BYTES, end, nodes);
         self.data =
             self.insert(Vma::new(MMAP_TOP, MMAP_TOP + DATA_PAGES * PAGE_BYTES, VmaKind::PrivateAnon, false, nodes));
+    }
+    /// Makes the locks that its threads share in page faults: one, or one for each mapping.
+    pub fn share_locks(&mut self, nodes: usize, one: bool) {
+        if self.lock_lines.is_empty() {
+            let locks = if one { 1 } else { self.space.len() };
+            self.lock_lines.extend((0..locks).map(|_| LockLine::new(nodes)));
+        }
     }
     /// Maps the stack of the next thread: below everything else, in the worker above.
     pub fn map_stack(&mut self, nodes: usize, harness: Harness) {
@@ -241,6 +262,7 @@ impl ProcessState {
     }
     fn insert(&mut self, vma: Vma) -> u32 {
         self.vma_numa.push(None);
+        self.vma_scans.push(ScanVisits::default());
         self.vma_policy.push(None);
         self.vma_huge_policy.push(None);
         self.vma_second_level_fault_ns.push(0);

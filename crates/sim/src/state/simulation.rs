@@ -12,6 +12,7 @@ use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
 use crate::state::damon::Damon;
 use crate::state::effects::Effects;
+use crate::state::fault_locks::FaultLocks;
 use crate::state::log::{Log, Observers};
 use crate::state::maps::Maps;
 use crate::state::memory_daemons::Daemons;
@@ -79,6 +80,8 @@ pub struct Simulation<'a> {
     pub effects: Effects,
     /// What is recorded of the run.
     pub record: Recorder,
+    /// Seed of the run.
+    pub seed: u64,
     /// The run's own random stream.
     pub rng: Rng,
     /// How the run ended; completed as long as it goes on.
@@ -165,6 +168,8 @@ pub struct Memory {
     pub migrating: Vec<(PageRef, u32)>,
     /// Pages that devices hold.
     pub pins: Pins,
+    /// Locks that faults meet, and what was waited for them.
+    pub locks: FaultLocks,
     /// Until then shared pages are under migration, ns; accesses of processes that share memory look often meanwhile.
     pub shared_migration_until_ns: u64,
 }
@@ -233,6 +238,7 @@ impl<'a> Simulation<'a> {
             task_migrations: TaskMigrations::default(),
             effects: Effects::default(),
             record: Recorder::new(machine, workload, cfg, observers),
+            seed,
             rng,
             status: Status::Completed,
             end_ns: 0,
@@ -297,6 +303,7 @@ impl Memory {
             page_waiters: Vec::new(),
             migrating: Vec::new(),
             pins: Pins::default(),
+            locks: FaultLocks::new(machine),
             shared_migration_until_ns: 0,
         })
     }

@@ -1,5 +1,6 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
+use crate::state::lock_line::OwnUses;
 use crate::state::page_migration::{DecidedFault, PageMigration, PlannedSweep};
 use crate::state::unrun::Unrun;
 use crate::state::wait::Wait;
@@ -134,6 +135,8 @@ pub struct Task<'a> {
     pub planned_sweep: Option<PlannedSweep>,
     /// The transfer of a direct I/O whose pages it is getting.
     pub getting_pages: Option<GettingPages>,
+    /// Its recent uses of a lock of its address space.
+    pub lock_uses: OwnUses,
     /// Own policy.
     pub policy: MemPolicy,
 }
@@ -174,6 +177,7 @@ impl<'a> Task<'a> {
             compute_left_ns: 0,
             entered: false,
             activity: Activity::Running,
+            lock_uses: OwnUses::default(),
             policy: MemPolicy::DEFAULT,
             user_ns: 0,
             system_ns: 0,
