@@ -7,6 +7,7 @@
 use numalab_model::record::{Outcome, Scalar, Status, TIMES, TOO_SHORT};
 
 use crate::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
+use crate::two_groups;
 
 /// All runs of one workload.
 #[derive(Clone, Debug)]
@@ -63,6 +64,7 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel]) -> Workload {
         out.too_short.push(runs.iter().any(|o| too_short(o)));
         out.durations.push(duration(runs));
     }
+    two_groups::sentences(&out, kernels).into_iter().for_each(|text| warn(&mut out.warnings, text));
     out
 }
 
@@ -169,6 +171,27 @@ mod tests {
         let runs = WorkloadRuns { name: "numa01".into(), runs: vec![vec![&a], vec![&b]] };
         let c = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
         assert_eq!(c.workloads[0].warnings, ["64 GiB per node", "x: short"]);
+    }
+
+    #[test]
+    fn runs_that_fall_into_two_groups_are_told() {
+        let runs: Vec<Outcome> = [82.9, 49.9, 50.0, 48.2].map(|s| outcome(s, 5, Status::Completed)).into();
+        // The score of these outcomes is the same in all runs, so the elapsed time must not be asked.
+        let scored = WorkloadRuns { name: "w".into(), runs: vec![runs.iter().collect()] };
+        let c = collect(vec![Kernel::named("x")], 0, &[scored]);
+        assert!(c.workloads[0].warnings.is_empty());
+        let timed: Vec<Outcome> = runs
+            .into_iter()
+            .map(|mut o| {
+                o.scalars.truncate(2);
+                o
+            })
+            .collect();
+        let runs = WorkloadRuns { name: "w".into(), runs: vec![timed.iter().collect()] };
+        let c = collect(vec![Kernel::named("x")], 0, &[runs]);
+        let want = "x: seeds fall into two groups: elapsed is 48.20 to 50.00 s in 3 of 4 runs and 82.90 s in 1; \
+                    their mean is that of neither";
+        assert_eq!(c.workloads[0].warnings, [want]);
     }
 
     #[test]

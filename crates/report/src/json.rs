@@ -2,7 +2,7 @@
 //!
 //! ```json
 //! {"baseline": "6.1", "kernels": ["6.1", "6.7"], "workloads": [{"name": "numa01",
-//!   "program": "numa01", "machine": "2x1x8x2", "notes": [],
+//!   "program": "numa01", "machine": "2x1x8x2", "notes": [], "warnings": [],
 //!   "runs": {"6.1": {"completed": 5, "timeout": 0, "failed": 0}}, "metrics": [
 //!   {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {
 //!     "6.1": {"n": 5, "mean": 3.1, "hmean": null, "min": 3.0, "max": 3.2, "stddev": 0.1, "ratio": 1.0}}}]}]}
@@ -18,6 +18,8 @@
 //! * `tests` holds the tests of every time and score on every kernel but the baseline: probabilities, the interval of
 //!   the ratio, the detectable change (all of arithmetic means), and whether runs were too short or did different work.
 //! * `decision` answers the question: what to take on each workload, by how much, how sure, and at what cost.
+//! * `warnings` are the sentences that the answer prints as notes: assumptions, runs that are missing, mappings that were
+//!   never scanned, seeds that fall into two groups.
 //! * `notes` are the sentences about the workload that the command prints on standard error.
 //!
 //! The order of keys is that of the comparison.
@@ -105,6 +107,7 @@ struct JsonWorkload {
     program: String,
     machine: Option<String>,
     notes: Vec<String>,
+    warnings: Vec<String>,
     #[serde(serialize_with = "in_order")]
     runs: Vec<(String, JsonRuns)>,
     metrics: Vec<JsonMetric>,
@@ -162,6 +165,7 @@ impl JsonWorkload {
             program: w.program().to_string(),
             machine: Some(c.machine_of(w).to_string()).filter(|m| !m.is_empty()),
             notes: w.notes.clone(),
+            warnings: w.warnings.clone(),
             runs: runs(c, w),
             metrics: metrics(c, w),
         }

@@ -39,6 +39,7 @@ pub mod tables;
 pub mod text;
 pub mod trace;
 pub mod trust;
+pub mod two_groups;
 pub mod verdict;
 
 pub use numalab_stats::star::StarRule;
