@@ -60,7 +60,7 @@ fn take_shared_lock(
         node,
         times: FAULT_ATOMICS,
         hold_ns: 0.0,
-        from_ns: locks.distances.from_ns(node),
+        from_ns: locks.distances.ns_to(node),
     };
     let t = line.take(&u, &mut sim.tasks[task as usize].lock_uses);
     if t.wait_ns > 0 || line.is_pressed(clock) {
@@ -116,7 +116,7 @@ fn take_machine_lock(
         node: c.node,
         times: 1.0,
         hold_ns: f64::from(pages) * sim.machine.cache.llc_latency_ns,
-        from_ns: locks.distances.from_ns(c.node),
+        from_ns: locks.distances.ns_to(c.node),
     };
     let t = line.take(&u, own);
     if t.wait_ns > 0 || line.is_pressed(clock) {

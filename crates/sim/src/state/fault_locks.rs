@@ -87,7 +87,7 @@ impl LineDistances {
         Self { between_ns: (0..nodes * nodes).map(|i| mean_ns(machine, i / nodes, i % nodes)).collect(), nodes }
     }
     /// Latency of a line to `node` from each node, ns.
-    pub fn from_ns(&self, node: usize) -> &[f64] {
+    pub fn ns_to(&self, node: usize) -> &[f64] {
         &self.between_ns[node * self.nodes..(node + 1) * self.nodes]
     }
 }
