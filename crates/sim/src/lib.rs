@@ -23,7 +23,6 @@
 mod access;
 mod charge;
 mod check;
-pub mod config;
 mod damon;
 mod engine;
 mod fault;
@@ -35,12 +34,13 @@ mod numa_2012;
 mod predict;
 mod process;
 mod record;
+pub mod sim_config;
 mod state;
 mod userspace_balance;
 
-pub use config::{Harness, Policies, SimConfig};
 pub use numalab_nouns::record::events::Sink;
 pub use predict::memory::{predict_memory, MemoryPrediction};
+pub use sim_config::{Harness, Policies, SimConfig};
 pub use state::log::Observers;
 
 use engine::carry_out::Engine;

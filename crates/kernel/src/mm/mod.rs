@@ -35,6 +35,7 @@ pub mod block;
 pub mod compact;
 pub mod config;
 pub mod counters;
+pub mod kernel_work;
 pub mod khugepaged;
 pub mod lru_batch;
 pub mod object;
@@ -49,7 +50,6 @@ pub mod thp;
 mod units;
 mod unmapped;
 pub mod vma;
-pub mod work;
 pub mod zone;
 
 pub use account::{NodeAccount, PageClass};
@@ -58,6 +58,7 @@ pub use alloc::{AllocError, AllocatedPage, Gfp, Request};
 pub use block::{Block, NEVER};
 pub use config::MmConfig;
 pub use counters::{AllocCounters, MmCounters};
+pub use kernel_work::Work;
 pub use lru_batch::{LruBatches, OwnPage};
 pub use object::{Backing, Mapper, PageRef, SharedBlock, SharedMemory, SharedObject};
 pub use pageblock::Frame;
@@ -69,4 +70,3 @@ pub use vma::{
     AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, HeldPages, MarkOutcome, PageState, PendingPages, Vma,
     VmaKind,
 };
-pub use work::Work;

@@ -4,6 +4,7 @@
 //! [`NumaConfig`] is what the decisions read. Kernel releases differ only by these settings;
 //! `catalog/releases.toml` lists them.
 
+use super::jiffies::Hz;
 use super::page_filter::{PageFilter, PageFilterKind, PageFilterTunables};
 use super::period::V38Tunables;
 use super::rate_limit::RateLimit;
@@ -11,7 +12,6 @@ use super::rules::{
     FaultStats, FaultStatsRole, MigrateRule, PageMigrateRole, PeriodModel, ScanRole, SearchModel, TaskMigrateRole,
     TieringModel, BALANCING_ON, TIERING_ON,
 };
-use super::time::Hz;
 use super::vma_filter::{VmaFilter, VmaFilterTunables, VmaRules};
 use crate::sched::imbalance::{Allowance, ImbTunables, Rule};
 use numalab_base::hook::Hook;

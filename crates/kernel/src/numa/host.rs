@@ -1,7 +1,7 @@
 //! The scheduler as task placement sees it. The simulator implements it.
 
+use super::jiffies::Jiffies;
 use super::state::{MmId, TaskId};
-use super::time::Jiffies;
 
 /// Load figures of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

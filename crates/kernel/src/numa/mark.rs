@@ -5,11 +5,11 @@
 //! bitmap of ordinary pages of one node is marked or skipped as a whole.
 
 use super::config::NumaConfig;
+use super::jiffies::Jiffies;
 use super::page::{PageFacts, PIN_BIAS};
 use super::page_filter::{PageFilter, Verdict};
 use super::state::LastCpupid;
 use super::tiering;
-use super::time::Jiffies;
 use super::topology::NumaTopology;
 use numalab_base::node_mask::NodeMask;
 

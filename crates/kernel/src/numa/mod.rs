@@ -12,7 +12,7 @@
 //! | moment | call |
 //! |---|---|
 //! | tick of a running task | [`task_tick_numa`]; if true, at return to user mode: [`task_numa_work`], charge, [`scan_done`] |
-//! | access to a PROT_NONE entry | [`do_numa_page_begin`], the migration if there is a target, [`do_numa_page_end`] |
+//! | access to a PROT_NONE entry | [`hint_fault_begin`], the migration if there is a target, [`hint_fault_end`] |
 //! | before the migration | [`migrate_misplaced_folio_prepare`] |
 //! | store to an entry that lost write permission | [`wp_page_reuse`] |
 //! | fork, exec, exit | [`fork`], [`exec`], [`exit`] |
@@ -22,9 +22,9 @@
 //! [`task_tick_numa`]: NumaBalancing::task_tick_numa
 //! [`task_numa_work`]: NumaBalancing::task_numa_work
 //! [`scan_done`]: NumaBalancing::scan_done
-//! [`do_numa_page_begin`]: NumaBalancing::do_numa_page_begin
+//! [`hint_fault_begin`]: NumaBalancing::hint_fault_begin
 //! [`migrate_misplaced_folio_prepare`]: NumaBalancing::migrate_misplaced_folio_prepare
-//! [`do_numa_page_end`]: NumaBalancing::do_numa_page_end
+//! [`hint_fault_end`]: NumaBalancing::hint_fault_end
 //! [`wp_page_reuse`]: NumaBalancing::wp_page_reuse
 //! [`fork`]: NumaBalancing::fork
 //! [`exec`]: NumaBalancing::exec
@@ -42,7 +42,7 @@
 //! [`design`] says which fills which role.
 //!
 //! # Units and invariants
-//! Time is in jiffies ([`time::Jiffies`]), runtime in ns, periods in ms of runtime, memory in pages of 4 KiB. Tasks,
+//! Time is in jiffies ([`jiffies::Jiffies`]), runtime in ns, periods in ms of runtime, memory in pages of 4 KiB. Tasks,
 //! mms, nodes and CPUs are indices from 0. Arithmetic has the kernel's widths. Nothing here depends on hash order or
 //! floats, and nothing allocates after a task's first recorded fault.
 
@@ -52,10 +52,11 @@ pub mod config;
 pub mod counters;
 pub mod design;
 pub mod fault;
-pub mod fork;
+mod fault_result;
 pub mod group;
-mod hint_fault;
 pub mod host;
+pub mod init_numa_balancing;
+pub mod jiffies;
 pub mod mark;
 pub mod migrate;
 mod numa_view;
@@ -71,7 +72,6 @@ mod scan_period;
 pub mod schednuma;
 pub mod state;
 pub mod tiering;
-pub mod time;
 pub mod topology;
 mod update_scan_period;
 pub mod vma_filter;
@@ -82,8 +82,8 @@ pub use config::{NumaConfig, NumaSettings, PlacementPolicy};
 pub use counters::{NumaCounters, NumaReasons};
 pub use design::Design;
 
+pub use fault_result::{FaultDecision, FaultFlags, FaultOutcome, FaultSite, MigrateResult};
 pub use group::Groups;
-pub use hint_fault::{FaultDecision, FaultFlags, FaultOutcome, FaultSite, MigrateResult};
 pub use host::TaskHost;
 pub use mark::MarkRules;
 pub use page::PageFacts;

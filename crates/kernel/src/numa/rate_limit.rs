@@ -2,7 +2,7 @@
 //!
 //! A window of 100 ms admits migrations until more than 128 MiB have been *admitted*, whether or not they succeed.
 
-use super::time::{after, Hz, Jiffies};
+use super::jiffies::{after, Hz, Jiffies};
 use numalab_base::words;
 
 words! {

@@ -1,6 +1,6 @@
 //! What NUMA balancing keeps per address space, task, VMA and page (kernel-numa-balancing.md §2).
 
-use super::time::Jiffies;
+use super::jiffies::Jiffies;
 use numalab_base::node_mask::NodeMask;
 
 /// Index of a task.

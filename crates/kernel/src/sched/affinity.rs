@@ -2,7 +2,7 @@
 
 use crate::sched::error::SchedError;
 use crate::sched::event::Why;
-use crate::sched::rq::task::{weight_of_nice, Task, TaskId};
+use crate::sched::rq::sched_entity::{weight_of_nice, Task, TaskId};
 use crate::sched::state::Scheduler;
 use numalab_base::cpu_set::CpuSet;
 

@@ -3,7 +3,7 @@
 
 use crate::sched::event::{Event, Why};
 use crate::sched::rq::runqueue::Arrival;
-use crate::sched::rq::task::{State, TaskId, COLD, NONE};
+use crate::sched::rq::sched_entity::{State, TaskId, COLD, NONE};
 use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::{Form, QueueOrder};
 use crate::sched::state::node_tasks::NodeTasks;

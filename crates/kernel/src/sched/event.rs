@@ -1,6 +1,6 @@
 //! What a call changed on other CPUs. The caller drains these events after each call.
 
-use super::rq::task::TaskId;
+use super::rq::sched_entity::TaskId;
 
 /// Why a task changed CPU. The values are the codes of the event records; code 1 is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 
 use crate::sched::event::Why;
 use crate::sched::pelt::Pelt;
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::state::Scheduler;
 
 /// Load figures of a CPU.

@@ -1,6 +1,6 @@
 //! What the load balancer asks of NUMA balancing.
 
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 
 /// Questions of the load balancer to NUMA balancing. Preferred nodes are the scheduler's own state
 /// ([`Scheduler::set_preferred_nid`](crate::sched::Scheduler::set_preferred_nid)), because queues count them.

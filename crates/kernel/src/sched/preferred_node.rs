@@ -1,6 +1,6 @@
 //! The preferred node of a task (kernel: `numa_preferred_nid`, `sched_setnuma`). Run queues count tasks by it.
 
-use crate::sched::rq::task::{TaskId, NO_NODE};
+use crate::sched::rq::sched_entity::{TaskId, NO_NODE};
 use crate::sched::rules::Locality;
 use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::Scheduler;

@@ -13,7 +13,7 @@
 use crate::sched::domains::{DomId, Domains, Flags};
 use crate::sched::event::Event;
 use crate::sched::rq::eevdf;
-use crate::sched::rq::task::NONE;
+use crate::sched::rq::sched_entity::NONE;
 use crate::sched::rules::{Form, Locality};
 use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::{CpuIdleType, Scheduler};

@@ -2,7 +2,7 @@
 
 use crate::sched::balance::newidle::Outcome;
 use crate::sched::numa_view::NumaView;
-use crate::sched::rq::task::{State, TaskId, NONE};
+use crate::sched::rq::sched_entity::{State, TaskId, NONE};
 use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::Form;
 use crate::sched::state::Scheduler;

@@ -2,7 +2,7 @@
 
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::cfs;
-use crate::sched::rq::task::NONE;
+use crate::sched::rq::sched_entity::NONE;
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::Scheduler;
 

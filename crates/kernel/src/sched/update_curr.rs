@@ -1,7 +1,7 @@
 //! Accounting of the running task (kernel: `update_curr`).
 
 use crate::sched::rq::eevdf;
-use crate::sched::rq::task::NONE;
+use crate::sched::rq::sched_entity::NONE;
 use crate::sched::rules::Form;
 use crate::sched::state::Scheduler;
 

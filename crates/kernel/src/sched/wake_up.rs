@@ -4,7 +4,7 @@ use crate::sched::event::{Event, Why};
 use crate::sched::pelt::new_task_util;
 use crate::sched::rq::cfs;
 use crate::sched::rq::runqueue::Arrival;
-use crate::sched::rq::task::{State, TaskId, COLD};
+use crate::sched::rq::sched_entity::{State, TaskId, COLD};
 use crate::sched::rules::{Form, Newidle};
 use crate::sched::state::Scheduler;
 

@@ -3,7 +3,7 @@
 use crate::charge::core::{boost, sibling};
 use crate::charge::working_set::use_group;
 use crate::float::LINE_BYTES;
-use crate::hardware::contention::AccessRates;
+use crate::hardware::access_rates::AccessRates;
 use crate::hardware::working_sets::{WorkingSets, NEVER_WARM};
 use crate::process::program_pages::{touch_program, touch_stack};
 use crate::state::simulation::Simulation;

@@ -6,7 +6,7 @@ use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
-use crate::hardware::contention::{waiting_ns, AccessRates, EPOCH_NS};
+use crate::hardware::access_rates::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
 use crate::state::page_site::PageSite;
 use crate::state::pending_counts::RandomSpan;

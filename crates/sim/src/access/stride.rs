@@ -5,7 +5,7 @@ use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
-use crate::hardware::contention::waiting_ns;
+use crate::hardware::access_rates::waiting_ns;
 use crate::mm::fill::write_back_cleared;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};

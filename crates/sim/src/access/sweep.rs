@@ -8,7 +8,7 @@ use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::{block_task, is_blocked};
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
-use crate::hardware::contention::{waiting_ns, AccessRates};
+use crate::hardware::access_rates::{waiting_ns, AccessRates};
 use crate::numa::concurrent_hint_fault::contender_is_first;
 use crate::state::cpu::Pending;
 use crate::state::page_migration::PlannedSweep;

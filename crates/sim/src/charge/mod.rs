@@ -2,7 +2,7 @@
 
 pub(crate) mod blocking;
 pub(crate) mod core;
-pub(crate) mod quiet;
+pub(crate) mod late_ticks;
 pub(crate) mod rewind;
 pub(crate) mod spin;
 pub(crate) mod time;

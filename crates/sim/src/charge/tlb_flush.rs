@@ -1,6 +1,6 @@
 //! TLB flushes: what they cost the CPU that sends them, and the CPUs that they interrupt.
 
-use crate::charge::quiet::owe_flush;
+use crate::charge::late_ticks::owe_flush;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::Shootdown;
 

@@ -2,7 +2,8 @@
 
 use crate::check::view::{Counts, View};
 use crate::check::{
-    counters, cpu_time, events, frames, locks, lru, page_tables, pending_pages, pipes, reverse_map, run_queues, swap,
+    counter_sums, cpu_time, events, fault_lock_queues, frames, lru, page_tables, pending_pages, pipes, reverse_map,
+    run_queues, swap_slots,
 };
 use crate::state::event_queue::EventQueue;
 use crate::state::simulation::Simulation;
@@ -13,12 +14,12 @@ type Check = fn(&View<'_, '_>) -> Result<(), String>;
 /// All checks with the parts that they are of, the cheap ones first.
 const CHECKS: &[(&str, Check)] = &[
     ("events", events::check),
-    ("counters", counters::check),
+    ("counters", counter_sums::check),
     ("pipes", pipes::check),
-    ("locks", locks::check),
+    ("locks", fault_lock_queues::check),
     ("CPU time", cpu_time::check),
     ("run queues", run_queues::check),
-    ("swap", swap::check),
+    ("swap", swap_slots::check),
     ("page tables", page_tables::check),
     ("pending pages", pending_pages::check),
     ("frames", frames::check),
@@ -58,7 +59,7 @@ impl Checks {
         for (part, check) in CHECKS {
             check(&view).map_err(|why| format!("{part} at {} ns of model time: {why}", sim.now_ns))?;
         }
-        self.before = counters::counts(sim);
+        self.before = counter_sums::counts(sim);
         self.before_ns = sim.now_ns;
         self.next_ns = sim.now_ns + self.every_ns;
         Ok(())

@@ -5,18 +5,18 @@
 //! as the run is asked to.
 
 pub mod checks;
-mod counters;
+mod counter_sums;
 mod cpu_time;
 mod events;
+mod fault_lock_queues;
 mod frames;
-mod locks;
 mod lru;
 mod page_tables;
 mod pending_pages;
 mod pipes;
 mod reverse_map;
 mod run_queues;
-mod swap;
+mod swap_slots;
 #[cfg(test)]
 mod tests;
 mod view;

@@ -2,8 +2,8 @@
 
 use super::view::View;
 use super::*;
-use crate::config::SimConfig;
 use crate::engine::carry_out::Engine;
+use crate::sim_config::SimConfig;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use crate::Observers;
@@ -69,7 +69,7 @@ fn says(part: fn(&View<'_, '_>) -> Result<(), String>, damage: impl FnOnce(&mut 
     let mut engine = Engine::new(&machine, &workload, &cfg, 1, Observers::default()).unwrap();
     engine.run().unwrap();
     assert_eq!(engine.check(), Ok(()));
-    let before = counters::counts(&engine.sim);
+    let before = counter_sums::counts(&engine.sim);
     let before_ns = engine.sim.now_ns;
     let look = |engine: &Engine<'_>| part(&View { sim: &engine.sim, queue: &engine.queue, before_ns, before: &before });
     assert_eq!(look(&engine), Ok(()));
@@ -102,14 +102,14 @@ fn time_that_goes_back_is_found() {
 
 #[test]
 fn counters_that_disagree_or_go_back_are_found() {
-    let local = says(counters::check, |sim| sim.kernel.numa.counters.numa_hint_faults_local += 1 << 40);
+    let local = says(counter_sums::check, |sim| sim.kernel.numa.counters.numa_hint_faults_local += 1 << 40);
     assert!(
         local.starts_with("numa_hint_faults_local is ") && local.contains(", more than numa_hint_faults, "),
         "{local}"
     );
-    let missed = says(counters::check, |sim| sim.mm.physical.counters.numa_miss += 1);
+    let missed = says(counter_sums::check, |sim| sim.mm.physical.counters.numa_miss += 1);
     assert!(missed.starts_with("allocations by node do not add up"), "{missed}");
-    let back = says(counters::check, |sim| sim.kernel.vm.pgfault -= 1);
+    let back = says(counter_sums::check, |sim| sim.kernel.vm.pgfault -= 1);
     assert!(back.starts_with("pgfault went back from "), "{back}");
 }
 

@@ -1,10 +1,10 @@
 //! When DAMON wakes up, and what it does then (`kdamond_fn`).
 
-use crate::damon::migrate::migrate_span;
+use crate::damon::migrate_region::migrate_span;
 use crate::damon::sampling::{check_accesses, prepare_access_checks};
 use crate::damon::targets::spans;
 use crate::mm::daemon_time::occupy_node_cpu;
-use crate::state::damon::Damon;
+use crate::state::damon_state::Damon;
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
 use numalab_kernel::damon::Regions;

@@ -6,6 +6,6 @@
 //! `vaddr` does, of all processes together, also where an administrator would watch physical memory.
 
 pub(crate) mod kdamond;
-mod migrate;
+mod migrate_region;
 mod sampling;
 mod targets;

@@ -1,6 +1,6 @@
 //! Looking at one page of each region (`damon_va_prepare_access_checks`, `damon_va_check_accesses`).
 
-use crate::state::damon::{Damon, Sampled};
+use crate::state::damon_state::{Damon, Sampled};
 use crate::state::process::ProcessState;
 use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 

@@ -1,10 +1,10 @@
 //! The parts of the engine, and how what is to happen later comes into its queue: effects of mechanisms, and ends of
 //! slices.
 
-use crate::charge::quiet::{catch_up_all, may_be_quiet};
+use crate::charge::late_ticks::{catch_up_all, may_be_quiet};
 use crate::check::checks::Checks;
-use crate::config::SimConfig;
 use crate::engine::wait_objects::{Barrier, Channel, DeferredClones, Waiter};
+use crate::sim_config::SimConfig;
 use crate::state::cpu::Pending;
 use crate::state::effects::Effect;
 use crate::state::event_queue::{Event, EventQueue};

@@ -6,7 +6,7 @@ use crate::charge::tlb_flush::take_flush_debt;
 use crate::charge::working_set::{enter_cpu, leave_cpu, turns_core};
 use crate::engine::carry_out::Engine;
 use crate::engine::next_tick::next_tick;
-use crate::numa::scan::task_numa_work;
+use crate::numa::scan_in_task::task_numa_work;
 use crate::numa_2012::schednuma_copy::end_copy_of;
 use crate::numa_2012::schednuma_scan::schednuma_scan;
 use crate::process::program_pages::others_touch_program;

@@ -5,23 +5,23 @@
 //! early); everything that touches the scheduler happens at the planned end, in global time order.
 
 use crate::charge::core::message_ns;
-use crate::charge::quiet::{catch_up_all, stop_quiet};
-use crate::config::Harness;
+use crate::charge::late_ticks::{catch_up_all, stop_quiet};
 use crate::damon::kdamond::{kdamond, start_kdamond};
 use crate::engine::carry_out::Engine;
 use crate::engine::next_tick::next_tick;
 use crate::engine::standstill::Standstill;
-use crate::hardware::contention::EPOCH_NS;
-use crate::mm::daemons::memory_daemons;
+use crate::hardware::access_rates::EPOCH_NS;
+use crate::mm::mm_threads::memory_daemons;
 use crate::numa::shared_page_migration::{finish_hint_fault, migration_phase};
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
 use crate::record::samples::{is_due, sample, sample_now};
+use crate::sim_config::Harness;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::task::{Activity, Task, SHORT_BINS};
 use crate::state::wait::NOBODY;
-use crate::userspace_balance::daemon::{balance_from_userspace, start_userspace_balance};
+use crate::userspace_balance::balance_timer::{balance_from_userspace, start_userspace_balance};
 use numalab_nouns::record::Status;
 use std::sync::atomic::Ordering;
 
@@ -273,7 +273,7 @@ impl Engine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::SimConfig;
+    use crate::sim_config::SimConfig;
     use crate::state::log::Observers;
     use numalab_kernel::registry;
     use numalab_kernel::sched::shapes::Shape;

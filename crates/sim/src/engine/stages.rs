@@ -1,6 +1,6 @@
 //! The stages of a thread's life: forking children, prologue, creating threads, its own program, the end.
 
-use crate::charge::quiet::catch_up_all;
+use crate::charge::late_ticks::catch_up_all;
 use crate::charge::working_set::use_group;
 use crate::engine::carry_out::Engine;
 use crate::process::fork::{clone_thread, fork_child, program, stage, start_process};

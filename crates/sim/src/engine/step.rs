@@ -34,7 +34,7 @@ impl Engine<'_> {
                 Step::Stop(Pending::Sleep(ns))
             }
             Op::SetPolicy(p) => {
-                t.policy = crate::state::policy::compile(p, self.sim.processes[t.process as usize].mems);
+                t.policy = crate::state::policies::compile(p, self.sim.processes[t.process as usize].mems);
                 t.advance();
                 Step::Go
             }

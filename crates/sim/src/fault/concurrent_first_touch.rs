@@ -27,11 +27,11 @@
 //! from core to core. Each allocates and frees a page under its own policy, and pays for the fault. Times are ns of
 //! model time.
 
-use crate::config::ROUND_NS;
 use crate::mm::contenders::{comes_before, offset_in_vma, update_convoy};
 use crate::mm::fault_lock::take_fault_lock;
 use crate::mm::fill::{fill_freed_page_ns, fill_ns, keep_freed_page};
 use crate::mm::page_alloc::{alloc_and_free_base, alloc_thp, work_ns, AllocatedFolio};
+use crate::sim_config::ROUND_NS;
 use crate::state::cpu::CpuState;
 use crate::state::fault_locks::LockKind;
 use crate::state::page_site::PageSite;

@@ -4,7 +4,7 @@
 //! stands what depends on who uses the machine at the moment. Nothing here knows processes, pages or the kernel.
 
 pub mod access_kind;
-pub mod contention;
+pub mod access_rates;
 mod crossed_bytes;
 pub mod pipes;
 mod shared_lines;

@@ -10,7 +10,7 @@
 //! weights are lines per millisecond, estimated from the idle machine.
 
 use crate::hardware::access_kind::KindSet;
-use crate::hardware::contention::AccessRates;
+use crate::hardware::access_rates::AccessRates;
 use crate::hardware::shared_lines::{SetUsers, SharedLines};
 use numalab_kernel::hw::cache::{distinct_bytes, LlcLoads, Used};
 use numalab_kernel::hw::reuse_window::{reuse_miss, touched_bytes, AccessMix};

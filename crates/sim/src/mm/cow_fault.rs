@@ -3,10 +3,10 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::mm::lru::add_to_lru_batch;
 use crate::mm::page_alloc::{alloc_base_page, alloc_thp_for_cow};
-use crate::mm::reclaim::ProcessAddressSpaces;
+use crate::mm::shrink_pages::ProcessAddressSpaces;
 use crate::record::log::log_first_touch;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;

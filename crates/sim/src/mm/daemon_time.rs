@@ -1,7 +1,7 @@
 //! What the work of kernel threads costs: CPU time of their node, the swap device, memory bandwidth.
 
-use crate::charge::quiet::end_quiet;
-use crate::hardware::contention::{When, EPOCH_NS};
+use crate::charge::late_ticks::end_quiet;
+use crate::hardware::access_rates::{When, EPOCH_NS};
 use crate::mm::work::cpu_ns;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{Work, PAGE_BYTES};

@@ -1,7 +1,7 @@
 //! Clearing a new page, and what it costs.
 
 use crate::charge::core::sibling;
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::state::cpu::FreedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt::{self, stream_share, Sibling};

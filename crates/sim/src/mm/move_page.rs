@@ -1,6 +1,6 @@
 //! Moving a page that one process maps to a frame of another node (kernel: the end of `migrate_folio`).
 
-use crate::mm::deferred_split::split_deferred_thp;
+use crate::mm::split_partial::split_deferred_thp;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{AllocatedPage, PageClass, PhysicalMemory, Vma};
 

@@ -2,11 +2,11 @@
 //! cost.
 
 use crate::mm::fault_lock::take_listed_page;
-use crate::mm::policy::{home_node, policy};
-use crate::mm::reclaim::{reclaim_context, ReclaimContext};
+use crate::mm::shrink_pages::{reclaim_context, ReclaimContext};
+use crate::mm::vma_policy::{home_node, policy};
 use crate::mm::work::cpu_ns;
 use crate::state::page_site::PageSite;
-use crate::state::policy::page_index;
+use crate::state::policies::page_index;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};

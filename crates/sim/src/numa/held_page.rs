@@ -8,7 +8,7 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::{flush_of, shoot_down};
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::mm::contenders::{find_contenders, offset_in_vma};
 use crate::mm::pins::is_pinned;
 use crate::numa::concurrent_hint_fault::block_contenders;

@@ -2,11 +2,11 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
-use crate::hardware::contention::When;
-use crate::mm::deferred_split::split_deferred_thp;
-use crate::mm::kswapd::wake_kswapd_after_refusal;
+use crate::hardware::access_rates::When;
 use crate::mm::lru::{add_migrated_to_lru, is_in_lru_batch};
 use crate::mm::move_page::move_page;
+use crate::mm::reclaim_threads::wake_kswapd_after_refusal;
+use crate::mm::split_partial::split_deferred_thp;
 use crate::numa::held_page::{is_held_by_device, tries_that_fail};
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;

@@ -3,14 +3,14 @@
 //! What happens when is told in [`state::page_migration`](crate::state::page_migration).
 
 use crate::charge::core::copy_slowdown;
-use crate::charge::quiet::limit_flushes;
+use crate::charge::late_ticks::limit_flushes;
 use crate::charge::rewind::rewind_sweep;
 use crate::charge::time::charge_system;
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::mm::cow_fault::shared_write_fault;
-use crate::mm::kswapd::wake_kswapd_after_refusal;
 use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
 use crate::mm::pins::is_pinned;
+use crate::mm::reclaim_threads::wake_kswapd_after_refusal;
 use crate::numa::held_page::ATTEMPTS;
 use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};

@@ -3,8 +3,8 @@
 use crate::state::process::ProcessState;
 use crate::state::task_migration::TaskMigration;
 use numalab_kernel::numa::host::{CpuStats, NumaDomain, Told};
+use numalab_kernel::numa::jiffies::Jiffies;
 use numalab_kernel::numa::state::{MmId, TaskId};
-use numalab_kernel::numa::time::Jiffies;
 use numalab_kernel::numa::TaskHost;
 use numalab_kernel::sched::Scheduler;
 

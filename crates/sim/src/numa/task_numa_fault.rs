@@ -1,7 +1,7 @@
 //! A hint fault as NUMA balancing sees it, whatever page it is about: first it decides whether the page should move,
 //! then it records the fault with what became of the page (kernel: `numa_migrate_check`, `task_numa_fault`).
 
-use crate::mm::policy::effective_policy;
+use crate::mm::vma_policy::effective_policy;
 use crate::numa::task_host::SchedView;
 use crate::record::log::log_fault;
 use crate::state::logged::Before;
@@ -25,7 +25,7 @@ pub(crate) fn numa_migrate_check(
 ) -> FaultDecision {
     let policy = effective_policy(sim, s);
     let state = sim.processes[s.process].vma_numa[s.vma].as_mut();
-    sim.kernel.numa.do_numa_page_begin(at, facts, state, &policy, &sim.mm.physical)
+    sim.kernel.numa.hint_fault_begin(at, facts, state, &policy, &sim.mm.physical)
 }
 
 /// Records the fault (`task_numa_fault`); task migrations that it decides wait for the end of the slice.
@@ -38,7 +38,7 @@ pub(crate) fn task_numa_fault(
 ) -> FaultOutcome {
     let (sched, processes, decided) = (&mut sim.kernel.sched, &sim.processes, &mut sim.task_migrations.decided);
     let mut host = SchedView { sched, processes, decided, due: &sim.task_migrations.due };
-    sim.kernel.numa.do_numa_page_end(at, facts, decision, result, &mut host)
+    sim.kernel.numa.hint_fault_end(at, facts, decision, result, &mut host)
 }
 
 /// Notes how long a hint fault took, and logs it if anything is logged: it began at `clock_ns`, took `ns` and found

@@ -6,7 +6,7 @@ use crate::state::mmap_lock::LONG_FAULT_NS;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::block::NEVER;
-use numalab_kernel::numa::autonuma::fault::Verdict;
+use numalab_kernel::numa::autonuma::first_fault::Verdict;
 use numalab_kernel::numa::design::Faults;
 use numalab_kernel::numa::migrate::nearly_full;
 use numalab_kernel::numa::migrate::ZoneInfo as _;

@@ -4,7 +4,7 @@
 use crate::charge::blocking::block_task;
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::mm::pins::is_pinned;
 use crate::state::page_site::MarkedPage;

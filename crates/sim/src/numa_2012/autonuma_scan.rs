@@ -1,7 +1,7 @@
 //! knuma_scand, AutoNUMA's scanning daemon (designs-2012.md section 1).
 
 use crate::charge::tlb_flush::flush_from_daemon;
-use crate::numa_2012::mark::{mark_range, Marks};
+use crate::numa_2012::mark_2012::{mark_range, Marks};
 use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
 use crate::state::simulation::Simulation;

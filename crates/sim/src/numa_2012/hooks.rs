@@ -6,7 +6,7 @@
 
 use crate::numa_2012::autonuma_balance::autonuma_balance;
 use crate::numa_2012::autonuma_scan::knuma_scand;
-use crate::numa_2012::khugepaged::khugepaged;
+use crate::numa_2012::collapse_2012::khugepaged;
 use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
 use crate::state::numa_2012::Numa2012;

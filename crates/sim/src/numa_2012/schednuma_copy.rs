@@ -3,7 +3,7 @@
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::tlb_flush::shoot_down;
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::numa_2012::autonuma_migrate::count_moved;
 use crate::state::inflight_thp_copy::InflightThpCopy;

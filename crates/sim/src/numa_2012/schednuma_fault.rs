@@ -10,7 +10,7 @@ use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::block::NEVER;
 use numalab_kernel::mm::CHUNK_PAGES;
-use numalab_kernel::numa::schednuma::fault::Verdict;
+use numalab_kernel::numa::schednuma::misplaced::Verdict;
 
 /// Handles a hinting fault. Returns the time, ns, and how the fault ends.
 pub(crate) fn schednuma_fault(

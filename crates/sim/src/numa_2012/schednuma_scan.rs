@@ -3,7 +3,7 @@
 use crate::charge::blocking::block_task;
 use crate::charge::time::charge_system;
 use crate::charge::tlb_flush::shoot_down;
-use crate::numa_2012::mark::{count_marks, mark_range};
+use crate::numa_2012::mark_2012::{count_marks, mark_range};
 use crate::state::simulation::Simulation;
 use crate::state::wait::NOBODY;
 use numalab_kernel::hw::cost::ScanWork;

@@ -7,12 +7,12 @@
 //! (constants below). What ends is not subtracted: processes are taken to live at the same time.
 //! Units: bytes. `crates/sim/tests/it/memory.rs` holds it against what runs took.
 
-use crate::config::SimConfig;
-use crate::hardware::contention::EPOCH_NS;
+use crate::hardware::access_rates::EPOCH_NS;
 use crate::hardware::pipes::bytes_of_pipe;
 use crate::predict::model_time::model_time_ns;
 use crate::predict::touched::{touched, ByProcess, Chunks, Home, Touched};
 use crate::process::background;
+use crate::sim_config::SimConfig;
 use crate::state::lock_line::bytes_of_line;
 use crate::state::maps;
 use crate::state::process::STACK_BYTES;

@@ -3,9 +3,9 @@
 //! They are processes without memory behind those of the workload. The scheduler sees them as tasks like all others:
 //! they wake up, preempt a thread of the workload, and count as load while they run. Records leave them out.
 
-use crate::config::SimConfig;
 use crate::numa_2012::hooks::fork;
 use crate::record::log::log_task_created;
+use crate::sim_config::SimConfig;
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
 use crate::state::task::{Activity, Stage, Task};

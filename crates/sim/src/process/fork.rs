@@ -12,7 +12,7 @@ use crate::state::simulation::Simulation;
 use crate::state::task::{Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{CopiedEntries, Work, CHUNK_PAGES};
-use numalab_kernel::numa::fork::CloneKind;
+use numalab_kernel::numa::init_numa_balancing::CloneKind;
 use numalab_nouns::record::Status;
 use numalab_nouns::workload::{ForkPoint, Op, Workload};
 

@@ -1,8 +1,8 @@
 //! Pages that every program has beside its regions: control blocks, stacks, static data. Threads touch them now and
 //! then.
 
-use crate::config::Harness;
 use crate::fault::handle_fault::handle_mm_fault;
+use crate::sim_config::Harness;
 use crate::state::process::{CONTROL_BLOCK, DATA_PAGES, FRAME};
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;

@@ -13,7 +13,7 @@
 //!
 //! Units: ns of model time.
 
-use crate::hardware::contention::EPOCH_NS;
+use crate::hardware::access_rates::EPOCH_NS;
 
 /// Length of a bin, ns: about a hundred transfers of a line.
 pub const BIN_NS: u64 = 16_000;

@@ -1,9 +1,9 @@
 //! A process: its address space and what belongs to all its threads.
 
-use crate::config::Harness;
+use crate::sim_config::Harness;
 use crate::state::lock_line::LockLine;
 use crate::state::mmap_lock::MmapWriteLocks;
-use crate::state::policy::{allowed, compile};
+use crate::state::policies::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
 use crate::state::scan_visits::ScanVisits;
 use crate::state::wait::NOBODY;

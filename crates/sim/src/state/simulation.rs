@@ -4,13 +4,13 @@
 //! barriers or the plans of the CPUs' slices, which belong to the [engine](crate::engine): what they want to happen
 //! later they note in [`Effects`], and the engine carries that out.
 
-use crate::config::SimConfig;
-use crate::hardware::contention::AccessRates;
+use crate::hardware::access_rates::AccessRates;
 use crate::hardware::working_sets::WorkingSets;
+use crate::sim_config::SimConfig;
 use crate::state::clock_hand::ClockHands;
 use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
-use crate::state::damon::Damon;
+use crate::state::damon_state::Damon;
 use crate::state::effects::Effects;
 use crate::state::fault_locks::FaultLocks;
 use crate::state::log::{Log, Observers};

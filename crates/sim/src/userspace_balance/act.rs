@@ -1,11 +1,11 @@
 //! What the daemon asks the kernel for.
 
 use crate::charge::tlb_flush::flush_from_daemon;
-use crate::hardware::contention::When;
+use crate::hardware::access_rates::When;
 use crate::mm::daemon_time::occupy_node_cpu;
-use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::move_page::{move_base_page, move_page};
 use crate::mm::pins::is_pinned;
+use crate::mm::split_partial::split_deferred_thp;
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use crate::state::userspace_balance::UserspaceBalance;

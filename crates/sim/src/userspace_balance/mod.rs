@@ -5,5 +5,5 @@
 //! `sched_setaffinity`. The daemon's work takes CPU time of the nodes that it works for.
 
 pub(crate) mod act;
-pub(crate) mod daemon;
-pub(crate) mod look;
+pub(crate) mod balance_timer;
+pub(crate) mod observe;

@@ -42,6 +42,6 @@ fn a_run_that_checks_itself_has_the_same_outcome() {
 #[test]
 fn builds_with_assertions_check_themselves_every_second() {
     let every_ns = kernel("6.12").check_every_ns;
-    assert_eq!(every_ns, if cfg!(debug_assertions) { numalab_sim::config::CHECK_NS } else { 0 });
-    assert_eq!(kernel("6.12").with_checks(true).check_every_ns, numalab_sim::config::CHECK_NS);
+    assert_eq!(every_ns, if cfg!(debug_assertions) { numalab_sim::sim_config::CHECK_NS } else { 0 });
+    assert_eq!(kernel("6.12").with_checks(true).check_every_ns, numalab_sim::sim_config::CHECK_NS);
 }

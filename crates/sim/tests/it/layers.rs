@@ -336,3 +336,30 @@ fn a_circle_of_calls_is_found_behind_impl_blocks() {
     one_way.insert("c".into(), "impl T<'_> {\n    fn h(n: u8) {\n        other.len();\n    }\n}\n".into());
     assert!(on_circles(&calls_by_type(&one_way)["T"]).is_empty(), "`other.len()` may be a `U`");
 }
+
+/// The last name of a module, without tests and folders.
+fn file_names(name: &str) -> BTreeSet<String> {
+    fn below(dir: &Path, out: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.ends_with("tests") {
+                below(&path, out);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                out.insert(path.file_stem().unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+    let mut out = BTreeSet::new();
+    below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"), &mut out);
+    out
+}
+
+/// The kernel's file decides and the simulator's carries out, so a name says which of the two is meant.
+#[test]
+fn a_file_name_stands_in_the_kernel_or_in_the_simulator() {
+    let (kernel, sim) = (file_names("kernel"), file_names("sim"));
+    assert!(kernel.len() > 100 && sim.len() > 100);
+    let both: Vec<&String> =
+        kernel.intersection(&sim).filter(|n| !["lib", "mod", "tests"].contains(&n.as_str())).collect();
+    assert!(both.is_empty(), "files of kernel and sim with one name: {both:?}");
+}

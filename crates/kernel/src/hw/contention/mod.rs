@@ -61,6 +61,5 @@ mod solve;
 pub use flow::{Flow, PageCopy, Rate, NO_LLC};
 pub use model::Contention;
 pub use parameters::{
-    BACKGROUND_CAP, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES, UTILISATION_CAP,
-    WRITE_PENALTY,
+    BACKGROUND_CAP, CXL_KNEE, CXL_Q, DRAM_Q, LINE_BYTES, LINK_Q, MESSAGE_BYTES, UTILISATION_CAP, WRITE_PENALTY,
 };

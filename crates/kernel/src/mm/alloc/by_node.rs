@@ -3,10 +3,10 @@
 use super::gfp::Gfp;
 use super::request::AllocatedPage;
 use crate::mm::account::PageClass;
+use crate::mm::kernel_work::Work;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::reclaim::anon_reclaim::NoAnonReclaim;
-use crate::mm::work::Work;
 
 impl PhysicalMemory {
     /// Allocates an anonymous page of `pages` (1 or 512) on `node`, without reclaim; returns its frame.

@@ -7,10 +7,10 @@ use super::gfp::Gfp;
 use super::request::{AllocError, AllocatedPage, Request};
 use super::take_page::Mark;
 use crate::mm::account::PageClass;
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
-use crate::mm::work::Work;
 use numalab_base::node_mask::NodeMask;
 
 impl PhysicalMemory {

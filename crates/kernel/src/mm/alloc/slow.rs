@@ -6,9 +6,9 @@ use super::slow_rules::BailRule;
 use super::take_page::Mark;
 use crate::mm::compact::attempt::{Mode, Status};
 use crate::mm::compact::tunables::CompactEra;
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
-use crate::mm::work::Work;
 
 /// Rounds of direct reclaim without progress after which the OOM killer is called (`MAX_RECLAIM_RETRIES`).
 const MAX_RECLAIM_RETRIES: u32 = 16;

@@ -5,9 +5,9 @@ use super::scan::{CompactWork, Outcome};
 use super::suitable;
 use crate::mm::alloc::request::{AllocatedPage, Request};
 use crate::mm::alloc::take_page::Mark;
+use crate::mm::kernel_work::Work;
 use crate::mm::pageblock::fragmentation::fragmentation_index;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::work::Work;
 
 /// The only order that compaction works for.
 const HUGE_ORDER: u8 = 9;

@@ -1,7 +1,7 @@
 //! Reclaim of anonymous pages, as the address spaces that own them carry it out.
 
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::work::Work;
 
 /// Reclaims anonymous pages.
 pub trait AnonReclaim {

@@ -5,12 +5,12 @@ use crate::mm::account::PageClass;
 use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::request::{AllocError, Request};
 use crate::mm::alloc::take_page::Mark;
+use crate::mm::kernel_work::Work;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::policy::policy_nodes::PolicyNodes;
 use crate::mm::units::CHUNK_PAGES;
 use crate::mm::unmapped::Unmapped;
-use crate::mm::work::Work;
 
 impl PhysicalMemory {
     /// Reads `pages` pages of a file from a CPU of node `here` under the default policy. Each page comes from the

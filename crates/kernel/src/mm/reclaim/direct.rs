@@ -10,8 +10,8 @@ use super::scan_control::{ScanControl, DEF_PRIORITY, SWAP_CLUSTER_MAX};
 use crate::mm::alloc::request::Request;
 use crate::mm::alloc::take_page::Mark;
 use crate::mm::compact::suitable::COMPACT_GAP;
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::work::Work;
 
 impl PhysicalMemory {
     /// One round over the nodes in fallback order; returns the freed pages.

@@ -13,9 +13,9 @@ use crate::mm::alloc::take_page::Mark;
 use crate::mm::compact::attempt::{Mode, Status};
 use crate::mm::compact::daemon::proactive_wants;
 use crate::mm::compact::suitable::COMPACT_GAP;
+use crate::mm::kernel_work::Work;
 use crate::mm::pageblock::fragmentation;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::work::Work;
 
 /// Runs without progress after which a node is hopeless (`MAX_RECLAIM_RETRIES`).
 const MAX_RECLAIM_RETRIES: u32 = 16;

@@ -9,8 +9,8 @@ use super::scan_control::ScanControl;
 use crate::mm::account::PageClass;
 use crate::mm::alloc::gfp::Gfp;
 use crate::mm::alloc::request::Request;
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::work::Work;
 
 const WRITE: u8 = 2;
 const UNMAP: u8 = 4;

@@ -6,8 +6,8 @@ use super::files::Extent;
 use super::scan_control::{ScanControl, SWAP_CLUSTER_MAX};
 use crate::mm::account::PageClass;
 use crate::mm::alloc::take_page::Mark;
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::work::Work;
 
 impl PhysicalMemory {
     /// Scans the lists of a node once; returns the freed pages.

@@ -8,7 +8,7 @@
 //! * `explain` describes a rule as a ladder `D0 THP | D0 4k | D1 THP | ...`.
 
 pub(in crate::mm) mod explain;
-pub(in crate::mm) mod fault;
+pub(in crate::mm) mod huge_attempts;
 pub(in crate::mm) mod ladders;
 pub mod latency;
 pub mod locality;
@@ -17,7 +17,7 @@ pub(in crate::mm) mod settings;
 pub(in crate::mm) mod tunables;
 
 pub use explain::{explain_ladder, ladder_text, Effort, LadderQuery, Step};
-pub use fault::HugeFaultPage;
+pub use huge_attempts::HugeFaultPage;
 pub use ladders::{Ladders, Rung};
 pub use locality::{Attempt, FaultContext, HugeRules, Locality};
 pub use settings::{collapse_gfp, fault_gfp, may_have_huge};

@@ -15,7 +15,6 @@
 mod access_runs;
 mod access_sample;
 mod accessed;
-mod check;
 pub(in crate::mm) mod chunk;
 mod deferred_split;
 mod exclusive;
@@ -27,11 +26,12 @@ mod marking;
 mod page_state;
 mod partly_mapped_thp;
 mod pending;
+mod recount;
 mod shared_runs;
 mod shared_slots;
 pub(in crate::mm) mod sharing;
 mod zero_entries;
-mod zero_page;
+mod zero_page_entries;
 
 pub use access_sample::AccessSample;
 pub use chunk::{Chunk, ChunkKind};

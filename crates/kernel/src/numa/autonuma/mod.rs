@@ -15,7 +15,7 @@
 
 mod auto_numa;
 pub mod balance;
-pub mod fault;
+pub mod first_fault;
 pub mod limit;
 pub mod scand;
 pub mod stats;

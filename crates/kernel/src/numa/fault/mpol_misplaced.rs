@@ -2,7 +2,7 @@
 
 use super::policy::{EffectivePolicy, PolicyMode};
 use crate::numa::balancing::NumaBalancing;
-use crate::numa::hint_fault::FaultSite;
+use crate::numa::fault_result::FaultSite;
 use crate::numa::migrate::ZoneInfo;
 use crate::numa::page::PageFacts;
 use numalab_base::node_mask::NodeMask;

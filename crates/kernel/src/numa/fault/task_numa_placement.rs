@@ -4,10 +4,10 @@
 use super::decay::{cpu_share, decay_cpu, decay_mem};
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
+use crate::numa::jiffies::Jiffies;
 use crate::numa::period::{self, Interval};
 use crate::numa::rules::FaultStats;
 use crate::numa::state::{fault_index, TaskId, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
-use crate::numa::time::Jiffies;
 use crate::numa::weights::Whose;
 use crate::sched::cache_aware::size::footprint_after;
 use numalab_base::hook::Hook;

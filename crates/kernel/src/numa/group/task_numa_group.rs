@@ -1,7 +1,7 @@
 //! Creating, joining and leaving a group (kernel: `task_numa_group`, kernel-numa-balancing.md §13.1).
 
 use crate::numa::balancing::NumaBalancing;
-use crate::numa::hint_fault::FaultFlags;
+use crate::numa::fault_result::FaultFlags;
 use crate::numa::host::TaskHost;
 use crate::numa::period::GroupScale;
 use crate::numa::state::{LastCpupid, TaskId, PRIVATE, SHARED};

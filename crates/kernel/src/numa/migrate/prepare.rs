@@ -4,7 +4,7 @@ use super::zones::ZoneFacts;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::config::NumaConfig;
 use crate::numa::counters::Refusal;
-use crate::numa::hint_fault::FaultSite;
+use crate::numa::fault_result::FaultSite;
 use crate::numa::page::PageFacts;
 use crate::numa::rate_limit::RateLimit;
 

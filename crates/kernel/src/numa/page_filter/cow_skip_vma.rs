@@ -1,5 +1,5 @@
 //! As `cow_mapcount1`, and the first such page ends the scan of the VMA for this pass (suggested by M. Gorman in
-//! review, never merged). The accounting of the partial chunk is in `scan::walk`.
+//! review, never merged). The accounting of the partial chunk is in `scan::vma_walk`.
 
 use super::cow_mapcount1;
 use super::parts::Parts;

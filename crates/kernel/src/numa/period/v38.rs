@@ -5,7 +5,7 @@
 //! `scan_period_reset_ms` of wall time.
 
 use crate::numa::config::Scan;
-use crate::numa::time::Hz;
+use crate::numa::jiffies::Hz;
 
 /// Shortest and first period, ms.
 pub fn scan_min(scan: &Scan) -> u32 {

@@ -2,8 +2,8 @@
 
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::host::TaskHost;
+use crate::numa::jiffies::Jiffies;
 use crate::numa::state::TaskId;
-use crate::numa::time::Jiffies;
 
 /// Divisor of the scan period that gives the time between tries.
 const RETRY_FRACTION: u64 = 16;

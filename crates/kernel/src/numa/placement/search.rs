@@ -1,8 +1,8 @@
 //! A search for a better CPU (kernel: `struct task_numa_env`).
 
 use super::node_stats::NodeStats;
+use crate::numa::jiffies::Jiffies;
 use crate::numa::state::TaskId;
-use crate::numa::time::Jiffies;
 
 /// A search for a better CPU (`task_numa_env`).
 pub(super) struct Search {

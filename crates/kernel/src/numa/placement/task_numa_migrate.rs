@@ -5,9 +5,9 @@ use super::search::Search;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::counters::Placement;
 use crate::numa::host::{TaskHost, Told};
+use crate::numa::jiffies::Jiffies;
 use crate::numa::rules::SearchModel;
 use crate::numa::state::TaskId;
-use crate::numa::time::Jiffies;
 use crate::numa::topology::TopologyKind;
 use crate::numa::weights::Whose;
 

@@ -8,7 +8,7 @@ mod report;
 mod space;
 mod task_numa_work;
 mod task_tick_numa;
-mod walk;
+mod vma_walk;
 
 pub use report::{ScanArgs, ScanEnd, ScanReport};
 pub use space::{Marked, ScanSpace, VmaView};

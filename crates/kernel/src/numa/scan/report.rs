@@ -1,6 +1,6 @@
 //! The arguments and the report of a scan work.
 
-use crate::numa::time::Jiffies;
+use crate::numa::jiffies::Jiffies;
 
 /// When and where a scan work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

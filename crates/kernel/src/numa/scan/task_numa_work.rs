@@ -2,13 +2,13 @@
 
 use super::report::{ScanArgs, ScanEnd, ScanReport};
 use super::space::ScanSpace;
-use super::walk;
+use super::vma_walk;
 use crate::numa::balancing::NumaBalancing;
+use crate::numa::jiffies::{after, before, Jiffies};
 use crate::numa::period::v38;
 use crate::numa::rate_limit::RateLimit;
 use crate::numa::rules::PeriodModel;
 use crate::numa::state::{FirstNid, MmId, TaskId};
-use crate::numa::time::{after, before, Jiffies};
 
 /// Runtime by which each ns of scanning postpones the next scan, ns.
 const OVERHEAD_FACTOR: u64 = 32;
@@ -51,7 +51,7 @@ impl NumaBalancing {
     /// Ends the pass after the walk, if the walk came to the end of the list.
     pub fn task_numa_work_end(&mut self, task: TaskId, report: &ScanReport) {
         if let Some(mm) = self.tasks[task as usize].mm.filter(|_| report.list_ended) {
-            walk::reset_ptenuma_scan(&mut self.mms[mm as usize]);
+            vma_walk::reset_ptenuma_scan(&mut self.mms[mm as usize]);
         }
     }
 

@@ -1,9 +1,9 @@
 //! The trigger on the tick (kernel: `task_tick_numa`, kernel-numa-balancing.md §4).
 
 use crate::numa::balancing::NumaBalancing;
+use crate::numa::jiffies::{before, Jiffies, NSEC_PER_MSEC};
 use crate::numa::rules::PeriodModel;
 use crate::numa::state::TaskId;
-use crate::numa::time::{before, Jiffies, NSEC_PER_MSEC};
 
 impl NumaBalancing {
     /// The trigger on the tick of a running fair task. Returns whether scan work was queued, to run when the task next

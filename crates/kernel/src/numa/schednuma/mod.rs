@@ -11,7 +11,7 @@
 //!
 //! Units: ms of wall time or of CPU time as said, bytes of virtual space, pages of 4 KiB.
 
-pub mod fault;
+pub mod misplaced;
 mod mm_scan;
 pub mod placement;
 pub mod scan;

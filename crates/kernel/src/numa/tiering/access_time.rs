@@ -1,10 +1,10 @@
 //! Scan times in slow-tier pages (kernel: `folio_xchg_access_time`, `numa_hint_fault_latency`).
 
 use crate::numa::config::NumaConfig;
+use crate::numa::jiffies::Jiffies;
 use crate::numa::page::PageFacts;
 use crate::numa::rules::TieringModel;
 use crate::numa::state::LastCpupid;
-use crate::numa::time::Jiffies;
 
 /// Number of bits with which times are stored in ms; with fewer bits they are stored more coarsely.
 const MIN_TIME_BITS: u32 = 12;

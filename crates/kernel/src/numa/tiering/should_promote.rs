@@ -3,9 +3,9 @@
 use super::access_time::{hint_latency_ms, msecs, uses_access_time};
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::counters::Denial;
+use crate::numa::jiffies::Jiffies;
 use crate::numa::migrate::{ZoneFacts, ZoneInfo};
 use crate::numa::page::PageFacts;
-use crate::numa::time::Jiffies;
 use numalab_base::node_mask::NodeMask;
 
 /// Free space below which promotion depends on the threshold: 1 GiB in pages.

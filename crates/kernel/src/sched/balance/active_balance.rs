@@ -4,7 +4,7 @@ use super::lb_env::LbEnv;
 use super::locality::{passes, Wanted};
 use crate::sched::domains::DomId;
 use crate::sched::event::{Event, Why};
-use crate::sched::rq::task::{State, TaskId, NONE};
+use crate::sched::rq::sched_entity::{State, TaskId, NONE};
 use crate::sched::rules::Balancer;
 use crate::sched::state::{CpuIdleType, Scheduler};
 

@@ -8,7 +8,7 @@ use crate::sched::cache_aware::state::CachePull;
 use crate::sched::domains::Flags;
 use crate::sched::numa_view::NumaView;
 use crate::sched::rq::eevdf::entity_eligible;
-use crate::sched::rq::task::{State, TaskId};
+use crate::sched::rq::sched_entity::{State, TaskId};
 use crate::sched::rules::{Balancer, Form, LocalityVerdict};
 use crate::sched::state::{CpuIdleType, Scheduler};
 

@@ -4,7 +4,7 @@ use super::lb_env::LbEnv;
 use super::locality::{passes, Wanted};
 use super::migration_type::MigrationType;
 use crate::sched::numa_view::NumaView;
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::rules::Balancer;
 use crate::sched::state::{CpuIdleType, Scheduler};
 

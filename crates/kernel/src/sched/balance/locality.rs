@@ -8,7 +8,7 @@
 use super::lb_env::LbEnv;
 use crate::sched::config::Params;
 use crate::sched::domains::{Flags, GroupId};
-use crate::sched::rq::task::{TaskId, NONE, NO_NODE};
+use crate::sched::rq::sched_entity::{TaskId, NONE, NO_NODE};
 use crate::sched::rules::{Balancer, Locality};
 use crate::sched::state::{CpuIdleType, Scheduler};
 

@@ -1,7 +1,7 @@
 //! The opinion of NUMA balancing on a pull (kernel-scheduler.md §4.6, kernel-numa-balancing.md §14.6).
 
 use crate::sched::numa_view::NumaView;
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::state::CpuIdleType;
 
 /// A pull that the load balancer considers, in a domain that spans nodes.

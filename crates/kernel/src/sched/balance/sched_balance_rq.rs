@@ -7,7 +7,7 @@ use crate::sched::cache_aware::state::CachePull;
 use crate::sched::domains::{DomId, Flags};
 use crate::sched::event::Why;
 use crate::sched::numa_view::NumaView;
-use crate::sched::rq::task::NONE;
+use crate::sched::rq::sched_entity::NONE;
 use crate::sched::rules::{Balancer, Form};
 use crate::sched::state::counters::counted;
 use crate::sched::state::{CpuIdleType, Scheduler};

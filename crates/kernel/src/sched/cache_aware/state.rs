@@ -6,7 +6,7 @@ use super::size::{exceeds, too_many_threads};
 use super::{CacheAwareTunables, Precedence};
 use crate::sched::domains::Domains;
 use crate::sched::numa_view::NumaView;
-use crate::sched::rq::task::{TaskId, NONE, NO_NODE};
+use crate::sched::rq::sched_entity::{TaskId, NONE, NO_NODE};
 use crate::sched::state::Scheduler;
 use numalab_nouns::machine::Machine;
 

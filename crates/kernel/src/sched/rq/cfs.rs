@@ -1,7 +1,7 @@
 //! CFS as in 6.1 (5.11 to 6.5): virtual runtime, slices checked at the tick, buddies (kernel-scheduler.md §7.1).
 
 use super::runqueue::{Arrival, Rq};
-use super::task::{Task, TaskId, NONE};
+use super::sched_entity::{Task, TaskId, NONE};
 use crate::sched::config::Params;
 
 /// Queue length from which the period grows and the pre-empted task is remembered (`sched_nr_latency`).

@@ -5,7 +5,7 @@
 //! vruntime is at most V. Of the eligible tasks the one with the earliest deadline runs.
 
 use super::runqueue::{Arrival, Rq};
-use super::task::{Task, TaskId, NONE};
+use super::sched_entity::{Task, TaskId, NONE};
 use crate::sched::config::Params;
 
 /// Σ w·(v − v₀) and Σ w over the queue; v₀ is its minimum vruntime.

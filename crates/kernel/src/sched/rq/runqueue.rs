@@ -8,8 +8,8 @@
 
 use super::newidle_search::NewidleSearch;
 use super::rounding::Departures;
+use super::sched_entity::{Task, TaskId, NONE, NO_NODE};
 use super::sis_prop::SisProp;
-use super::task::{Task, TaskId, NONE, NO_NODE};
 use crate::sched::pelt::Pelt;
 
 /// How a task enters a queue.

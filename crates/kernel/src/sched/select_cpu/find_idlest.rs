@@ -2,7 +2,7 @@
 
 use crate::sched::domains::{DomId, Flags, GroupId};
 use crate::sched::imbalance::ForkSides;
-use crate::sched::rq::task::{TaskId, NO_NODE};
+use crate::sched::rq::sched_entity::{TaskId, NO_NODE};
 use crate::sched::rules::Balancer;
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
 use crate::sched::state::Scheduler;

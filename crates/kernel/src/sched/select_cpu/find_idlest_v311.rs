@@ -2,7 +2,7 @@
 
 use super::find_idlest_v37::fork_leaves;
 use crate::sched::domains::{DomId, Flags, GroupId};
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::rules::Balancer;
 use crate::sched::state::Scheduler;
 

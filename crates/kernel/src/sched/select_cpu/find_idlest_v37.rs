@@ -2,7 +2,7 @@
 
 use crate::sched::capacity::power_of;
 use crate::sched::domains::{DomId, GroupId};
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::state::Scheduler;
 
 /// Whether a fork leaves a group of average load `this` for the least loaded other group, of average load `least`.

@@ -6,7 +6,7 @@
 //! core is idle. 5.12 and 5.13 lie in between and are modelled as 4.13.
 
 use crate::sched::domains::Flags;
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::rules::{IdleScan, RecentCpu};
 use crate::sched::state::Scheduler;
 

@@ -2,7 +2,7 @@
 //! kernel-scheduler.md §3.1, §3.5).
 
 use crate::sched::domains::{DomId, Flags};
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::rules::RecentCpu;
 use crate::sched::state::Scheduler;
 

@@ -9,7 +9,7 @@
 //! d8fcb81f1acf are from memory. 4.13, which compares the loads of whole nodes or caches, is not modelled and has the
 //! rule of 3.18.
 
-use crate::sched::rq::task::TaskId;
+use crate::sched::rq::sched_entity::TaskId;
 use crate::sched::rules::{Balancer, Form, WakeAffine};
 use crate::sched::state::Scheduler;
 

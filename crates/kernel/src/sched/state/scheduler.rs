@@ -14,7 +14,7 @@ use crate::sched::error::SchedError;
 use crate::sched::event::Event;
 use crate::sched::quiet::{plain_domains, Unseen, UnseenPass};
 use crate::sched::rq::runqueue::Rq;
-use crate::sched::rq::task::{State, Task, TaskId, NONE};
+use crate::sched::rq::sched_entity::{State, Task, TaskId, NONE};
 use numalab_base::cpu_set::CpuSet;
 use numalab_nouns::machine::Machine;
 

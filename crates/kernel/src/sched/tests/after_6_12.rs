@@ -6,7 +6,7 @@ use super::super::balance::migration_type::MigrationType;
 use super::super::domains::{Domains, Flags};
 use super::super::event::Why;
 use super::super::numa_view::NumaView;
-use super::super::rq::task::State;
+use super::super::rq::sched_entity::State;
 use super::super::shapes::Shape;
 use super::super::state::CpuIdleType;
 use super::{release, Lab, MS};

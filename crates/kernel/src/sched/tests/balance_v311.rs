@@ -8,7 +8,7 @@ use super::super::balance::v311::{decide, GroupType, SdLbStats, SgLbStats};
 use super::super::capacity::cores_of;
 use super::super::config::SchedConfig;
 use super::super::event::Why;
-use super::super::rq::task::COLD;
+use super::super::rq::sched_entity::COLD;
 use super::super::rules::Balancer;
 use super::super::select_cpu::{load_rule, weight_rule, weight_rule_v414, GroupLoads, Idlest};
 use super::super::shapes::Shape;

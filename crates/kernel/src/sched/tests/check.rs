@@ -3,7 +3,7 @@
 use super::*;
 use crate::sched::pelt::Pelt;
 use crate::sched::rq::rounding::Departures;
-use crate::sched::rq::task::State;
+use crate::sched::rq::sched_entity::State;
 
 /// Something that breaks a rule.
 type Damage = fn(&mut Scheduler);

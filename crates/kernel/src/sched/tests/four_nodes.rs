@@ -2,7 +2,7 @@
 
 use super::super::domains::DomId;
 use super::super::event::Why;
-use super::super::rq::task::TaskId;
+use super::super::rq::sched_entity::TaskId;
 use super::super::state::CpuIdleType;
 use super::Lab;
 

@@ -2,7 +2,7 @@
 
 use super::super::event::{Event, Why};
 use super::super::numa_view::NoNuma;
-use super::super::rq::task::TaskId;
+use super::super::rq::sched_entity::TaskId;
 use super::super::shapes::Shape;
 use super::super::state::CpuIdleType;
 use super::balance::dom;

@@ -21,7 +21,7 @@ mod select_cpu;
 use super::config::SchedConfig;
 use super::event::Event;
 use super::numa_view::{NoNuma, NumaView};
-use super::rq::task::TaskId;
+use super::rq::sched_entity::TaskId;
 use super::shapes::Shape;
 use super::state::Scheduler;
 use crate::registry;

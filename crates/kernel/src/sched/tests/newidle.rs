@@ -3,7 +3,7 @@
 use super::super::config::SchedConfig;
 use super::super::event::{Event, Why};
 use super::super::numa_view::NoNuma;
-use super::super::rq::task::TaskId;
+use super::super::rq::sched_entity::TaskId;
 use super::super::shapes::Shape;
 use super::balance::dom;
 use super::{config, word, Lab, FORMS, MS};

@@ -2,7 +2,7 @@
 
 use crate::sched::config::Params;
 use crate::sched::rq::runqueue::Rq;
-use crate::sched::rq::task::{Task, NONE};
+use crate::sched::rq::sched_entity::{Task, NONE};
 use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::Form;
 use crate::sched::state::Scheduler;

@@ -1,7 +1,7 @@
 //! Run-queue rules of CFS and EEVDF.
 
 use super::super::config::SchedConfig;
-use super::super::rq::task::State;
+use super::super::rq::sched_entity::State;
 use super::super::shapes::Shape;
 use super::next_resched::next_resched_ns;
 use super::{config, release, word, Lab, MS};

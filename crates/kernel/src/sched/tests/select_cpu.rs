@@ -1,7 +1,7 @@
 //! Placement at fork and wake-up, and idle searches.
 
+use super::super::rq::sched_entity::COLD;
 use super::super::rq::sis_prop::SisProp;
-use super::super::rq::task::COLD;
 use super::super::rules::{IdleScan, RecentCpu};
 use super::super::shapes::Shape;
 use super::{config, Lab, FORMS, MS};

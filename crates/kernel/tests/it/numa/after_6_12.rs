@@ -183,7 +183,7 @@ fn promote(release: &str, memory: &MockMemory, sizes: &[u32]) -> (u64, u64) {
         let huge = PageFacts { pages: *pages, huge: *pages > 1, ..PageFacts::private_anon(1) };
         let mut page = PageFacts { last: access_time(&n.cfg, 5000), ..huge };
         let site = FaultSite { task: 0, cpu: 0, now: 5010 };
-        assert_eq!(n.do_numa_page_begin(site, &mut page, None, &DEFAULT, memory).target, Some(0));
+        assert_eq!(n.hint_fault_begin(site, &mut page, None, &DEFAULT, memory).target, Some(0));
     }
     (n.counters.pgpromote_candidate, n.counters.pgpromote_candidate_nrl)
 }

@@ -23,9 +23,9 @@ pub fn fault(
     page: &mut PageFacts,
     result: MigrateResult,
 ) -> (FaultDecision, FaultOutcome) {
-    let d = n.do_numa_page_begin(at, page, None, &DEFAULT, &MockMemory::plenty());
+    let d = n.hint_fault_begin(at, page, None, &DEFAULT, &MockMemory::plenty());
     let result = if d.target.is_some() { result } else { MigrateResult::NotTried };
-    let outcome = n.do_numa_page_end(at, page, &d, result, host);
+    let outcome = n.hint_fault_end(at, page, &d, result, host);
     (d, outcome)
 }
 
@@ -46,11 +46,11 @@ fn r6_migrated_huge_page() {
 fn r7_refused_huge_page_doubles_the_period() {
     let (mut n, mut host) = (system("6.12", 1000), MockHost::new(4, 1));
     let mut page = PageFacts::private_anon_huge(0);
-    let d = n.do_numa_page_begin(at(2), &mut page, None, &DEFAULT, &MockMemory::plenty());
+    let d = n.hint_fault_begin(at(2), &mut page, None, &DEFAULT, &MockMemory::plenty());
     assert_eq!(d.target, Some(1));
     let full = [ZoneFacts { populated: true, free_pages: 512, ..ZoneFacts::default() }];
     assert_eq!(n.migrate_misplaced_folio_prepare(at(2), &page, 1, &full, true), Err(Refusal::NearlyFull), "R7");
-    n.do_numa_page_end(at(2), &mut page, &d, MigrateResult::Refused, &mut host);
+    n.hint_fault_end(at(2), &mut page, &d, MigrateResult::Refused, &mut host);
     let c = &n.counters;
     assert_eq!((c.numa_hint_faults, c.numa_pages_migrated, c.pgmigrate_fail), (1, 0, 0), "R7");
     assert_eq!(n.buffered(0, 0, PRIVATE).0, 512, "R7: MEMBUF of the old node");
@@ -87,7 +87,7 @@ fn flags_of_a_fault() {
     let mut n = system("6.12", 1000);
     let mut flags = |page: PageFacts| {
         let mut page = page;
-        n.do_numa_page_begin(at(2), &mut page, None, &DEFAULT, &MockMemory::plenty()).flags
+        n.hint_fault_begin(at(2), &mut page, None, &DEFAULT, &MockMemory::plenty()).flags
     };
     let page = PageFacts::private_anon(0);
     assert!(!flags(page).has(FaultFlags::NO_GROUP));
@@ -99,7 +99,7 @@ fn flags_of_a_fault() {
     let thp = PageFacts { shared_mapping: true, mapcount: 2, ..PageFacts::private_anon_huge(0) };
     assert!(flags(thp).has(FaultFlags::SHARED));
     let mut old = system("6.1", 1000);
-    let flags = old.do_numa_page_begin(at(2), &mut thp.clone(), None, &DEFAULT, &MockMemory::plenty()).flags;
+    let flags = old.hint_fault_begin(at(2), &mut thp.clone(), None, &DEFAULT, &MockMemory::plenty()).flags;
     assert!(!flags.has(FaultFlags::SHARED), "no shared flag on huge pages in 6.1");
 }
 
@@ -108,9 +108,9 @@ fn faults_set_the_threads_bit_only_where_state_exists() {
     let mut n = system("6.12", 1000);
     let mut state = VmaNuma::default();
     let mut page = PageFacts::private_anon(0);
-    n.do_numa_page_begin(at(2), &mut page, Some(&mut state), &DEFAULT, &MockMemory::plenty());
+    n.hint_fault_begin(at(2), &mut page, Some(&mut state), &DEFAULT, &MockMemory::plenty());
     assert_eq!(state.pids_active, [0, 1 << 61]);
-    n.do_numa_page_begin(at(2), &mut page, None, &DEFAULT, &MockMemory::plenty());
+    n.hint_fault_begin(at(2), &mut page, None, &DEFAULT, &MockMemory::plenty());
     assert_eq!(n.counters.numa_hint_faults, 2);
 }
 
@@ -122,9 +122,9 @@ fn pages_without_a_page_and_old_large_folios_are_only_restored() {
         let (mut n, mut host) = (system(release, 1000), MockHost::new(4, 1));
         let mut state = VmaNuma::default();
         let mut page = page;
-        let d = n.do_numa_page_begin(at(2), &mut page, Some(&mut state), &DEFAULT, &MockMemory::plenty());
+        let d = n.hint_fault_begin(at(2), &mut page, Some(&mut state), &DEFAULT, &MockMemory::plenty());
         assert_eq!(d.ignored, ignored, "{release}");
-        let outcome = n.do_numa_page_end(at(2), &mut page, &d, MigrateResult::NotTried, &mut host);
+        let outcome = n.hint_fault_end(at(2), &mut page, &d, MigrateResult::NotTried, &mut host);
         assert_eq!((n.counters.numa_hint_faults == 0, !outcome.recorded), (ignored, ignored), "{release}");
         assert_eq!(state.pids_active[1] == 0, ignored, "{release}");
     }

@@ -2,8 +2,8 @@
 
 use super::faults::{at, fault};
 use super::mock::{config, direct, mib_pages, settings, system, MockHost};
-use numalab_kernel::numa::fork::CloneKind;
 use numalab_kernel::numa::group::NumaGroup;
+use numalab_kernel::numa::init_numa_balancing::CloneKind;
 use numalab_kernel::numa::state::{fault_index, CPU, CPUBUF, MEM, MEMBUF, PRIVATE, SHARED};
 use numalab_kernel::numa::{
     fault::{cpu_share, decay_cpu, decay_mem},

@@ -127,7 +127,7 @@ fn balancenuma_of_3_8_wants_two_faults_from_one_node() {
 
 fn target(n: &mut NumaBalancing, page: &mut PageFacts, policy: &EffectivePolicy) -> Option<usize> {
     let at = FaultSite { task: 0, cpu: 2, now: 1000 };
-    n.do_numa_page_begin(at, page, None, policy, &MockMemory::plenty()).target
+    n.hint_fault_begin(at, page, None, policy, &MockMemory::plenty()).target
 }
 
 #[test]
@@ -254,8 +254,8 @@ fn a_new_page_keeps_its_cpupid_across_migration() {
     let mut host = MockHost::new(4, 1);
     let at = FaultSite { task: 0, cpu: 2, now: 1000 };
     let mut page = PageFacts::private_anon(0);
-    let d = n.do_numa_page_begin(at, &mut page, None, &DEFAULT, &MockMemory::plenty());
-    n.do_numa_page_end(at, &mut page, &d, numalab_kernel::numa::MigrateResult::Migrated, &mut host);
+    let d = n.hint_fault_begin(at, &mut page, None, &DEFAULT, &MockMemory::plenty());
+    n.hint_fault_end(at, &mut page, &d, numalab_kernel::numa::MigrateResult::Migrated, &mut host);
     assert_eq!((page.nid, page.last), (1, LastCpupid::new(2, 1000)));
 }
 
@@ -266,7 +266,7 @@ fn a_shared_page_from_elsewhere_defers_migrations_of_shared_pages() {
     let wants = |n: &mut NumaBalancing, last: LastCpupid| {
         let mut page = PageFacts { last, ..PageFacts::private_anon(0) };
         let at = FaultSite { task: 0, cpu: 2, now: 1000 };
-        n.do_numa_page_begin(at, &mut page, None, &DEFAULT, &MockMemory::plenty()).target.is_some()
+        n.hint_fault_begin(at, &mut page, None, &DEFAULT, &MockMemory::plenty()).target.is_some()
     };
     let mut n = system("3.13", 1000);
     let me = n.tasks[0].pid;

@@ -8,7 +8,7 @@ use super::mock::{
 use super::scan::three_vmas;
 use super::topology::set_faults;
 use numalab_kernel::numa::counters::SkipReason;
-use numalab_kernel::numa::fork::CloneKind;
+use numalab_kernel::numa::init_numa_balancing::CloneKind;
 use numalab_kernel::numa::page_filter::Verdict;
 use numalab_kernel::numa::period::{scan_max, windows, GroupScale};
 use numalab_kernel::numa::scan::{ScanEnd, ScanReport};
@@ -135,7 +135,7 @@ fn pitfall_09_windows_shift_once_per_visit_and_bits_need_state() {
     work(&mut n, &mut space, 2_000_000);
     assert_eq!(space.vmas[0].state.unwrap().pids_active, [2, 0], "not in pass 0");
     let mut none: Option<VmaNuma> = None;
-    n.do_numa_page_begin(at(2), &mut PageFacts::private_anon(0), none.as_mut(), &DEFAULT, &MockMemory::plenty());
+    n.hint_fault_begin(at(2), &mut PageFacts::private_anon(0), none.as_mut(), &DEFAULT, &MockMemory::plenty());
     assert!(none.is_none(), "a fault creates no state");
 }
 

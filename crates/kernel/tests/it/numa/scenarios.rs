@@ -2,7 +2,7 @@
 
 use super::faults::{fault, DEFAULT};
 use super::mock::{mib_pages, settings, system, Content, MockHost, MockMemory, MockPage, MockSpace, MockVma, GIB};
-use numalab_kernel::numa::fork::CloneKind;
+use numalab_kernel::numa::init_numa_balancing::CloneKind;
 use numalab_kernel::numa::state::{PRIVATE, SHARED};
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, PageFacts, ScanArgs};
 
@@ -66,9 +66,9 @@ impl Pinned {
         let at = FaultSite { task: 1, cpu: 2, now };
         for page in pages.iter_mut().filter(|p| p.marked) {
             page.marked = false;
-            let d = self.n.do_numa_page_begin(at, &mut page.facts, vma.state.as_mut(), &DEFAULT, &MockMemory::plenty());
+            let d = self.n.hint_fault_begin(at, &mut page.facts, vma.state.as_mut(), &DEFAULT, &MockMemory::plenty());
             let result = if d.target.is_some() { MigrateResult::Migrated } else { MigrateResult::NotTried };
-            self.n.do_numa_page_end(at, &mut page.facts, &d, result, &mut self.host);
+            self.n.hint_fault_end(at, &mut page.facts, &d, result, &mut self.host);
         }
     }
 }
@@ -203,8 +203,8 @@ fn e3_adaptation_over_three_passes() {
         n.mms[0].numa_scan_seq = pass;
         for &(nid, private, pages) in faults {
             let site = FaultSite { task: 0, cpu: 0, now: 10_000 * (pass as u64 + 1) };
-            let d = n.do_numa_page_begin(site, &mut page(nid, private, pages), None, &DEFAULT, &MockMemory::plenty());
-            n.do_numa_page_end(site, &mut page(nid, private, pages), &d, result, &mut host);
+            let d = n.hint_fault_begin(site, &mut page(nid, private, pages), None, &DEFAULT, &MockMemory::plenty());
+            n.hint_fault_end(site, &mut page(nid, private, pages), &d, result, &mut host);
         }
         n.tasks[0].numa_scan_period
     };

@@ -4,10 +4,10 @@ use super::faults::DEFAULT;
 use super::marking::tiers;
 use super::mock::{settings, system, MockHost, MockMemory};
 use numalab_kernel::numa::counters::{Denial, Refusal};
+use numalab_kernel::numa::jiffies::Hz;
 use numalab_kernel::numa::migrate::ZoneFacts;
 use numalab_kernel::numa::rate_limit::NodeLimit;
 use numalab_kernel::numa::tiering::{access_time, free_space_enough, hint_latency_ms, NodePromotion};
-use numalab_kernel::numa::time::Hz;
 use numalab_kernel::numa::{FaultSite, LastCpupid, MigrateResult, NumaBalancing, NumaConfig, PageFacts, VmaNuma};
 
 fn config(mode: u8, change: impl Fn(&mut numalab_kernel::numa::NumaSettings)) -> NumaConfig {
@@ -60,7 +60,7 @@ fn promotion(cfg: NumaConfig) -> NumaBalancing {
 fn promoted(n: &mut NumaBalancing, now: u64, memory: &MockMemory) -> bool {
     let stamp = access_time(&n.cfg, 5000);
     let mut page = PageFacts { last: stamp, ..PageFacts::private_anon(1) };
-    let target = n.do_numa_page_begin(FaultSite { task: 0, cpu: 0, now }, &mut page, None, &DEFAULT, memory).target;
+    let target = n.hint_fault_begin(FaultSite { task: 0, cpu: 0, now }, &mut page, None, &DEFAULT, memory).target;
     target.is_some()
 }
 
@@ -120,14 +120,14 @@ fn slow_tier_faults_are_not_recorded_and_hide_their_time() {
     let mut host = MockHost::new(2, 1);
     let mut page = PageFacts { last: access_time(&n.cfg, 5000), ..PageFacts::private_anon(1) };
     let site = FaultSite { task: 0, cpu: 0, now: 9000 };
-    let d = n.do_numa_page_begin(site, &mut page, None, &DEFAULT, &tight());
+    let d = n.hint_fault_begin(site, &mut page, None, &DEFAULT, &tight());
     assert!(d.last.is_unset() && d.target.is_none());
-    let outcome = n.do_numa_page_end(site, &mut page, &d, MigrateResult::NotTried, &mut host);
+    let outcome = n.hint_fault_end(site, &mut page, &d, MigrateResult::NotTried, &mut host);
     assert!(!outcome.recorded);
     assert_eq!(n.counters.numa_hint_faults, 1);
-    let d = n.do_numa_page_begin(FaultSite { now: 9100, ..site }, &mut page, None, &DEFAULT, &tight());
+    let d = n.hint_fault_begin(FaultSite { now: 9100, ..site }, &mut page, None, &DEFAULT, &tight());
     assert_eq!(d.target, Some(0), "touched again within 100 ms");
-    let outcome = n.do_numa_page_end(site, &mut page, &d, MigrateResult::Migrated, &mut host);
+    let outcome = n.hint_fault_end(site, &mut page, &d, MigrateResult::Migrated, &mut host);
     assert!(outcome.recorded, "after promotion the page is on the top tier");
     assert!(page.last.is_unset(), "crossing tiers unsets the field");
     assert_eq!((n.counters.pgpromote_success, n.counters.pgpromote_candidate), (1, 1));
@@ -140,7 +140,7 @@ fn basic_tiering_decides_as_for_any_page() {
     let mut n = promotion(s.resolve(1000).unwrap());
     let mut page = PageFacts::private_anon(1);
     let site = FaultSite { task: 0, cpu: 0, now: 9000 };
-    assert_eq!(n.do_numa_page_begin(site, &mut page, None, &DEFAULT, &tight()).target, Some(0));
+    assert_eq!(n.hint_fault_begin(site, &mut page, None, &DEFAULT, &tight()).target, Some(0));
     assert_eq!(page.last, LastCpupid::new(0, 1000));
     assert_eq!(n.counters.pgpromote_candidate, 0);
 }
@@ -149,7 +149,7 @@ fn basic_tiering_decides_as_for_any_page() {
 fn stale_times_are_recognised_after_tiering_is_switched_off() {
     let mut n = promotion(config(1, |_| {}));
     let mut page = PageFacts { last: LastCpupid::from_raw(5000), ..PageFacts::private_anon(1) };
-    let d = n.do_numa_page_begin(FaultSite { task: 0, cpu: 0, now: 9000 }, &mut page, None, &DEFAULT, &tight());
+    let d = n.hint_fault_begin(FaultSite { task: 0, cpu: 0, now: 9000 }, &mut page, None, &DEFAULT, &tight());
     // 5000 >> 8 = 19 is not a CPU of this machine.
     assert_eq!((d.target, n.reasons.denied[Denial::StaleTime as usize]), (None, 1));
     assert_eq!(page.last, LastCpupid::new(0, 1000), "exchanged nevertheless");
@@ -171,7 +171,7 @@ fn pid_bits_are_recorded_for_slow_pages_too() {
     let mut n = promotion(config(2, |_| {}));
     let mut vma = VmaNuma::default();
     let site = FaultSite { task: 0, cpu: 0, now: 9000 };
-    n.do_numa_page_begin(site, &mut PageFacts::private_anon(1), Some(&mut vma), &DEFAULT, &tight());
+    n.hint_fault_begin(site, &mut PageFacts::private_anon(1), Some(&mut vma), &DEFAULT, &tight());
     assert_eq!(vma.pids_active[1], 1 << 61);
 }
 
@@ -232,8 +232,8 @@ fn slow_nodes_without_tiering_are_recorded_from_the_second_fault() {
     let mut page = PageFacts { writable: false, ..PageFacts::private_anon(1) };
     let site = FaultSite { task: 0, cpu: 0, now: 9000 };
     for (recorded, why) in [(false, "unset is not a CPU"), (true, "now it is")] {
-        let d = n.do_numa_page_begin(site, &mut page, None, &DEFAULT, &tight());
-        let outcome = n.do_numa_page_end(site, &mut page, &d, MigrateResult::Failed, &mut host);
+        let d = n.hint_fault_begin(site, &mut page, None, &DEFAULT, &tight());
+        let outcome = n.hint_fault_end(site, &mut page, &d, MigrateResult::Failed, &mut host);
         assert_eq!(outcome.recorded, recorded, "{why}");
     }
 }
@@ -244,8 +244,8 @@ fn crossing_tiers_keeps_the_cpupid_without_tiering() {
     let mut host = MockHost::new(2, 1);
     let mut page = PageFacts { last: LastCpupid::new(0, 1000), ..PageFacts::private_anon(1) };
     let site = FaultSite { task: 0, cpu: 0, now: 9000 };
-    let d = n.do_numa_page_begin(site, &mut page, None, &DEFAULT, &tight());
-    n.do_numa_page_end(site, &mut page, &d, MigrateResult::Migrated, &mut host);
+    let d = n.hint_fault_begin(site, &mut page, None, &DEFAULT, &tight());
+    n.hint_fault_end(site, &mut page, &d, MigrateResult::Migrated, &mut host);
     assert_eq!((page.nid, page.last), (0, LastCpupid::new(0, 1000)));
     assert_eq!(n.counters.pgpromote_success, 0, "counted in tiering mode only");
 }

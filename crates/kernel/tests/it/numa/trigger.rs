@@ -1,7 +1,7 @@
 //! §19.3: trigger, fork, exec.
 
 use super::mock::{config, direct, mib_pages, system, MockHost, MockSpace, MockVma, MIB};
-use numalab_kernel::numa::fork::CloneKind;
+use numalab_kernel::numa::init_numa_balancing::CloneKind;
 use numalab_kernel::numa::scan::ScanEnd;
 use numalab_kernel::numa::{FaultSite, MigrateResult, NumaBalancing, PageFacts, ScanArgs};
 
@@ -93,9 +93,8 @@ fn retry_interval(release: &str, hz: u32, period: u32) -> u64 {
     n.tasks[0].numa_scan_period = period;
     let at = FaultSite { task: 0, cpu: 0, now: 10_000 };
     let mut page = PageFacts::private_anon(0);
-    let decision =
-        n.do_numa_page_begin(at, &mut page, None, &super::faults::DEFAULT, &super::mock::MockMemory::plenty());
-    n.do_numa_page_end(at, &mut page, &decision, MigrateResult::NotTried, &mut host);
+    let decision = n.hint_fault_begin(at, &mut page, None, &super::faults::DEFAULT, &super::mock::MockMemory::plenty());
+    n.hint_fault_end(at, &mut page, &decision, MigrateResult::NotTried, &mut host);
     n.tasks[0].numa_migrate_retry - 10_000
 }
 

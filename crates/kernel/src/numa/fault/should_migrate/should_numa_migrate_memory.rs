@@ -4,7 +4,7 @@ use super::deferred;
 use super::facts::MigrationFacts;
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::counters::Denial;
-use crate::numa::hint_fault::FaultSite;
+use crate::numa::fault_result::FaultSite;
 use crate::numa::migrate::ZoneInfo;
 use crate::numa::page::PageFacts;
 use crate::numa::state::LastCpupid;

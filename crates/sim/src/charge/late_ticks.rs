@@ -7,7 +7,7 @@
 //! out one by one.
 
 use crate::float::{real, whole};
-use crate::hardware::contention::EPOCH_NS;
+use crate::hardware::access_rates::EPOCH_NS;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 

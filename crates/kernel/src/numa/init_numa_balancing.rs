@@ -4,9 +4,9 @@
 //! parent has its own pass counter reset and its scan postponed by every fork.
 
 use super::balancing::NumaBalancing;
+use super::jiffies::{Jiffies, NSEC_PER_MSEC};
 use super::rules::PeriodModel;
 use super::state::{fault_index, FirstNid, MmId, MmNuma, TaskId, TaskNuma, CPUBUF, MEMBUF};
-use super::time::{Jiffies, NSEC_PER_MSEC};
 use crate::sched::cache_aware::size::footprint_after_exit;
 
 /// What a new task shares with its parent.

@@ -2,11 +2,11 @@
 
 use crate::mm::alloc::fast::AllocSite;
 use crate::mm::alloc::request::{AllocatedPage, Request};
+use crate::mm::kernel_work::Work;
 use crate::mm::physical_memory::PhysicalMemory;
 use crate::mm::reclaim::anon_reclaim::AnonReclaim;
 use crate::mm::thp::locality::parts::FaultContext;
 use crate::mm::thp::locality::Locality;
-use crate::mm::work::Work;
 
 /// The page that an attempt of a huge-page fault allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

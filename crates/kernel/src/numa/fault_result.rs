@@ -1,7 +1,7 @@
 //! A hint fault: the faulting task, the decision and the result.
 
+use super::jiffies::Jiffies;
 use super::state::{LastCpupid, TaskId};
-use super::time::Jiffies;
 
 /// The task, CPU and time of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl FaultFlags {
 }
 
 /// The first half's decision, which the caller hands to
-/// [`NumaBalancing::do_numa_page_end`](super::NumaBalancing::do_numa_page_end).
+/// [`NumaBalancing::hint_fault_end`](super::NumaBalancing::hint_fault_end).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultDecision {
     /// Node the page should migrate to.

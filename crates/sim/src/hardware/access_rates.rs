@@ -355,8 +355,7 @@ impl AccessRates {
         let flow = self.flow(kind, place, dst);
         for (r, share) in self.contention.crossings(flow) {
             // The memory of a node has the node's number.
-            let weight =
-                if self.contention.is_memory(r) { self.memory_weights[kind * self.nodes + r] } else { links };
+            let weight = if self.contention.is_memory(r) { self.memory_weights[kind * self.nodes + r] } else { links };
             self.pipes.want(r, bytes * share, weight);
         }
         if self.port_gbps.is_finite() {

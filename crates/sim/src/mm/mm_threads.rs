@@ -1,7 +1,7 @@
 //! The kernel threads of memory management at an epoch: proactive compaction, kswapd, kcompactd, khugepaged.
 
-use crate::mm::khugepaged::collapse_in_background;
-use crate::mm::kswapd::reclaim_in_background;
+use crate::mm::collapse::collapse_in_background;
+use crate::mm::reclaim_threads::reclaim_in_background;
 use crate::mm::work::cpu_ns;
 use crate::state::memory_daemons::PROACTIVE_NS;
 use crate::state::simulation::Simulation;

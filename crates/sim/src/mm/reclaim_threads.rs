@@ -3,9 +3,9 @@
 //! They run at every epoch. Each may use the time of the epoch once, on an idle CPU of its node if there is one, else
 //! at the cost of a task there.
 
-use crate::hardware::contention::EPOCH_NS;
+use crate::hardware::access_rates::EPOCH_NS;
 use crate::mm::daemon_time::{background_ns, copied_by_daemon, occupy_node_cpu};
-use crate::mm::reclaim::reclaim_context;
+use crate::mm::shrink_pages::reclaim_context;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{PhysicalMemory, Work};
 use numalab_kernel::numa::counters::Refusal;

@@ -3,7 +3,7 @@
 use crate::state::event_queue::Event;
 use crate::state::simulation::Simulation;
 use crate::userspace_balance::act::act;
-use crate::userspace_balance::look::look;
+use crate::userspace_balance::observe::look;
 
 /// Starts the daemon, if the kernel has one.
 pub(crate) fn start_userspace_balance(sim: &mut Simulation<'_>) {

@@ -2,7 +2,7 @@
 
 use super::policy::EffectivePolicy;
 use crate::numa::balancing::NumaBalancing;
-use crate::numa::hint_fault::{FaultDecision, FaultFlags, FaultOutcome, FaultSite, MigrateResult};
+use crate::numa::fault_result::{FaultDecision, FaultFlags, FaultOutcome, FaultSite, MigrateResult};
 use crate::numa::host::TaskHost;
 use crate::numa::migrate::{mapped_shared, ZoneInfo};
 use crate::numa::page::PageFacts;
@@ -13,7 +13,7 @@ use crate::numa::state::{LastCpupid, VmaNuma};
 impl NumaBalancing {
     /// First half of a hint fault: §9.1 steps 2 to 5, §9.3, §10. `vma` is the scan state of the VMA, if it has one.
     #[inline]
-    pub fn do_numa_page_begin<M: ZoneInfo>(
+    pub fn hint_fault_begin<M: ZoneInfo>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,
@@ -53,7 +53,7 @@ impl NumaBalancing {
     /// Second half of a hint fault: migration counters, statistics, group, placement and adaptation (§9.1 steps 6 to 8,
     /// §11). If the page migrated, `page.nid` and `page.last` become those of the new page.
     #[inline]
-    pub fn do_numa_page_end<H: TaskHost>(
+    pub fn hint_fault_end<H: TaskHost>(
         &mut self,
         at: FaultSite,
         page: &mut PageFacts,

@@ -1,7 +1,7 @@
 //! khugepaged as AutoNUMA and schednuma had it (designs-2012.md section 1.6).
 
 use crate::charge::tlb_flush::flush_from_daemon;
-use crate::mm::khugepaged::{collapse_into, collapse_ns};
+use crate::mm::collapse::{collapse_into, collapse_ns};
 use crate::numa_2012::timers::sleep_daemon;
 use crate::state::event_queue::Daemon;
 use crate::state::khugepaged_cursor::WalkStep;

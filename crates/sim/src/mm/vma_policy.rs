@@ -2,7 +2,7 @@
 
 use crate::state::numa_2012::Numa2012;
 use crate::state::page_site::PageSite;
-use crate::state::policy::page_index;
+use crate::state::policies::page_index;
 use crate::state::simulation::Simulation;
 use crate::state::task::Task;
 use numalab_kernel::mm::policy::MemPolicy;

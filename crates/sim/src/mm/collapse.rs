@@ -1,12 +1,12 @@
 //! khugepaged: collapsing base pages into huge pages in the background (kernel: mm/khugepaged.c).
 
 use crate::charge::core::copy_slowdown;
-use crate::charge::quiet::owe_flush;
-use crate::hardware::contention::{When, EPOCH_NS};
+use crate::charge::late_ticks::owe_flush;
+use crate::hardware::access_rates::{When, EPOCH_NS};
 use crate::mm::daemon_time::background_ns;
-use crate::mm::deferred_split::split_deferred_thp;
 use crate::mm::pins::is_pinned;
-use crate::mm::reclaim::reclaim_context;
+use crate::mm::shrink_pages::reclaim_context;
+use crate::mm::split_partial::split_deferred_thp;
 use crate::state::khugepaged_cursor::WalkStep;
 use crate::state::memory_daemons::MS;
 use crate::state::simulation::Simulation;

@@ -10,11 +10,11 @@ use super::space::{Marked, ScanSpace, VmaView};
 use crate::numa::balancing::NumaBalancing;
 use crate::numa::config::NumaConfig;
 use crate::numa::counters::SkipReason;
+use crate::numa::jiffies::{after, before};
 use crate::numa::mark::MarkRules;
 use crate::numa::page::{HPAGE_BYTES, PAGE_BYTES};
 use crate::numa::period;
 use crate::numa::state::{MmId, MmNuma, TaskId, VmaNuma};
-use crate::numa::time::{after, before};
 use crate::numa::vma_filter::{Access, FilterContext, Parts};
 
 /// Largest length of a walk, as a multiple of the scan size.

@@ -1,12 +1,12 @@
 //! Migrating the pages of a region (`damos_va_migrate`, `damon_migrate_pages`).
 
 use crate::charge::tlb_flush::flush_from_daemon;
-use crate::hardware::contention::When;
-use crate::mm::deferred_split::split_deferred_thp;
+use crate::hardware::access_rates::When;
 use crate::mm::move_page::move_page;
 use crate::mm::pins::is_pinned;
-use crate::mm::reclaim::ProcessAddressSpaces;
-use crate::state::damon::Damon;
+use crate::mm::shrink_pages::ProcessAddressSpaces;
+use crate::mm::split_partial::split_deferred_thp;
+use crate::state::damon_state::Damon;
 use crate::state::simulation::Simulation;
 use numalab_kernel::damon::{Action, SchemeSettings, Span};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};

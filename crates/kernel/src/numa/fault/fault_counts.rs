@@ -5,11 +5,11 @@
 //! period. MEM is in pages. CPU is normalised so that it sums to about 65536 times the task's share of CPU time.
 
 use crate::numa::balancing::NumaBalancing;
-use crate::numa::hint_fault::{FaultFlags, FaultSite};
+use crate::numa::fault_result::{FaultFlags, FaultSite};
 use crate::numa::host::TaskHost;
+use crate::numa::jiffies::{after, Jiffies};
 use crate::numa::rules::FaultStats;
 use crate::numa::state::{fault_index, LastCpupid, TaskId, CPUBUF, MEMBUF, SHARED};
-use crate::numa::time::{after, Jiffies};
 
 impl NumaBalancing {
     /// Records a fault (§11.1); `mem_node` is the page's node after any migration. Returns whether the fault was

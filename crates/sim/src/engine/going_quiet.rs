@@ -4,7 +4,7 @@
 //! balancing or tickless CPUs is due. It then has one event, at the first tick that does more.
 
 use crate::charge::core::{boost, sibling};
-use crate::charge::quiet::{catch_up, end_quiet, end_quiet_of};
+use crate::charge::late_ticks::{catch_up, end_quiet, end_quiet_of};
 use crate::engine::carry_out::Engine;
 use crate::state::event_queue::Event;
 use crate::state::quiet_cpus::QuietCpu;
@@ -129,8 +129,8 @@ impl Engine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::SimConfig;
     use crate::process::background::join;
+    use crate::sim_config::SimConfig;
     use crate::state::log::Observers;
     use numalab_kernel::registry;
     use numalab_kernel::sched::shapes::Shape;

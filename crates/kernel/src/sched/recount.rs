@@ -1,7 +1,7 @@
 //! A checker that recounts from scratch what the scheduler keeps up to date.
 
 use super::rq::rounding::units_of_task;
-use super::rq::task::{State, TaskId, NONE, NO_NODE};
+use super::rq::sched_entity::{State, TaskId, NONE, NO_NODE};
 use super::state::node_tasks::NodeTasks;
 use super::state::Scheduler;
 
