@@ -1,7 +1,7 @@
 //! What the scheduler did: wake-ups, balance passes and what they pulled, and waits for locks. The names are those of
 //! `/proc/schedstat` where it has the figure; it counts by CPU, domain and idle type, and these are sums.
 
-use super::{CounterDoc, Kind, Since, Unit};
+use super::doc::{CounterDoc, Kind, Since, Unit};
 
 use Kind::Scheduler;
 

@@ -270,7 +270,11 @@ impl Hardware {
 impl Kernel {
     fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, next_pid: u32) -> Result<Self, String> {
         let topology = NumaTopology::new(machine).map_err(|e| e.to_string())?;
-        let sched = Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?;
+        let mut sched = Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?;
+        if cfg.harness.cpus_take_turns() {
+            // The clock of such a guest counts instructions and misses of its own caches; lines of others cost nothing.
+            sched.free_lines();
+        }
         let mut numa = cfg.numa;
         numa.moves_tasks &= !sched.caches_come_first();
         Ok(Self {

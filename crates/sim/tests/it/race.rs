@@ -31,16 +31,21 @@ fn a_base_page_is_allocated_by_all_who_miss_it() {
     let extra = |o: &Outcome| counter(o, "numa_hit") as f64 / PAGES as f64 - 1.0;
     assert!(extra(&alone) < 0.01, "{}", extra(&alone));
     assert!(extra(&together) > 0.05 && extra(&together) < 7.0, "{}", extra(&together));
-    // A fault each, wherever it ended, but for the page tables of seven more stacks.
+    // A fault each, wherever it ended, but for the page tables of seven more stacks. Who waits for the lock of the mapping
+    // may find the page there, and allocates nothing.
     let more = counter(&together, "numa_hit") - counter(&alone, "numa_hit");
     let faults = counter(&together, "pgfault") - counter(&alone, "pgfault");
-    assert!(faults.abs_diff(more) <= 7 * 4, "{faults} {more}");
+    assert!(faults + 7 * 4 >= more, "{faults} {more}");
 }
 
 /// A page that was filled in vain is the next that its CPU takes, and its lines are cached.
 #[test]
 fn pages_that_come_back_are_cleared_in_the_cache() {
-    let system_ns = |o: &Outcome| 1e9 * scalar(o, "system_s") / counter(o, "pgfault") as f64;
+    // Without what threads wait for each other.
+    let waited = |o: &Outcome| {
+        o.counters.iter().filter(|(name, _)| name.ends_with("lock_wait_ns")).map(|(_, ns)| ns).sum::<u64>()
+    };
+    let system_ns = |o: &Outcome| (1e9 * scalar(o, "system_s") - waited(o) as f64) / counter(o, "pgfault") as f64;
     let alone = outcome("6.1", "never", "1", "1");
     let together = outcome("6.1", "never", "cpus", "1");
     let (alone, together) = (system_ns(&alone), system_ns(&together));

@@ -188,9 +188,11 @@ steps = [{{ {io} }}, {{ compute = "4ms" }}]
 #[test]
 fn waiters_refuse_the_move_of_private_pages_before_5_0() {
     for (advice, thp) in [("advice = \"nohuge\"", "never"), ("", "always")] {
-        let text = reader(advice, "10s", "").replace("name = \"reader\"", "name = \"reader\"\nthreads = 4");
+        let text = reader(advice, "10s", "").replace("name = \"reader\"", "name = \"reader\"\nthreads = 16");
+        let m = machine("2x1x16x1");
         let waiters = |pin: &str| {
-            let o = go(&kernel_set("4.15", &[("numa.migration_waiters_pin", pin), ("system.thp", thp)]), &text);
+            let k = kernel_set("4.15", &[("numa.migration_waiters_pin", pin), ("system.thp", thp)]);
+            let o = run(&m, &inline(&text, &m, 1, &[]), &k, 1);
             (reason(&o, "refused.waiters"), counter(&o, "pgmigrate_fail"))
         };
         assert_eq!(waiters("false"), (0, 0), "{thp}");
@@ -204,8 +206,8 @@ fn waiters_refuse_the_move_of_private_pages_before_5_0() {
 #[test]
 fn slower_scans_mark_less_of_a_cache_that_direct_io_fills() {
     let m = machine(MACHINE);
-    // A slow device and a small cache: transfers hold a quarter of it, and workers meet them soon after each scan.
-    let params = [("cache", "16MiB"), ("latency", "10ms"), ("cost", "200ns"), ("reads", "1500")];
+    // A slow device and a small cache: transfers hold half of it, and workers meet them soon after each scan.
+    let params = [("cache", "8MiB"), ("latency", "10ms"), ("cost", "200ns"), ("reads", "1500")];
     let w = workload("xfs-repair", &m, 1, &params);
     let go = |scan| run(&m, &w, &kernel_set("4.0", &[("scan", scan)]), 1);
     let (before, since) = (go("v317"), go("v40"));

@@ -181,10 +181,11 @@ fn no_kernel_beats_the_oracle_where_memory_is_local_in_the_end() {
     let w = workload("numa01_THREAD_ALLOC", &m, 1, &[("loops", "200")]);
     let mut oracle = kernel("off");
     oracle.design.oracle = true;
-    let bound = scalar(&run(&m, &w, &oracle, 1), "elapsed_s");
+    // User time: threads that all sweep at the speed of near memory meet at each missing page, and queue for its lock.
+    let bound = scalar(&run(&m, &w, &oracle, 1), "user_s");
     for name in ["off", "4.15", "6.1", "6.12"] {
-        let elapsed = scalar(&run(&m, &w, &kernel(name), 1), "elapsed_s");
-        assert!(bound < elapsed, "{name}: {elapsed} s, oracle {bound} s");
+        let user = scalar(&run(&m, &w, &kernel(name), 1), "user_s");
+        assert!(bound < user, "{name}: {user} s, oracle {bound} s");
     }
 }
 

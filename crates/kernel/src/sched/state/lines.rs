@@ -42,6 +42,12 @@ impl Lines {
         }
         lines
     }
+    /// Lines that come at once, wherever they are.
+    pub fn free(mut self) -> Self {
+        self.ns.fill(0);
+        self.far_ns.fill(0);
+        self
+    }
     fn far_of(&self, cache: usize, span: impl Iterator<Item = u32>) -> u64 {
         let row = &self.ns[cache * self.caches..][..self.caches];
         span.map(|c| u64::from(row[self.cache_of[c as usize] as usize].saturating_sub(row[cache]))).sum()
