@@ -44,7 +44,8 @@ def parts() -> dict[str, str]:
     """What stands between the marks of the page."""
     data = load("docs/log/scores.toml")
     tables = {str(m["table"]): load(f"catalog/published/{m['table']}.toml") for m in data["measured"]}
-    assert sorted(tables) == sorted(p.stem for p in (ROOT / "catalog/published").glob("*.toml"))
+    later = {str(m["table"]): load(f"catalog/published/{m['table']}.toml") for m in data["later"]}
+    assert sorted([*tables, *later]) == sorted(p.stem for p in (ROOT / "catalog/published").glob("*.toml"))
     cells = sum(m["predicted"] for m in data["measured"])
     sums = {key: sum(t["expect"][key] for t in tables.values()) for key in HITS}
     hit, all_, share = guests()
@@ -70,6 +71,23 @@ def parts() -> dict[str, str]:
         )
         for r in table.get("repeats", []):
             repeats.append(f"| `{table['name']}` | {r['name']} | {linked(r['source'])} |")
+    columns = ("direction_right", "within_1_25", "within_2", "in_band")
+    late = [
+        "| table (alias) | posted | predicted | direction right | within 1.25 | within 2 | in its band | measured |",
+        "|---|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for m in data["later"]:
+        table = later[m["table"]]
+        hits = " | ".join(str(m[key]) for key in columns[:3])
+        late.append(
+            f"| `{table['name']}` ({table['alias']})<br>{m['what']} | {linked(table['source'])} | "
+            f"{m['predicted']} | {hits} | {m['in_band']} of {m['banded']} | {m['date']}, {m['release']} |"
+        )
+    of = {key: sum(m[key] for m in data["later"]) for key in (*columns, "predicted", "banded")}
+    late.append(
+        f"| all | | {of['predicted']} | {of['direction_right']} | {of['within_1_25']} | {of['within_2']} | "
+        f"{of['in_band']} of {of['banded']} | |"
+    )
     dated = (
         f"Measured on {data['guests']['date']} with release {data['guests']['release']}: of {all_} figures "
         f"of the four counters of automatic balancing,\n{hit} ({share} %) lie within 1.25 "
@@ -78,6 +96,7 @@ def parts() -> dict[str, str]:
     return {
         "short": "\n".join(short),
         "tables": "\n".join(rows),
+        "later": "\n".join(late),
         "repeats": "\n".join(repeats),
         "guests": dated,
     }
