@@ -329,8 +329,6 @@ fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     let add = |cost: &mut f64, ns: f64| *cost = (*cost + ns).max(0.0);
     add(&mut m.tlb.base_ns, missing(2));
     add(&mut m.costs.minor_fault_ns, missing(3));
-    // No probe copies on write. It takes the path of a first touch through the kernel, and copies where that clears.
-    add(&mut m.costs.cow_fault_ns, missing(3));
     add(&mut m.costs.hint_fault_ns, missing(4));
     let moving = missing(5) - missing(4);
     add(&mut m.costs.migrate_4k_ns, moving);
@@ -338,11 +336,7 @@ fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     let marked_ns = m.costs.pte_mark_ns;
     add(&mut m.costs.pte_mark_ns, missing(6));
     // Too small to measure. It is scaled like the cost of marking, which is the same loop over the same entries.
-    let loop_ratio = m.costs.pte_mark_ns / marked_ns.max(1e-9);
-    m.costs.pte_skip_ns *= loop_ratio;
-    // No probe forks. A fork walks the same tables: it looks up the page of every entry, counts it and changes it.
-    m.costs.fork_pte_ns *= loop_ratio;
-    m.costs.fork_pmd_ns *= loop_ratio;
+    m.costs.pte_skip_ns *= m.costs.pte_mark_ns / marked_ns.max(1e-9);
     if wanted.len() > BASE {
         add(&mut m.costs.huge_fault_ns, missing(7));
         add(&mut m.costs.migrate_2m_ns, missing(8));
@@ -367,10 +361,6 @@ mod tests {
         assert_eq!(m.tlb.base_ns, before.tlb.base_ns + 100.0);
         assert_eq!(m.costs.pte_mark_ns, before.costs.pte_mark_ns + 500.0);
         assert!(m.costs.pte_skip_ns > 2.0 * before.costs.pte_skip_ns);
-        assert_eq!(m.costs.cow_fault_ns, before.costs.cow_fault_ns + 4000.0);
-        let loop_ratio = m.costs.pte_mark_ns / before.costs.pte_mark_ns;
-        assert_eq!(m.costs.fork_pte_ns, loop_ratio * before.costs.fork_pte_ns);
-        assert_eq!(m.costs.fork_pmd_ns, loop_ratio * before.costs.fork_pmd_ns);
         assert_eq!(m.costs.huge_fault_ns, before.costs.huge_fault_ns + 2e6);
         assert_eq!(m.costs.migrate_2m_ns, before.costs.migrate_2m_ns + 1e6);
     }
