@@ -246,6 +246,7 @@ class Step(_Table):
     wait: str | None = None
     discard: str | None = None
     direct_io: str | None = None
+    move_pages: str | None = None
     score: str | None = None
     steps: Sequence[Step] = ()
     for_: str | None = None
@@ -276,6 +277,7 @@ class Step(_Table):
     bytes: Number | None = None
     ios: Number | None = None
     latency: Number | None = None
+    to: Number | Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

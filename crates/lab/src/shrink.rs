@@ -3,7 +3,7 @@
 //! Sizes, offsets and access counts are divided alike: every thread keeps its share of every region, and a pass over a
 //! span remains a pass. Loops, times and computation per line do not change.
 
-use numalab_model::workload::{Access, DirectIo, ForkPoint, IoDirection, Op, Process, Span, Workload};
+use numalab_model::workload::{Access, DirectIo, ForkPoint, IoDirection, MovePages, Op, Process, Span, Workload};
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
@@ -96,6 +96,7 @@ fn divide_op(op: &Op, divisor: u64, old: &[u64], new: &[u64]) -> Op {
             Op::Access(Access { span, accesses, ..*a })
         }
         Op::Discard(s) => Op::Discard(span(*s)),
+        Op::MovePages(m) => Op::MovePages(MovePages { span: span(m.span), nodes: m.nodes.clone() }),
         Op::DirectIo(io) => {
             // Regions have whole pages, and so have the spans of direct I/O.
             let page = DirectIo::UNIT_BYTES;

@@ -263,6 +263,8 @@ pub enum Op {
     Discard(Span),
     /// Transfer memory from or to a device past the page cache (`O_DIRECT`).
     DirectIo(DirectIo),
+    /// Move the pages of a range to other nodes (`move_pages`).
+    MovePages(MovePages),
     /// Wait until all other threads of the process have ended (initial thread only).
     Join,
 }
@@ -282,6 +284,25 @@ pub struct DirectIo {
     pub ios: u64,
     /// Time of a transfer on the device, ns. The simulator takes it; a real device takes its own time.
     pub latency_ns: u64,
+}
+
+/// A call of `move_pages(2)`: the present pages that have a byte in the range move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovePages {
+    /// The memory.
+    pub span: Span,
+    /// Where it goes: dense nodes with memory, at least one. Several take turns, one [`MovePages::BLOCK_BYTES`] each.
+    pub nodes: Vec<u32>,
+}
+
+impl MovePages {
+    /// Bytes that go to one node: an aligned block of the size of a huge page, which moves whole.
+    pub const BLOCK_BYTES: u64 = 2 << 20;
+
+    /// Node of block number `block` of the range, which begins with block 0.
+    pub fn node(&self, block: u64) -> u32 {
+        self.nodes[(block % self.nodes.len() as u64) as usize]
+    }
 }
 
 /// Direction of [`DirectIo`], as the calls are named.

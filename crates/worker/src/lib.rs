@@ -20,6 +20,7 @@ pub mod init;
 pub mod knob;
 pub mod mark;
 pub mod memory;
+pub mod move_pages;
 pub mod process;
 pub mod program;
 pub mod run;

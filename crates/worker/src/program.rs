@@ -11,7 +11,7 @@ use crate::memory::{self, Placed};
 use crate::spin;
 use crate::sys::RawPolicy;
 use numalab_nouns::access::{Pattern, Ranks, MAX_KEYS};
-use numalab_nouns::workload::{Access, Bound, DirectIo, IoDirection, Op, Region, Span};
+use numalab_nouns::workload::{Access, Bound, DirectIo, IoDirection, MovePages, Op, Region, Span};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::atomic::Ordering;
@@ -89,6 +89,15 @@ pub enum Step {
     },
     /// Transfer memory from or to a file past the page cache.
     DirectIo(Transfers),
+    /// Move pages to other nodes.
+    MovePages {
+        /// The first page.
+        address: u64,
+        /// Length, whole pages.
+        bytes: u64,
+        /// Ids of the nodes that blocks of [`MovePages::BLOCK_BYTES`] go to in turn.
+        nodes: Vec<i32>,
+    },
     /// Wait for the other threads of the process.
     Join,
 }
@@ -203,6 +212,7 @@ impl<'a> Compiler<'a> {
             Op::Score { id, amount } => Step::Score { id: *id, amount: *amount },
             Op::Discard(span) => self.discard(p, *span)?,
             Op::DirectIo(io) => self.direct_io(p, io)?,
+            Op::MovePages(m) => self.move_pages(p, m)?,
             Op::Join => Step::Join,
             Op::LoopStart(_) | Op::LoopEnd => return Err(JobError("loop bracket out of place".into())),
         })
@@ -271,6 +281,22 @@ impl<'a> Compiler<'a> {
         // SAFETY: `place` has checked that the span lies in a region, and a region that is written may be. The process
         // maps it before its first step and never unmaps it. Regions hold no Rust objects.
         Ok(Step::DirectIo(unsafe { Transfers::new(address, *io, device) }))
+    }
+
+    fn move_pages(&self, p: usize, m: &MovePages) -> Result<Step, JobError> {
+        let (address, _) = self.place(p, m.span)?;
+        let page = crate::sys::PAGE_BYTES;
+        let start = address / page * page;
+        let bytes = (address + m.span.len_bytes).next_multiple_of(page) - start;
+        let id = |n: &u32| {
+            let id = self.job.node_ids.get(*n as usize).and_then(|id| i32::try_from(*id).ok());
+            id.ok_or_else(|| JobError(format!("move_pages names node {n}, which this system lacks")))
+        };
+        let nodes = m.nodes.iter().map(id).collect::<Result<Vec<_>, _>>()?;
+        if nodes.is_empty() {
+            return Err(JobError("move_pages names no node".into()));
+        }
+        Ok(Step::MovePages { address: start, bytes, nodes })
     }
 
     fn discard(&self, p: usize, span: Span) -> Result<Step, JobError> {

@@ -216,6 +216,19 @@ pub fn page_nodes(pid: i32, pages: &[u64], nodes: &mut [i32]) -> io::Result<()> 
         .map(|_| ())
 }
 
+/// Moves each page of this process to its node of `to` (`move_pages`). Stores in `status` the node that each is on, or a
+/// negative error number.
+///
+/// # Errors
+/// The kernel's error; that of single pages is in `status`.
+pub fn move_pages(pages: &[u64], to: &[i32], status: &mut [i32]) -> io::Result<()> {
+    const MPOL_MF_MOVE: i32 = 1 << 1;
+    let count = pages.len().min(to.len()).min(status.len());
+    let (pages, to, status) = (pages.as_ptr(), to.as_ptr(), status.as_mut_ptr());
+    // SAFETY: the three arrays hold at least `count` entries, and moving a page keeps its content.
+    check(unsafe { libc::syscall(libc::SYS_move_pages, 0, count, pages, to, status, MPOL_MF_MOVE) }).map(|_| ())
+}
+
 /// Restricts the calling thread to `cpus`; an empty list means all CPUs that the system allows.
 ///
 /// # Errors

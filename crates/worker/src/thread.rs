@@ -3,7 +3,7 @@
 use crate::access::{self, Draw, Tally};
 use crate::control::Control;
 use crate::program::{Program, Step};
-use crate::{spin, sys};
+use crate::{move_pages, spin, sys};
 use numalab_nouns::workload::Bound;
 
 /// A thread of the workload.
@@ -77,6 +77,7 @@ impl Thread<'_> {
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
             }
             Step::DirectIo(transfers) => transfers.run(&mut self.draw)?,
+            Step::MovePages { address, bytes, nodes } => move_pages::run(*address, *bytes, nodes)?,
             _ => {}
         }
         Ok(())

@@ -194,6 +194,46 @@ fn shared_pages_count_once_for_all_processes() {
     }
 }
 
+/// Nodes of this machine that have memory.
+fn memory_nodes() -> Vec<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/node/has_memory").unwrap_or_default();
+    let bounds = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.parse::<u32>().ok()?..=to.parse::<u32>().ok()?)
+    };
+    text.trim().split(',').filter_map(bounds).flatten().collect()
+}
+
+#[test]
+fn pages_move_to_the_node_that_a_step_names() {
+    let nodes = memory_nodes();
+    let [first, second, ..] = nodes[..] else {
+        eprintln!("skipped: this machine has one node");
+        return;
+    };
+    let span = Span { region: 0, offset_bytes: 0, len_bytes: MIB };
+    let bind = Policy { mode: PolicyMode::Bind, nodes: vec![0], weights: vec![], numa_balancing: false };
+    let ops = vec![
+        Op::SetPolicy(bind),
+        access(0, MIB, Pattern::sequential(), 0),
+        Op::MovePages(MovePages { span, nodes: vec![1] }),
+        Op::Sleep { ns: 300_000_000, exponential: false },
+    ];
+    let mut j = job(vec![process("a", vec![region("x", RegionKind::PrivateAnon, MIB)], vec![], vec![thread(ops)])]);
+    j.node_ids = vec![first, second];
+    let outcome = run(&j, "move_pages").unwrap();
+    assert_eq!(outcome.status, Status::Completed);
+    assert_eq!(last(&outcome, "placement", "a/x/node1"), 256.0);
+}
+
+#[test]
+fn a_move_to_a_node_that_does_not_exist_is_refused() {
+    let span = Span { region: 0, offset_bytes: 0, len_bytes: MIB };
+    let ops = vec![access(0, MIB, Pattern::sequential(), 0), Op::MovePages(MovePages { span, nodes: vec![1] })];
+    let j = job(vec![process("a", vec![region("x", RegionKind::PrivateAnon, MIB)], vec![], vec![thread(ops)])]);
+    assert!(run(&j, "move_nowhere").unwrap_err().contains("move_pages names node 1"));
+}
+
 #[test]
 fn endless_work_is_a_timeout_with_samples() {
     let endless = vec![Op::LoopStart(Bound::Count(u64::MAX)), Op::Score { id: 0, amount: 1.0 }, Op::LoopEnd];

@@ -247,6 +247,7 @@ pub(super) enum Verb {
     Wait(Ref),
     Discard(SpanSpec),
     DirectIo(Box<DirectIoSpec>),
+    MovePages { span: SpanSpec, to: List },
     Score { score: Ref, amount: Option<Formula> },
     Steps(Vec<Step>),
 }

@@ -1,12 +1,12 @@
 //! Steps to ops: one list of ops per prologue or thread, with every expression evaluated.
 
-use super::ast::{AccessSpec, DirectIoSpec, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
+use super::ast::{AccessSpec, DirectIoSpec, List, Ref, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
 use super::cpuset::Cpuset;
 use super::families::{absent, expand, member};
 use super::names::{THREAD, THREADS};
 use super::pattern::within;
 use super::tables::Tables;
-use super::{policy, Access, Bound, DirectIo, IoDirection, Op, Policy, PolicyMode, RegionKind, Span};
+use super::{policy, Access, Bound, DirectIo, IoDirection, MovePages, Op, Policy, PolicyMode, RegionKind, Span};
 use crate::expr::Env;
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
@@ -125,7 +125,8 @@ impl Emitter<'_> {
         }
         let passes_time = |op: &Op| match op {
             Op::Access(_) | Op::Compute { .. } | Op::Sleep { .. } | Op::DirectIo(_) => true,
-            Op::Barrier { .. } | Op::Signal { .. } | Op::Wait { .. } | Op::Discard(_) => !timed,
+            Op::Barrier { .. } | Op::Signal { .. } | Op::Wait { .. } => !timed,
+            Op::Discard(_) | Op::MovePages(_) => !timed,
             _ => false,
         };
         if !self.out[start..].iter().any(passes_time) {
@@ -167,6 +168,11 @@ impl Emitter<'_> {
                 self.push(Op::Discard(span), &step.spot)
             }
             Verb::DirectIo(io) => self.direct_io(io, &step.spot),
+            Verb::MovePages { span, to } => {
+                let (span, _) = self.span(span)?;
+                let nodes = self.target_nodes(to)?;
+                self.push(Op::MovePages(MovePages { span, nodes }), &step.spot)
+            }
             Verb::Score { score, amount } => {
                 let id = self.tables.score(score, self.env)?;
                 let units = amount.as_ref().map_or(Ok(1.0), |a| a.amount(self.env))?;
@@ -277,6 +283,32 @@ impl Emitter<'_> {
             return Ok(());
         }
         self.push(Op::DirectIo(op), at)
+    }
+    /// Nodes that `move_pages` moves to, in the order of the list.
+    fn target_nodes(&self, to: &List) -> Result<Vec<u32>, SpecError> {
+        let nodes = &self.machine.nodes;
+        let mut out = Vec::new();
+        for n in expand(to, self.env)? {
+            match nodes.get(n as usize).map(|node| node.memory_bytes > 0) {
+                None => {
+                    let what = format!("the step moves pages to node {n}");
+                    return Err(to
+                        .spot
+                        .error(what, format!("nodes 0 to {} of `{}`", nodes.len() - 1, self.machine.name)));
+                }
+                Some(false) => return Err(to.spot.error(format!("node {n} has no memory"), "a node with memory")),
+                Some(true) => out.push(n as u32),
+            }
+        }
+        if out.is_empty() {
+            return Err(to.spot.error("the step moves pages to no node", "at least one node"));
+        }
+        let outside = |n: &&u32| self.cpuset.mems.as_ref().is_some_and(|mems| mems.binary_search(n).is_err());
+        if let Some(n) = out.iter().find(outside) {
+            let what = format!("node {n} is not in the cpuset of the process (the kernel returns EACCES)");
+            return Err(to.spot.error(what, "memory nodes of the cpuset"));
+        }
+        Ok(out)
     }
     /// The slice of thread `i` of `T`: from byte `floor(i * size / T)` to the start of the next thread's slice. All
     /// slices together are the whole region.

@@ -22,8 +22,8 @@ pub(super) struct Place {
 }
 
 /// The verbs; a step has exactly one of them.
-const VERBS: [&str; 10] =
-    ["access", "compute", "sleep", "barrier", "signal", "wait", "discard", "direct_io", "score", "steps"];
+const VERBS: [&str; 11] =
+    ["access", "compute", "sleep", "barrier", "signal", "wait", "discard", "direct_io", "move_pages", "score", "steps"];
 
 /// Reads a list of steps.
 pub(super) fn steps(list: Vec<Table>, cx: &Context, scope: &Scope, place: &Place) -> Result<Vec<Step>, SpecError> {
@@ -104,6 +104,11 @@ fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, S
         "wait" => Verb::Wait(named(Kind::Channel)?),
         "discard" => Verb::Discard(span(t, verb, cx, scope, place)?),
         "direct_io" => Verb::DirectIo(Box::new(direct_io(t, cx, scope, place)?)),
+        "move_pages" => {
+            let to = cx.opt_list(t, "to", scope)?;
+            let to = to.ok_or_else(|| t.missing("to", "the node, or a list such as [1, 0]"))?;
+            Verb::MovePages { span: span(t, verb, cx, scope, place)?, to }
+        }
         "score" => Verb::Score { score: named(Kind::Score)?, amount: cx.opt_formula(t, "amount", scope)? },
         _ => {
             let inner = Place { depth: place.depth + 1, ..place.clone() };

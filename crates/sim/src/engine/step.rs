@@ -8,6 +8,7 @@ use crate::charge::time::{charge_system, charge_user};
 use crate::engine::carry_out::Engine;
 use crate::hardware::pipes::bin_end_ns;
 use crate::mm::discard::discard;
+use crate::mm::move_pages::move_pages;
 use crate::state::cpu::Pending;
 use crate::state::step::Step;
 use crate::state::task::Activity;
@@ -76,6 +77,7 @@ impl Engine<'_> {
                 Step::Go
             }
             Op::DirectIo(io) => direct_io(&mut self.sim, cpu, task, io, clock, end),
+            Op::MovePages(m) => move_pages(&mut self.sim, (cpu, task), m, clock, end),
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),
             Op::Join => self.join(task),
         }

@@ -132,26 +132,7 @@ impl AccessRates {
     ///
     /// Slices are at most `slice_ns` long.
     pub fn new(machine: &Machine, workload: &Workload, oracle: bool, slice_ns: u64) -> Self {
-        let threads = threads_per_core(machine);
-        let mut kinds: Vec<AccessKind> = Vec::new();
-        let mut add = |a: &Access| {
-            for sibling in Sibling::all(threads) {
-                let k = Self::describe(machine, a, sibling);
-                if !kinds.contains(&k) {
-                    kinds.push(k);
-                }
-            }
-        };
-        for p in &workload.processes {
-            let programs = std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops));
-            for ops in programs {
-                for op in ops.iter() {
-                    if let Op::Access(a) = op {
-                        add(a);
-                    }
-                }
-            }
-        }
+        let kinds = Self::kinds_of(machine, workload);
         let nodes = machine.node_count();
         let ports = machine.cache.llc_port_gbps.is_some();
         let place_of_llc =
@@ -203,6 +184,30 @@ impl AccessRates {
         };
         rates.solve();
         rates
+    }
+    /// The kinds of access that a workload makes, beside each sort of sibling.
+    fn kinds_of(machine: &Machine, workload: &Workload) -> Vec<AccessKind> {
+        let threads = threads_per_core(machine);
+        let mut kinds: Vec<AccessKind> = Vec::new();
+        let mut add = |a: &Access| {
+            for sibling in Sibling::all(threads) {
+                let k = Self::describe(machine, a, sibling);
+                if !kinds.contains(&k) {
+                    kinds.push(k);
+                }
+            }
+        };
+        for p in &workload.processes {
+            let programs = std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops));
+            for ops in programs {
+                for op in ops.iter() {
+                    if let Op::Access(a) = op {
+                        add(a);
+                    }
+                }
+            }
+        }
+        kinds
     }
     fn describe(machine: &Machine, a: &Access, sibling: Sibling) -> AccessKind {
         let share = stream_share(sibling);

@@ -11,6 +11,7 @@ pub(crate) mod lru;
 pub(crate) mod mm_threads;
 pub(crate) mod mmap_lock;
 pub(crate) mod move_page;
+pub(crate) mod move_pages;
 pub(crate) mod page_alloc;
 pub(crate) mod page_lock;
 pub(crate) mod pins;

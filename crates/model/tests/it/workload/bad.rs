@@ -191,6 +191,21 @@ fn direct_io_has_whole_pages_and_a_time() {
 }
 
 #[test]
+fn pages_move_to_nodes_that_can_take_them() {
+    let process = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n";
+    body(&format!("{process}^[[process.phase]]\nmove_pages = \"buffer\"\n"), &["to` is missing", "a list such as"]);
+    phase("move_pages = \"buffer\"\nto = ^99\n", &["moves pages to node 99", "nodes 0 to"]);
+    phase("move_pages = \"^bufer\"\nto = 0\n", &["did you mean `buffer`?"]);
+    phase("move_pages = \"^buffer\"\nto = 0\noffset = \"2MiB\"\n", &["of a region of 1048576"]);
+    phase("move_pages = \"buffer\"\nto = 0\n^write = 1\n", &["unknown key `process[0].phase[0].write`"]);
+    let inside = process.replace("name = \"p\"\n", "name = \"p\"\ncpuset = { mems = 0 }\n");
+    body(
+        &format!("{inside}[[process.phase]]\nmove_pages = \"buffer\"\nto = ^1\n"),
+        &["node 1 is not in the cpuset", "EACCES"],
+    );
+}
+
+#[test]
 fn pinned_regions_stay_with_one_process() {
     let region =
         |more: &str| format!("[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"1MiB\"\n{more}\n");

@@ -125,6 +125,20 @@ fn direct_io_becomes_transfers() {
     );
 }
 
+#[test]
+fn pages_move_to_nodes_in_the_order_of_the_list() {
+    let one = |keys: &str| {
+        let list = ops(&format!("[[process.phase]]\nmove_pages = \"m\"\n{keys}"));
+        let [Op::MovePages(m)] = &list[..] else { panic!("{list:?}") };
+        m.clone()
+    };
+    let plain = one("to = 2\n");
+    assert_eq!((plain.span.offset_bytes, plain.span.len_bytes, plain.nodes), (0, 1 << 20, vec![2]));
+    let part = one("to = [\"nodes - 1\", 0]\noffset = \"8KiB\"\nlen = \"4KiB\"\n");
+    assert_eq!((part.span.offset_bytes, part.span.len_bytes), (8192, 4096));
+    assert_eq!((part.node(0), part.node(1), part.node(2)), (3, 0, 3));
+}
+
 /// What a workload without pins reads the same as before is what names its plan.
 #[test]
 fn a_region_without_a_pin_shows_none() {
