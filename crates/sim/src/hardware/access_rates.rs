@@ -132,7 +132,7 @@ impl AccessRates {
     ///
     /// Slices are at most `slice_ns` long.
     pub fn new(machine: &Machine, workload: &Workload, oracle: bool, slice_ns: u64) -> Self {
-        let kinds = Self::kinds_of(machine, workload);
+        let kinds = Self::all_kinds(machine, workload);
         let nodes = machine.node_count();
         let ports = machine.cache.llc_port_gbps.is_some();
         let place_of_llc =
@@ -186,7 +186,7 @@ impl AccessRates {
         rates
     }
     /// The kinds of access that a workload makes, beside each sort of sibling.
-    fn kinds_of(machine: &Machine, workload: &Workload) -> Vec<AccessKind> {
+    fn all_kinds(machine: &Machine, workload: &Workload) -> Vec<AccessKind> {
         let threads = threads_per_core(machine);
         let mut kinds: Vec<AccessKind> = Vec::new();
         let mut add = |a: &Access| {
