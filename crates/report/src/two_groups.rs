@@ -3,9 +3,9 @@
 //! Problem: a mean and a standard deviation hide that some seeds found one course and the others another one, such as a
 //! process that was never scanned. Approach: the *gap test*. The figures are sorted, and the widest gap between two
 //! neighbours splits them. There are two groups if the gap is at least [`GAP_RANGES`] times the ranges of both groups
-//! together, and at least [`GAP_PART`] of the mean, of [`MIN_RUNS`] runs or more. Of normal figures the first rule alone
-//! holds for 15 % of four runs, 4.5 % of five and 0.1 % of eight (200,000 draws each); the second one leaves out small
-//! spreads.
+//! together, and at least [`GAP_PART`] of the mean, of [`MIN_RUNS`] runs or more. Of normal figures the first rule
+//! alone holds for 15 % of four runs, 4.5 % of five and 0.1 % of eight (200,000 draws each); the second one leaves out
+//! small spreads.
 
 use crate::data::{Kernel, Metric, Workload};
 use crate::format::significant;

@@ -216,8 +216,8 @@ pub fn page_nodes(pid: i32, pages: &[u64], nodes: &mut [i32]) -> io::Result<()> 
         .map(|_| ())
 }
 
-/// Moves each page of this process to its node of `to` (`move_pages`). Stores in `status` the node that each is on, or a
-/// negative error number.
+/// Moves each page of this process to its node of `to` (`move_pages`). Stores in `status` the node that each is on, or
+/// a negative error number.
 ///
 /// # Errors
 /// The kernel's error; that of single pages is in `status`.

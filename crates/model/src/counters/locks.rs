@@ -9,7 +9,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Ns,
         Kind::Locks,
         Since::Model,
-        "Time that page faults spent on the lock of their address space, taken for reading: until its cache line came to them, and until it was their turn. Up to 6.3 every fault takes it.",
+        "Time that page faults spent on the lock of their address space, taken for reading: until its cache line \
+         came to them, and until it was their turn. Up to 6.3 every fault takes it.",
         "waits behind khugepaged, which sleep (blocked time), and writers of the lock.",
     ),
     CounterDoc::new(

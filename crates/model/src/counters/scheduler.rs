@@ -30,7 +30,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Scheduler,
         Since::Model,
-        "Wake-ups that left the queueing to the target CPU, since it is in another last-level cache (ttwu_queue_wakelist).",
+        "Wake-ups that left the queueing to the target CPU, since it is in another last-level cache \
+         (ttwu_queue_wakelist).",
         "wake-ups that the waker queued itself, under the lock of the target.",
     )
     .neutral(),
@@ -66,7 +67,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Scheduler,
         Since::Model,
-        "Balance passes that looked at the groups of a domain: periodic, for tickless idle CPUs, and newly idle. In schedstat the sum over idle types and domains, which counts undesignated passes too.",
+        "Balance passes that looked at the groups of a domain: periodic, for tickless idle CPUs, and newly idle. In \
+         schedstat the sum over idle types and domains, which counts undesignated passes too.",
         "passes of lb_not_designated and lb_serialized.",
     )
     .neutral(),
@@ -84,7 +86,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Scheduler,
         Since::Model,
-        "Balance passes between nodes that were not made because another CPU made one (sched_balance_running, SD_SERIALIZE). Before 6.19 they stay due, since then they count as balanced.",
+        "Balance passes between nodes that were not made because another CPU made one (sched_balance_running, \
+         SD_SERIALIZE). Before 6.19 they stay due, since then they count as balanced.",
         "newly-idle passes before 6.19, which do not ask.",
     )
     .neutral(),
@@ -183,7 +186,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Scheduler,
         Since::Model,
-        "Those of them whose average idle time (avg_idle) was shorter than a search of the lowest domain, or up to 5.15 than a migration.",
+        "Those of them whose average idle time (avg_idle) was shorter than a search of the lowest domain, or up to \
+         5.15 than a migration.",
         "",
     )
     .neutral(),
@@ -192,7 +196,8 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         Unit::Events,
         Scheduler,
         Since::Model,
-        "Searches that ended before a domain whose pass costs more than is left of the average idle time (max_newidle_lb_cost).",
+        "Searches that ended before a domain whose pass costs more than is left of the average idle time \
+         (max_newidle_lb_cost).",
         "",
     )
     .neutral(),

@@ -221,7 +221,8 @@ fn a_band_per_column_or_none() {
             "name = \"t\"\ntitle = \"T\"\nsource = \"nobody\"\nbaseline = \"a\"\n\
              columns = [{{ name = \"a\", kernel = \"6.12\" }}, {{ name = \"b\", kernel = \"6.11\" }}]\n\
              [[blocks]]\ngroup = \"g\"\nmachine = \"2x1x2x1\"\nworkload = \"numa02\"\n\
-             rows = [{{ id = \"real\", metric = \"elapsed_s\", unit = \"s\", better = \"lower\", values = [1.0, 2.0]{bands} }}]\n"
+             rows = [{{ id = \"real\", metric = \"elapsed_s\", unit = \"s\", better = \"lower\", \
+              values = [1.0, 2.0]{bands} }}]\n"
         );
         parse("f", &text)
     };

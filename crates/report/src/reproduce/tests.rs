@@ -126,7 +126,8 @@ fn json_form_is_exact() {
             "figure": "elapsed", "published": 61.507, "simulated": 60.0, "published_ratio": 1.0, "simulated_ratio": 1.0, "role": "calibrated",
             "baseline": false
         }],
-        "score": {"predicted": 0, "derived": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0, "banded": 0, "in_band": 0},
+        "score": {"predicted": 0, "derived": 0, "direction_right": 0, "within_1_25": 0, "within_2": 0,
+                  "banded": 0, "in_band": 0},
         "repeats": []
     });
     assert_eq!(value, want);

@@ -58,7 +58,8 @@ fn json_form_is_exact() {
     let want = json!({
         "baseline": "6.1",
         "kernels": ["6.1", "6.7"],
-        "workloads": [{"name": "numa01", "program": "numa01", "machine": "naples", "notes": [], "warnings": [], "runs": {
+        "workloads": [{"name": "numa01", "program": "numa01", "machine": "naples", "notes": [], "warnings": [],
+            "runs": {
             "6.1": {"completed": 3, "timeout": 0, "failed": 0}, "6.7": {"completed": 3, "timeout": 0, "failed": 1}},
             "metrics": [
             {"name": "elapsed", "unit": "s", "better": "lower", "kernels": {

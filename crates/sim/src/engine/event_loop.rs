@@ -180,9 +180,9 @@ impl Engine<'_> {
         self.after_sched();
     }
 
-    /// What a wake-up costs the CPU that the task is queued on. An idle CPU leaves its idle state; one that searches for
-    /// work has not entered it. A busy one is interrupted if it has to reschedule, or to queue the task itself since
-    /// the waker is in another cache.
+    /// What a wake-up costs the CPU that the task is queued on. An idle CPU leaves its idle state; one that searches
+    /// for work has not entered it. A busy one is interrupted if it has to reschedule, or to queue the task itself
+    /// since the waker is in another cache.
     fn charge_wake_up(&mut self, cpu: u32, waker: Option<u32>) {
         let sched = &self.sim.kernel.sched;
         let apart = |w: u32| self.sim.cpus[w as usize].llc != self.sim.cpus[cpu as usize].llc;

@@ -166,7 +166,8 @@ mod tests {
     fn unseen_ticks_are_carried_out_like_others() {
         let computes =
             "[[process]]\nname = \"p\"\nthreads = \"8\"\n[[process.phase]]\ncount = 5\ncompute = \"200ms\"\n";
-        let sleeper = "[[process]]\nname = \"s\"\n[[process.phase]]\ncount = 20\nsteps = [{ sleep = \"37ms\" }, { compute = \"3ms\" }]\n";
+        let sleeper = "[[process]]\nname = \"s\"\n[[process.phase]]\ncount = 20\n\
+                       steps = [{ sleep = \"37ms\" }, { compute = \"3ms\" }]\n";
         let sweeps = "[[process]]\nname = \"p\"\nthreads = \"8\"\n[[process.region]]\nname = \"r\"\nsize = \"16MiB\"\n\
                       [[process.phase]]\ncount = 20\nsteps = [{ access = \"r\", slice = \"thread\", write = 1 }, { compute = \"150ms\" }]\n";
         for kernel in ["5.11", "6.1", "6.12"] {

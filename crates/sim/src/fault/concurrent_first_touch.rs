@@ -17,9 +17,9 @@
 //! In an emulated guest whose CPUs take turns another thread comes only if the turn of this one ends while it fills the
 //! page. Whoever comes first then fills the page too, and the others find that one.
 //!
-//! A thread whose exception comes while the first one still waits for the lock of the mapping looks at the entry as much
-//! later. If that is set by then, the thread has faulted for nothing, and paid for the exception and the lock. So a lock
-//! in demand makes more threads fault, and keeps them together.
+//! A thread whose exception comes while the first one still waits for the lock of the mapping looks at the entry as
+//! much later. If that is set by then, the thread has faulted for nothing, and paid for the exception and the lock. So
+//! a lock in demand makes more threads fault, and keeps them together.
 //!
 //! Each that has filled a page takes the lock of the page table, one after the other, and finds the entry set.
 //!

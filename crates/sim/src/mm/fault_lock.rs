@@ -126,8 +126,8 @@ fn take_machine_lock(
     t.wait_ns + t.transfer_ns
 }
 
-/// While a lock is in demand, threads are planned so far at a time, about one fault, ns. A bin then goes to those who ask
-/// first, and not to those who are planned first.
+/// While a lock is in demand, threads are planned so far at a time, about one fault, ns. A bin then goes to those who
+/// ask first, and not to those who are planned first.
 const TURN_NS: u64 = 2000;
 
 /// Where a slice that goes on at `clock` and ends at `end` ends because of locks: after a turn, while one that its

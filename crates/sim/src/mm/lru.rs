@@ -5,8 +5,8 @@ use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::{Memory, Simulation};
 use numalab_kernel::mm::OwnPage;
 
-/// Puts a new exclusive page of `node` into the LRU batch of its CPU at `clock`. Returns what the lock of the list takes
-/// if that was full, ns.
+/// Puts a new exclusive page of `node` into the LRU batch of its CPU at `clock`. Returns what the lock of the list
+/// takes if that was full, ns.
 #[inline]
 pub(crate) fn add_to_lru_batch(sim: &mut Simulation<'_>, s: &PageSite, node: usize, clock: u64) -> u64 {
     let page = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };

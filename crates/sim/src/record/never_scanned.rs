@@ -45,7 +45,8 @@ pub(crate) fn never_scanned(sim: &Simulation<'_>) -> Option<String> {
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let gib = bytes as f64 / GIB as f64;
     Some(format!(
-        "{mappings} of {gib:.1} GiB {were} never scanned in seed {}: {shown}{rest}; {}, so no page of {them} could move",
+        "{mappings} of {gib:.1} GiB {were} never scanned in seed {}: {shown}{rest}; {}, \
+         so no page of {them} could move",
         sim.seed,
         why(&sum)
     ))

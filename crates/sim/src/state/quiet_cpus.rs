@@ -1,8 +1,8 @@
 //! CPUs whose ticks need no event: each runs one task, which computes.
 //!
 //! What such a tick does is known beforehand. So a *quiet* CPU has one event for many ticks, and its state stays as it
-//! was at the last tick that was carried out. [`charge::late_ticks`](crate::charge::late_ticks) brings it up to date when
-//! somebody looks.
+//! was at the last tick that was carried out. [`charge::late_ticks`](crate::charge::late_ticks) brings it up to date
+//! when somebody looks.
 
 use numalab_base::cpu_set::CpuSet;
 

@@ -13,11 +13,19 @@ const PAGES: u64 = 16384;
 fn first_touch(threads: u64, processes: u64, one_mapping: bool) -> String {
     let (regions, steps) = if one_mapping {
         let region = format!("[[process.region]]\nname = \"r\"\nsize = \"{} * 4KiB\"\n", PAGES * threads);
-        (region, "[[process.phase]]\naccess = \"r\"\nslice = \"thread\"\npattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\n".to_string())
+        (
+            region,
+            "[[process.phase]]\naccess = \"r\"\nslice = \"thread\"\n\
+             pattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\n"
+                .to_string(),
+        )
     } else {
         let region = |i| format!("[[process.region]]\nname = \"r{i}\"\nsize = \"{PAGES} * 4KiB\"\n");
         let step = |i| {
-            format!("[[process.phase]]\naccess = \"r{i}\"\npattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\nwhen = \"thread == {i}\"\n")
+            format!(
+                "[[process.phase]]\naccess = \"r{i}\"\n\
+                 pattern = \"strided\"\nstride = \"4KiB\"\nwrite = 1\nwhen = \"thread == {i}\"\n"
+            )
         };
         ((0..threads).map(region).collect(), (0..threads).map(step).collect())
     };

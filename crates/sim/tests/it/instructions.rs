@@ -158,8 +158,8 @@ fn recorded(text: &str, table: &str, key: &str) -> Option<String> {
 fn write(compiler: &str, counts: &[f64]) {
     let mut text = String::from(
         "# Instructions of the simulator, counted by callgrind. Written by `make instructions`; a test fails when a count grows by\n\
-         # more than 5 %. Another compiler makes other code, so then nothing is compared. `make test` counts unless the code is\n\
-         # still of this version.\n",
+         # more than 5 %. Another compiler makes other code, so then nothing is compared. `make test` counts unless the\n\
+         # code is still of this version.\n",
     );
     let _ = writeln!(text, "compiler = \"{compiler}\"");
     let _ = writeln!(text, "version = \"{}\"", numalab_sim::VERSION);

@@ -36,8 +36,8 @@ fn clears(machine_name: &str, on: &str, thp: &str, params: &[(&str, &str)]) -> (
     (28.0 * f64::from(512 << 20) / 1e9 / scalar(&out, "elapsed_s"), scalar(&out, "system_s"))
 }
 
-/// A cleared byte is a written one, which counts 1/(1 - 0.25) times in memory. Each process has one thread, since threads
-/// of one mapping get through its lock one after the other.
+/// A cleared byte is a written one, which counts 1/(1 - 0.25) times in memory. Each process has one thread, since
+/// threads of one mapping get through its lock one after the other.
 #[test]
 fn processes_that_fault_clear_no_more_than_the_node_takes() {
     let m = machine("clx-2s");

@@ -31,8 +31,8 @@ fn a_base_page_is_allocated_by_all_who_miss_it() {
     let extra = |o: &Outcome| counter(o, "numa_hit") as f64 / PAGES as f64 - 1.0;
     assert!(extra(&alone) < 0.01, "{}", extra(&alone));
     assert!(extra(&together) > 0.05 && extra(&together) < 7.0, "{}", extra(&together));
-    // A fault each, wherever it ended, but for the page tables of seven more stacks. Who waits for the lock of the mapping
-    // may find the page there, and allocates nothing.
+    // A fault each, wherever it ended, but for the page tables of seven more stacks. Who waits for the lock of the
+    // mapping may find the page there, and allocates nothing.
     let more = counter(&together, "numa_hit") - counter(&alone, "numa_hit");
     let faults = counter(&together, "pgfault") - counter(&alone, "pgfault");
     assert!(faults + 7 * 4 >= more, "{faults} {more}");
