@@ -63,7 +63,7 @@ fn the_tower_of_imb_numa_nr_2021_as_text() {
         "every CPU has a tower of this shape",
         "quarter_5_11   domain3: fork stays below 64 tasks; balancing spares a source below 32  [5.11, ",
         "imb_v3         domain3: imb_numa_nr 1: below 1  [5.16+imb-v3]",
-        "imb_5_18       domain3: imb_numa_nr 8: up to 8, the new one counted  [5.18",
+        "imb_5_18       domain3: imb_numa_nr 8: up to 8, the new one counted  [5.17+imb-v5, 5.17+imb-v6, 5.18",
     ] {
         assert!(out.contains(part), "{part:?} is not in\n{out}");
     }
