@@ -19,7 +19,7 @@
 //!   the ratio, the detectable change (all of arithmetic means), and whether runs were too short or did different work.
 //! * `decision` answers the question: what to take on each workload, by how much, how sure, and at what cost.
 //! * `warnings` are the sentences that the answer prints as notes: assumptions, runs that are missing, mappings that
-//! were   never scanned, seeds that fall into two groups.
+//!   were never scanned, seeds that fall into two groups.
 //! * `notes` are the sentences about the workload that the command prints on standard error.
 //!
 //! The order of keys is that of the comparison.
