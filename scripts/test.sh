@@ -36,7 +36,12 @@ table() {
 guests=
 end() {
   code=$?
-  [ -z "$guests" ] || kill -- "-$guests" 2>/dev/null || true
+  if [ -n "$guests" ]; then
+    # Another stage failed: what the guests said until now may tell more.
+    kill -- "-$guests" 2>/dev/null || true
+    echo "== guests, as far as they came"
+    cat "$times/guests.log"
+  fi
   table
   exit $code
 }

@@ -8,7 +8,7 @@ LONGEST = 120
 # Lines that are longer, by folder. A number may go down, never up; a folder that is not named has none.
 LEFT = {
     "crates/base": 1,
-    "crates/cli": 77,
+    "crates/cli": 73,
     "crates/host": 14,
     "crates/kernel": 8,
     "crates/lab": 2,

@@ -40,7 +40,12 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = size::read_option, allow_negative_numbers = true)]
     pub(super) memory: Option<u64>,
     /// Threads of a prediction that are busy at a time [default: one per CPU of the machine]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=65536),
+        allow_negative_numbers = true
+    )]
     pub(super) threads: Option<u32>,
     /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds;
     /// the default
@@ -62,7 +67,13 @@ pub struct Args {
     #[arg(long, requires = "metric_cmd", conflicts_with = "command")]
     pub(super) counter: bool,
     /// Prometheus page of a running service, on a loopback address (needs --metric)
-    #[arg(long, value_name = "URL", value_parser = Url::parse, requires = "metric", conflicts_with_all = ["metric_cmd", "command"])]
+    #[arg(
+        long,
+        value_name = "URL",
+        value_parser = Url::parse,
+        requires = "metric",
+        conflicts_with_all = ["metric_cmd", "command"]
+    )]
     pub(super) metric_url: Option<Url>,
     /// Series of --metric-url: NAME or NAME{LABEL="VALUE"}. Several are added up; of a counter, the growth a second
     /// counts
@@ -72,16 +83,40 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "WHICH", conflicts_with_all = PREDICT)]
     pub(super) better: Option<Direction>,
     /// Time for all measurements, such as 90s, 10m or 2h
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = options::seconds, conflicts_with_all = PREDICT)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10m",
+        value_parser = options::seconds,
+        conflicts_with_all = PREDICT
+    )]
     pub(super) budget: f64,
     /// Smallest gain that is worth a change, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = options::percent, conflicts_with_all = PREDICT)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 1.0,
+        value_parser = options::percent,
+        conflicts_with_all = PREDICT
+    )]
     pub(super) least: f64,
     /// Length of a window of a running service
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = options::seconds, conflicts_with_all = ["like", "command"])]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = options::seconds,
+        conflicts_with_all = ["like", "command"]
+    )]
     pub(super) window: f64,
     /// Time between turning the switch and the begin of a window
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = options::seconds, conflicts_with_all = ["like", "command"])]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        value_parser = options::seconds,
+        conflicts_with_all = ["like", "command"]
+    )]
     pub(super) settle: f64,
     /// Directory for the records of the runs, which compare and report read [default: out/NAME for a prediction, none
     /// for a measurement]
