@@ -6,7 +6,7 @@ use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
 use crate::engine::carry_out::Engine;
-use crate::hardware::pipes::bin_end_ns;
+use crate::hardware::bins::bin_end_ns;
 use crate::mm::discard::discard;
 use crate::mm::move_pages::move_pages;
 use crate::state::cpu::Pending;

@@ -6,14 +6,13 @@
 //! limited bandwidth. The contention model sees nodes. A port that is asked for more than it lets through slows the
 //! threads behind it in proportion, and those ask that much less of the node.
 
-use crate::hardware::access_kind::{threads_per_core, AccessKind, KindSet};
+use crate::hardware::access_kind::{all_kinds, describe, threads_per_core, AccessKind, KindSet};
 use crate::hardware::crossed_bytes::CrossedBytes;
 use crate::hardware::pipes::{Pipes, Served};
 use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, UTILISATION_CAP};
-use numalab_kernel::hw::smt::{stream_share, Sibling, MAX_THREADS};
-use numalab_nouns::access::Traffic;
+use numalab_kernel::hw::smt::{Sibling, MAX_THREADS};
 use numalab_nouns::machine::Machine;
-use numalab_nouns::workload::{Access, Op, Workload};
+use numalab_nouns::workload::{Access, Workload};
 use std::cell::Cell;
 
 /// Time between two solutions of the bandwidth model.
@@ -132,7 +131,7 @@ impl AccessRates {
     ///
     /// Slices are at most `slice_ns` long.
     pub fn new(machine: &Machine, workload: &Workload, oracle: bool, slice_ns: u64) -> Self {
-        let kinds = Self::all_kinds(machine, workload);
+        let kinds = all_kinds(machine, workload);
         let nodes = machine.node_count();
         let ports = machine.cache.llc_port_gbps.is_some();
         let place_of_llc =
@@ -185,53 +184,11 @@ impl AccessRates {
         rates.solve();
         rates
     }
-    /// The kinds of access that a workload makes, beside each sort of sibling.
-    fn all_kinds(machine: &Machine, workload: &Workload) -> Vec<AccessKind> {
-        let threads = threads_per_core(machine);
-        let mut kinds: Vec<AccessKind> = Vec::new();
-        let mut add = |a: &Access| {
-            for sibling in Sibling::all(threads) {
-                let k = Self::describe(machine, a, sibling);
-                if !kinds.contains(&k) {
-                    kinds.push(k);
-                }
-            }
-        };
-        for p in &workload.processes {
-            let programs = std::iter::once(&p.prologue).chain(p.threads.iter().map(|t| &t.ops));
-            for ops in programs {
-                for op in ops.iter() {
-                    if let Op::Access(a) = op {
-                        add(a);
-                    }
-                }
-            }
-        }
-        kinds
-    }
-    fn describe(machine: &Machine, a: &Access, sibling: Sibling) -> AccessKind {
-        let share = stream_share(sibling);
-        // Latency-bound threads keep their lines beside a sibling; what they lose is in `smt::speed`.
-        let (lines, random) = match a.pattern.traffic() {
-            Traffic::Sequential => (machine.stream.lines_sequential * share, false),
-            Traffic::Random => (machine.stream.lines_random, true),
-            Traffic::Dependent => (1.0, true),
-        };
-        if let (true, Some(fill)) = (a.bypass, machine.cache.fill) {
-            // Lines that are written and not read, and as many more of them under way than of a stream as it is faster.
-            let lines = machine.stream.lines_sequential * fill.gbps / machine.stream.cap_gbps * share;
-            return AccessKind { lines, cap_gbps: fill.gbps * share, write: 1.0, writebacks: 0.0, random: false };
-        }
-        let written = if machine.cache.writes_back { a.write } else { 0.0 };
-        let write = written / (1.0 + written);
-        let writebacks = if random { written } else { 0.0 };
-        AccessKind { lines, cap_gbps: machine.stream.cap_gbps * share, write, writebacks, random }
-    }
     /// Kinds of an access; those of another workload's are taken for the first.
     pub fn kinds_of(&self, machine: &Machine, a: &Access) -> KindSet {
         let mut set = [0; MAX_THREADS + 1];
         for s in Sibling::all(threads_per_core(machine)) {
-            let k = Self::describe(machine, a, s);
+            let k = describe(machine, a, s);
             set[s.index()] = self.kinds.iter().position(|x| *x == k).unwrap_or(0) as u16;
         }
         KindSet(set)

@@ -5,6 +5,7 @@
 
 pub mod access_kind;
 pub mod access_rates;
+pub mod bins;
 mod crossed_bytes;
 pub mod pipes;
 mod shared_lines;

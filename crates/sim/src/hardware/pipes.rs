@@ -13,19 +13,17 @@
 //! Within a bin, who was planned first comes first. So that nobody starves, bins note what was asked for beyond what
 //! there is. After a refusal, slices slow down by the most that was asked of their pipes in the last bins before they
 //! were planned. A thread that comes back from a wait plans its first accesses bin by bin, so that all who came back
-//! with it are heard before any of them goes on ([`bin_end_ns`]).
+//! with it are heard before any of them goes on ([`bin_end_ns`](crate::hardware::bins::bin_end_ns)).
 //!
 //! A pipe has all of its bandwidth here, and the bandwidth model fills at most 0.96 of it. So bins decide only where
 //! the rates of the epoch are wrong. Writes and random lines weigh as in the bandwidth model.
 //!
 //! Units: ns of model time; fills are parts of a bin, 0..=1.
 
+use crate::hardware::bins::{fullest, BIN_NS};
 use crate::hardware::crossed_bytes::{CrossedBytes, Need};
 use numalab_kernel::hw::contention::UTILISATION_CAP;
 use std::ops::Range;
-
-/// Length of a bin, ns. An epoch has a whole number of them.
-pub const BIN_NS: u64 = 250_000;
 
 /// For so many bins after a refusal, an epoch, stretches look at what was asked in the bins before.
 const PRESSED_BINS: u64 = 16;
@@ -512,24 +510,6 @@ impl Pipes {
         }
         since
     }
-}
-
-/// The fullest of some bins, at least 0.
-#[inline]
-fn fullest(fill: &[f64]) -> f64 {
-    // Four at a time, so that no maximum waits for the one before.
-    let (fours, rest) = fill.as_chunks::<4>();
-    let mut most = [0.0_f64; 4];
-    for four in fours {
-        most = std::array::from_fn(|i| if four[i] > most[i] { four[i] } else { most[i] });
-    }
-    rest.iter().chain(&most).fold(0.0, |most, &fill| if fill > most { fill } else { most })
-}
-
-/// End of the bin that `ns` lies in, ns.
-#[inline]
-pub fn bin_end_ns(ns: u64) -> u64 {
-    (ns / BIN_NS + 1) * BIN_NS
 }
 
 #[cfg(test)]

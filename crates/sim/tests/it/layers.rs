@@ -182,9 +182,6 @@ const CRATES: [(&str, usize); 13] = [
     ("py", 8),
 ];
 
-/// Folders, by crate, whose `mod.rs` calls its children while they use what it defines. The list may only get shorter.
-const KNOWN_FOLDERS: [(&str, &str); 2] = [("worker", "access"), ("cli", "verb::validate")];
-
 #[test]
 fn the_kernel_the_simulator_and_the_worker_see_nouns_alone() {
     let cases: [(&str, &[&str]); 5] = [
@@ -209,23 +206,13 @@ fn needs(name: &str) -> BTreeSet<String> {
     names.map(|n| n.trim_start_matches("numalab-").to_string()).collect()
 }
 
-/// Whether a module is a folder's own, or one below it.
-fn is_below(module: &str, folder: &str) -> bool {
-    module.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-}
-
 #[test]
 fn every_crate_imports_in_one_direction() {
     for (name, least) in CRATES {
         let graph = imports(&crate_sources(name, least));
         let read = graph.values().map(BTreeSet::len).sum::<usize>();
         assert!(read >= least, "{name}: hardly any import was read ({read})");
-        let known: BTreeSet<&str> = KNOWN_FOLDERS.iter().filter(|k| k.0 == name).map(|k| k.1).collect();
-        let (inside, left): (BTreeSet<_>, BTreeSet<_>) =
-            on_circles(&graph).into_iter().partition(|file| known.iter().any(|k| is_below(file, k)));
-        assert_eq!(left, BTreeSet::new(), "{name}: files import each other");
-        let still = known.iter().filter(|k| inside.iter().any(|file| is_below(file, k))).copied().collect();
-        assert_eq!(known, still, "{name}: a folder without a circle leaves the list");
+        assert_eq!(on_circles(&graph), BTreeSet::new(), "{name}: files import each other");
         assert_eq!(on_circles(&folders(&graph)), BTreeSet::new(), "{name}: folders import each other");
     }
 }

@@ -1,23 +1,13 @@
 //! Blocks anywhere in the range, each in address order ([`Order::Blocks`](numalab_nouns::access::Order::Blocks)).
 
-use super::{touch, Draw, Range, WriteTurn, LINE_BYTES};
+use super::draw::{Draw, OpenBlock};
+use super::range::{touch, Range};
+use super::write_turn::WriteTurn;
 use crate::sys::PAGE_BYTES;
-use numalab_nouns::access::scale;
+use numalab_nouns::access::{scale, LINE_BYTES};
 
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
-
-/// A block that still has unused lines.
-#[derive(Clone, Copy, Debug)]
-pub struct Open {
-    range: Range,
-    /// Lines of a block.
-    lines: u64,
-    /// The next line to use.
-    next: u64,
-    /// The line after the last.
-    end: u64,
-}
 
 /// Accesses `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks
 /// of the same range continues in the block that this walk leaves unfinished.
@@ -32,10 +22,10 @@ pub fn walk(
     let blocks = range.lines() / block_lines;
     let mut left = accesses;
     while left > 0 {
-        let same = |o: &Open| o.range == range && o.lines == block_lines && o.next < o.end;
+        let same = |o: &OpenBlock| o.range == range && o.lines == block_lines && o.next < o.end;
         let mut open = draw.block.filter(same).unwrap_or_else(|| {
             let next = scale(draw.bits(), blocks) * block_lines;
-            Open { range, lines: block_lines, next, end: next + block_lines }
+            OpenBlock { range, lines: block_lines, next, end: next + block_lines }
         });
         let batch = left.min(open.end - open.next).min(BATCH);
         for line in open.next..open.next + batch {
@@ -53,7 +43,7 @@ pub fn walk(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Buffer;
+    use super::super::test_buffer::Buffer;
     use super::*;
 
     #[test]

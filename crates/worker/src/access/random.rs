@@ -4,8 +4,11 @@
 //! zero that is opaque to the compiler masks the value. So the walk needs no pointers in memory, and writing them would
 //! be a first touch.
 
-use super::{touch, Draw, Lines, Range, WriteTurn, LINE_BYTES};
-use numalab_nouns::access::scale;
+use super::draw::Draw;
+use super::range::{touch, Range};
+use super::walk::Lines;
+use super::write_turn::WriteTurn;
+use numalab_nouns::access::{scale, LINE_BYTES};
 use std::hint::black_box;
 
 /// Accesses between two calls of `after`.
@@ -89,7 +92,7 @@ fn each_dependent(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Buffer;
+    use super::super::test_buffer::Buffer;
     use super::*;
     use numalab_nouns::access::Pattern;
     use std::sync::Arc;

@@ -1,7 +1,9 @@
 //! One line per stride ([`Walk::Stride`](numalab_nouns::access::Walk::Stride)).
 
-use super::{touch, Range, WriteTurn, LINE_BYTES};
+use super::range::{touch, Range};
+use super::write_turn::WriteTurn;
 use crate::sys::PAGE_BYTES;
+use numalab_nouns::access::LINE_BYTES;
 
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
@@ -11,7 +13,7 @@ pub fn walk(range: Range, stride_bytes: u64, mut turn: WriteTurn, after: &mut im
     let stride = stride_bytes.max(LINE_BYTES) & !7;
     let (mut offset, mut lines, mut page) = (0, 0, u64::MAX);
     while offset < range.len() {
-        let now = (range.base + offset) / PAGE_BYTES;
+        let now = (range.base() + offset) / PAGE_BYTES;
         if now != page {
             page = now;
             turn.force();
@@ -31,7 +33,7 @@ pub fn walk(range: Range, stride_bytes: u64, mut turn: WriteTurn, after: &mut im
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Buffer;
+    use super::super::test_buffer::Buffer;
     use super::*;
 
     #[test]

@@ -1,14 +1,16 @@
 //! Every line in address order ([`Order::Address`](numalab_nouns::access::Order::Address)).
 
-use super::{touch, Range, WriteTurn, LINE_BYTES};
+use super::range::{touch, Range};
+use super::write_turn::WriteTurn;
 use crate::sys::PAGE_BYTES;
+use numalab_nouns::access::LINE_BYTES;
 
 /// Makes one pass; `after` is called with the lines of each page.
 pub fn walk(range: Range, mut turn: WriteTurn, after: &mut impl FnMut(u64)) {
     let mut offset = 0;
     while offset < range.len() {
         // Up to the end of the page in which `offset` lies.
-        let page_end = (range.base + offset + 1).next_multiple_of(PAGE_BYTES) - range.base;
+        let page_end = (range.base() + offset + 1).next_multiple_of(PAGE_BYTES) - range.base();
         let end = page_end.min(range.len());
         let first = offset;
         turn.force();
@@ -22,7 +24,7 @@ pub fn walk(range: Range, mut turn: WriteTurn, after: &mut impl FnMut(u64)) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Buffer;
+    use super::super::test_buffer::Buffer;
     use super::*;
 
     #[test]

@@ -5,7 +5,8 @@
 //! simulator ([`NAMES`]). Then latencies and costs of the machine are changed until the simulator takes the same times.
 //! Counts serve as divisors only.
 
-use super::{setting, Bench, Measured};
+use super::bench::{setting, Bench};
+use super::measured::Measured;
 use crate::context::named;
 use crate::failure::{Exit, Failure};
 use crate::logs::Logs;

@@ -2,7 +2,10 @@
 //! --json`, reduced to the times of the guest and the four counters (`crates/cli/tests/captured`). These tests need no
 //! guest, so `make test` runs them.
 
-use super::{calibrate, experiment_of, row, setting, table, Args, Bench, Measured};
+use super::args::{experiment_of, Args};
+use super::bench::{setting, Bench};
+use super::measured::Measured;
+use super::{calibrate, compare, row};
 use crate::context::{named, Context};
 use crate::logs::Logs;
 use crate::sources::CatalogSources;
@@ -89,7 +92,7 @@ impl Capture {
                 .simulate(&self.on_catalog_kernel(some), &machine, &format!("{thp}-{fitted}"), &Logs::default())
                 .unwrap();
             // The simulated runs stand for the kernel's, too: only the simulated column is used.
-            let model = table::compare(&model, &model, None);
+            let model = compare::compare(&model, &model, None);
             for workload in side["workloads"].as_array().unwrap() {
                 let of = model.iter().find(|w| w.name == workload["name"].as_str().unwrap()).unwrap();
                 for row in workload["rows"].as_array().unwrap() {
@@ -172,7 +175,7 @@ fn guests_whose_cpus_run_at_once_are_simulated_with_and_without_threads_that_mee
     let model = bench.simulate(&guests, &machine, "model", &Logs::default()).unwrap();
     let by_turns = bench.simulate_by_turns(&guests, &machine, "model-by-turns").unwrap().unwrap();
     // The simulated runs stand for the kernel's, too.
-    let compared = table::compare(&model, &model, Some(&by_turns));
+    let compared = compare::compare(&model, &model, Some(&by_turns));
     assert!(compared[0].rows.iter().all(|row| !row.name.contains('[')), "no times and no scores");
     let sleeps = compared[0].shares.iter().find(|s| s.row.name.starts_with("sleeps behind pages")).unwrap();
     assert!(sleeps.hit() && sleeps.row.simulated > 0.0, "{sleeps:?}");

@@ -1,9 +1,9 @@
 //! The comparison as a Markdown page: score, cells, placement, misses with their explanations, and calibration.
 
+use super::compare::Workload;
+use super::compared::{Compared, ThpCompared};
 use super::notes::Notes;
 use super::row::{Row, CLOSE};
-use super::table::Workload;
-use super::{Compared, ThpCompared};
 use numalab_model::counters::BALANCING;
 use numalab_report::order::unique;
 

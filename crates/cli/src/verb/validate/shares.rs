@@ -7,9 +7,9 @@
 //! simulated a second time as if the CPUs took turns, without the mechanisms in which threads meet. A share that both
 //! simulations hit says nothing about these.
 
+use super::measured::Measured;
 use super::placement::pages_on_nodes;
 use super::row::{rows, Row, CLOSE};
-use super::Measured;
 use numalab_model::record::Outcome;
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! The comparison with guests whose CPUs run at the same time, as a Markdown page: shares, their score, and the
 //! calibration.
 
+use super::compared::Compared;
 use super::markdown::calibration;
 use super::shares::{self, Share};
-use super::Compared;
 
 /// The beginning of every page.
 pub const INTRO: &str = "\
@@ -62,9 +62,9 @@ fn table(of: &[Share]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare::Workload;
+    use super::super::compared::ThpCompared;
     use super::super::row::Row;
-    use super::super::table::Workload;
-    use super::super::ThpCompared;
     use super::*;
 
     #[test]

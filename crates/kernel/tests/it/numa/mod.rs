@@ -14,6 +14,7 @@ mod machine;
 mod marking;
 mod migration;
 mod mock;
+mod node_types;
 mod page_filters;
 mod periods;
 mod pitfalls;
