@@ -21,6 +21,10 @@ pub const NUMACTL: &str = "numactl";
 pub const MACHINE: &str = "machine";
 /// The value of [`MACHINE`].
 pub const QUIET: &str = "quiet";
+/// Name of the condition of a plan that says when its simulated run ends: [`SETTLED`].
+pub const END: &str = "end";
+/// The value of [`END`]: what is left of a run that has settled is not simulated.
+pub const SETTLED: &str = "settled";
 /// Name of the condition of a plan that says which workload runs under another name.
 pub const WORKLOAD: &str = "workload";
 
@@ -139,6 +143,11 @@ impl PlanInput {
     /// Whether the machine does nothing beside the workload.
     pub fn on_quiet_machine(&self) -> bool {
         self.plan.conditions.iter().any(|(name, value)| name == MACHINE && value == QUIET)
+    }
+
+    /// Whether what is left of the run once it has settled is not simulated.
+    pub fn ends_settled(&self) -> bool {
+        self.plan.conditions.iter().any(|(name, value)| name == END && value == SETTLED)
     }
 
     /// The same plan with the files from which it was read.

@@ -34,6 +34,7 @@ pub mod origin;
 pub mod reasons;
 pub mod reproduce;
 pub mod select;
+pub mod settled;
 pub mod statistics;
 pub mod tables;
 pub mod text;

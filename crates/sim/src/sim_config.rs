@@ -42,6 +42,8 @@ pub struct SimConfig {
     pub machine_threads: usize,
     /// A timer of the workload fires up to so much late, ns. The run sets it.
     pub timer_slack_ns: u64,
+    /// Whether the rest of a run that has settled is left out.
+    pub until_settled: bool,
     /// Time between two checks of the run's invariants, ns of model time; 0 for none on the way. Builds with debug
     /// assertions check every second.
     pub check_every_ns: u64,
@@ -113,6 +115,7 @@ impl SimConfig {
             machine_background: false,
             machine_threads: 0,
             timer_slack_ns: 0,
+            until_settled: false,
             check_every_ns: if cfg!(debug_assertions) { CHECK_NS } else { 0 },
         })
     }
@@ -145,6 +148,10 @@ impl SimConfig {
     /// guest has no daemons.
     pub fn with_machine_background(self, on: bool) -> Self {
         Self { machine_background: on && !self.harness.is_worker(), ..self }
+    }
+    /// The settings with the rest of a settled run left out (`on`), or simulated.
+    pub fn with_settling(self, on: bool) -> Self {
+        Self { until_settled: on, ..self }
     }
     /// The settings with checks of the run's invariants in every second of model time (`on`), or as they are. A run
     /// that checks itself has the same outcome.

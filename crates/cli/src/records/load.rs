@@ -12,6 +12,7 @@ use numalab_report::data::{Comparison, Kernel};
 use numalab_report::derive;
 use numalab_report::order::unique;
 use numalab_report::origin::{made_by, Origin};
+use numalab_report::settled;
 
 /// Whether time series are kept when records are read. Only the HTML page needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,7 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     for (index, (w, block)) in comparison.workloads.iter_mut().zip(&blocks).enumerate() {
         w.notes = notes(index, block, &incomparable, &runs);
     }
+    settled::add(&mut comparison, &by_workload(&blocks, kernels.len(), &runs));
     let sentence = |c: Incomparable| format!("numalab: {}: {}", blocks[c.workload].name, c.sentence);
     Ok(Loaded {
         missing: members.len() - runs.len(),

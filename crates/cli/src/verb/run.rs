@@ -77,6 +77,10 @@ pub struct Args {
     /// (docs/reference/machine-files.md)
     #[arg(long)]
     quiet_machine: bool,
+    /// Simulate a run until it has settled: what is left of its loops is taken to go on alike
+    /// (docs/how-to/simulate-long-runs.md)
+    #[arg(long, conflicts_with_all = ["trace", "explain"])]
+    until_settled: bool,
     /// Verify the simulator's invariants in every second of model time and at the end, also of runs that have a record
     #[arg(long)]
     check: bool,
@@ -162,6 +166,7 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         experiment.params.push(p);
     }
     experiment.axes.quiet_machine |= args.quiet_machine;
+    experiment.axes.until_settled |= args.until_settled;
     experiment.check()?;
     // The baseline is checked later, since it may be a kernel of the directory.
     experiment.baseline = args.baseline.as_ref().map(|b| named("--baseline", b)).or(experiment.baseline);

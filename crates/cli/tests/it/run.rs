@@ -578,3 +578,22 @@ fn fewer_runs_at_a_time_if_not_all_fit_into_memory() {
     let ran = lab.ok(&format!("{small} --iterations 4 --jobs 4 --memory-limit 80MiB --out d"));
     assert!(ran.err.contains("2 runs at a time instead of 4"), "{}", ran.err);
 }
+
+#[test]
+fn a_run_until_it_has_settled_says_what_it_left_out() {
+    let lab = Lab::new();
+    let command = "run --machine 2x2x4x1 --kernel 6.12 --workload first-touch --param memory=128MiB \
+                   --param duration=60s --out d";
+    lab.ok(&format!("{command} --until-settled"));
+    let dir = std::fs::read_dir(lab.path("d")).unwrap().filter_map(Result::ok).map(|e| e.path());
+    let manifests: Vec<_> = dir.map(|d| d.join("manifest.json")).filter(|m| m.exists()).collect();
+    let manifest = json(&std::fs::read_to_string(&manifests[0]).unwrap());
+    let settled = &manifest["settled"];
+    assert!(settled["skipped_s"].as_f64().unwrap() > 20.0, "{settled}");
+    assert_eq!(settled["rates"][0]["name"], "swept");
+    assert_eq!(manifest["plan"]["conditions"], serde_json::json!([["end", "settled"]]));
+    // The whole run is another plan, and a log of it would not be whole.
+    lab.ok(command);
+    let logs = lab.run(&format!("{command} --until-settled --explain"));
+    assert_eq!(logs.code, 2, "{}", logs.err);
+}

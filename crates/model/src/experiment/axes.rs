@@ -37,6 +37,8 @@ pub struct Axes {
     pub sets: Vec<(Spot<String>, Vec<Setting>)>,
     /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time.
     pub quiet_machine: bool,
+    /// Simulated runs leave out what is left of them once they have settled.
+    pub until_settled: bool,
     /// What the workloads stand for, if they are cut-down copies of one program. No file has it.
     pub prediction: Option<Prediction>,
 }

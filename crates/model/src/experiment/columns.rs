@@ -4,7 +4,7 @@ use super::axes::Column;
 use super::numactl::Numactl;
 use super::{unique, Experiment, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::plan::{Backend, PlanInput, MACHINE, NUMACTL, QUIET, WORKLOAD};
+use crate::plan::{Backend, PlanInput, END, MACHINE, NUMACTL, QUIET, SETTLED, WORKLOAD};
 use crate::spec::{SpecError, Spot};
 use std::sync::Arc;
 
@@ -142,6 +142,9 @@ impl Experiment {
         let mut conditions = Vec::new();
         if self.axes.quiet_machine && backend.name == "sim" {
             conditions.push((MACHINE.to_string(), QUIET.to_string()));
+        }
+        if self.axes.until_settled && backend.name == "sim" {
+            conditions.push((END.to_string(), SETTLED.to_string()));
         }
         if self.source_of(workload) != workload {
             conditions.push((WORKLOAD.to_string(), original.to_string()));

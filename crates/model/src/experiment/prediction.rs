@@ -14,6 +14,9 @@ pub struct Prediction {
     pub threads: u32,
     /// What is simulated: every size over every time.
     pub simulated: Vec<Simulated>,
+    /// Time that the program will run, if it was asked about, ms. Else what counts is the settled state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizon_ms: Option<u64>,
 }
 
 /// A size and a time that are simulated.
@@ -28,12 +31,28 @@ pub struct Simulated {
     pub threads: u32,
     /// Time over which it works, ms of the model's time.
     pub time_ms: u64,
+    /// For an entry that tells what the runs settled at: when the last way had settled, ms. No file has it.
+    #[serde(skip)]
+    pub settled_after_ms: Option<u64>,
 }
 
 impl Simulated {
     /// The size and the time in words: "1 GiB, 16 threads, 6 s".
     pub fn text(&self) -> String {
-        format!("{}, {}, {}", size::short(self.memory_bytes), threads(self.threads), seconds(self.time_ms))
+        let time = match self.settled_after_ms {
+            None => seconds(self.time_ms),
+            Some(ms) => format!("settled by {}", seconds(ms.div_ceil(1000) * 1000)),
+        };
+        format!("{}, {}, {time}", size::short(self.memory_bytes), threads(self.threads))
+    }
+
+    /// A time in words: "6 s", "5 min".
+    pub fn time_text(ms: u64) -> String {
+        if ms >= 120_000 && ms.is_multiple_of(60_000) {
+            format!("{} min", ms / 60_000)
+        } else {
+            seconds(ms)
+        }
     }
 }
 
@@ -50,7 +69,8 @@ impl Prediction {
             format!("at {} and {}{asked}", size::short(s.memory_bytes), threads(s.threads))
         };
         let sizes = join(self.simulated.iter().map(size));
-        let times = join(self.simulated.iter().map(|s| format!("over {}", seconds(s.time_ms))));
+        let run = || self.simulated.iter().filter(|s| s.settled_after_ms.is_none());
+        let times = join(run().map(|s| format!("over {}", seconds(s.time_ms))));
         let several = self.simulated.windows(2).any(|w| size(&w[0]) != size(&w[1]));
         let each = if several { " each" } else { "" };
         let cut = format!("; asked: {} and {}", size::short(self.memory_bytes), threads(self.threads));
@@ -92,9 +112,10 @@ mod tests {
             memory_bytes: gib << 30,
             threads,
             time_ms,
+            settled_after_ms: None,
         };
         let simulated = sizes.iter().flat_map(|s| [one(s, 6_000), one(s, 40_000)]).collect();
-        Prediction { memory_bytes: 64 << 30, threads: 64, simulated }
+        Prediction { memory_bytes: 64 << 30, threads: 64, simulated, horizon_ms: None }
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod store;
 pub mod why;
 
 pub use numalab_nouns::record::{
-    stalls, EffectiveTunable, Outcome, Scalar, Series, Status, TIMES, TOO_SHORT, WAKE_UPS,
+    stalls, EffectiveTunable, Outcome, Scalar, Series, Settled, SettledRate, Status, TIMES, TOO_SHORT, WAKE_UPS,
 };
 #[cfg(feature = "store")]
 pub use store::{

@@ -7,4 +7,7 @@ mod outcome;
 pub mod stalls;
 pub mod why;
 
-pub use outcome::{EffectiveTunable, Outcome, Scalar, Series, Status, ALWAYS_RECORDED, TIMES, TOO_SHORT, WAKE_UPS};
+pub use outcome::{
+    EffectiveTunable, Outcome, Scalar, Series, Settled, SettledRate, Status, ALWAYS_RECORDED, TIMES, TOO_SHORT,
+    WAKE_UPS,
+};

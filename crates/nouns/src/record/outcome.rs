@@ -47,6 +47,43 @@ pub struct Outcome {
     pub tunables: Vec<EffectiveTunable>,
     /// Warnings for the reader: [`TOO_SHORT`], a feature that is approximated, and the like.
     pub warnings: Vec<String>,
+    /// Where the run had settled, if the rest of it was not simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+}
+
+/// A run whose rest was not simulated, since it had settled. The other figures are those of the whole run, with the
+/// rest as the settled stretch was. All times are those of the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settled {
+    /// From when on the scores had their settled rates, s from the start.
+    pub after_s: f64,
+    /// Time that was simulated, s.
+    pub simulated_s: f64,
+    /// Time that was not, s.
+    pub skipped_s: f64,
+    /// Settled rate of each score, in the order of the workload's scores.
+    pub rates: Vec<SettledRate>,
+}
+
+/// The settled rate of a score.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SettledRate {
+    /// Name of the score.
+    pub name: String,
+    /// Its units a second once the run had settled.
+    pub per_second: f64,
+    /// Its units a second before; 0 if it was settled from the start.
+    pub before_per_second: f64,
+}
+
+impl Settled {
+    /// Warns of settled figures that are none: times below 0 or not finite.
+    pub fn is_sane(&self) -> bool {
+        let times = [self.after_s, self.simulated_s, self.skipped_s];
+        let rates = self.rates.iter().flat_map(|r| [r.per_second, r.before_per_second]);
+        times.iter().all(|t| t.is_finite() && *t >= 0.0) && rates.into_iter().all(f64::is_finite)
+    }
 }
 
 /// How a run ended.

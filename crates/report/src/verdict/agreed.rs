@@ -35,12 +35,19 @@ impl Agreement {
         if parted.is_empty() {
             return format!("no column is clearly better than {} {}", c.baseline_name(), self.every());
         }
-        format!("the simulated sizes and times disagree about {}", super::answer::join(&parted, "and"))
+        let what = if self.settled { "sizes" } else { "sizes and times" };
+        format!("the simulated {what} disagree about {}", super::answer::join(&parted, "and"))
     }
 
-    /// "in all 4 simulated sizes and times".
+    /// "in all 4 simulated sizes and times", "once settled, in all 2 simulated sizes".
     fn every(&self) -> String {
-        format!("in all {} simulated sizes and times", self.ways.first().map_or(0, |w| w.cells.len()))
+        let n = self.ways.first().map_or(0, |w| w.deciding().count());
+        match self.settled {
+            true if n == 1 => "once settled".into(),
+            true if n == 2 => "once settled, in both simulated sizes".into(),
+            true => format!("once settled, in all {n} simulated sizes"),
+            false => format!("in all {n} simulated sizes and times"),
+        }
     }
 
     /// How sure the verdict is: the range over sizes and times of each way, the runs, and the model's error.
@@ -84,11 +91,15 @@ impl Agreement {
         let simulated = p.simulated.iter().enumerate().map(|(i, s)| {
             let ways = self.ways.iter().map(|w| {
                 let cell = &w.cells[i];
-                json!({"kernel": name(w.kernel), "gain_percent": cell.gain_percent, "call": cell.call.word()})
+                json!({
+                    "kernel": name(w.kernel), "gain_percent": cell.gain_percent, "call": cell.call.word(),
+                    "decides": cell.decides,
+                })
             });
             json!({
                 "workload": s.workload, "memory_bytes": s.memory_bytes, "threads": s.threads,
-                "time_s": s.time_ms as f64 / 1000.0, "kernels": ways.collect::<Vec<_>>(),
+                "time_s": s.time_ms as f64 / 1000.0,
+                "settled_after_s": s.settled_after_ms.map(|ms| ms as f64 / 1000.0), "kernels": ways.collect::<Vec<_>>(),
             })
         });
         json!({

@@ -3,7 +3,7 @@
 //! Problem: a prediction simulates a program that was cut down, over some seconds. The sign of a difference can depend
 //! on both: a longer run has time to pay a move of memory back, and more threads fill a memory controller. Approach:
 //! the same ways to run the program are simulated at every size over every time. A way is advised only if it is clearly
-//! better in every one of them. *Clearly* means: by more than the model's own error, and no run of the one side within
+//! better in every one of them. Where all runs have settled, what they settled at decides ([`crate::settled`]). *Clearly* means: by more than the model's own error, and no run of the one side within
 //! the runs of the other. Seeds of a simulated run differ little, so two runs a side do: that they part in one
 //! direction is chance in 1 of 6 cases, and in 1 of 1296 for two sizes and two times. Units: percent of the baseline.
 //! Invariant: without agreement there is no verdict, whatever a single size and time says.
@@ -12,7 +12,7 @@ use super::call::Call;
 use super::finding::measurements;
 use crate::data::{Comparison, Metric, Workload};
 use crate::trust::{self, ModelError};
-use numalab_model::experiment::Prediction;
+use numalab_model::experiment::{Prediction, Simulated};
 use numalab_stats::Better;
 
 /// What all sizes and times of a prediction say together.
@@ -22,6 +22,8 @@ pub struct Agreement {
     pub verdict: Verdict,
     /// Every way to run the program but the baseline, in print order.
     pub ways: Vec<Way>,
+    /// Whether the runs of every size have settled, so that what they settled at decides.
+    pub settled: bool,
 }
 
 /// What follows from a prediction.
@@ -55,23 +57,30 @@ pub struct Cell {
     pub gain_percent: Option<f64>,
     /// Whether that is clear.
     pub call: Call,
+    /// Whether the verdict depends on it. Where runs have settled, only what they settled at decides.
+    pub decides: bool,
 }
 
 impl Way {
     /// Whether every size and time says so.
     pub fn all(&self, call: Call) -> bool {
-        !self.cells.is_empty() && self.cells.iter().all(|c| c.call == call)
+        self.deciding().next().is_some() && self.deciding().all(|c| c.call == call)
+    }
+
+    /// The cells that the verdict depends on.
+    pub fn deciding(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|c| c.decides)
     }
 
     /// The smallest and the largest gain, percent; `None` without figures.
     pub fn range(&self) -> Option<(f64, f64)> {
-        let gains = || self.cells.iter().filter_map(|c| c.gain_percent);
+        let gains = || self.deciding().filter_map(|c| c.gain_percent);
         Some((gains().reduce(f64::min)?, gains().reduce(f64::max)?))
     }
 
     /// Whether sizes and times disagree on the direction by more than what the model cannot tell.
     pub fn disagrees(&self) -> bool {
-        let has = |call: Call| self.cells.iter().any(|c| c.call == call);
+        let has = |call: Call| self.deciding().any(|c| c.call == call);
         has(Call::Better) && has(Call::Worse)
     }
 }
@@ -91,12 +100,12 @@ impl Verdict {
 impl Agreement {
     /// The agreement of a comparison; `None` if it is no prediction.
     pub fn of(c: &Comparison) -> Option<Self> {
-        let simulated = simulated(c, c.origin.as_ref()?.prediction.as_ref()?);
+        let (simulated, settled) = simulated(c, c.origin.as_ref()?.prediction.as_ref()?);
         let way = |kernel| Way { kernel, cells: cells(c, &simulated, (c.baseline, kernel)) };
         let ways: Vec<Way> = c.others().map(way).collect();
         let beaten =
             |by: usize, kernel: usize| Way { kernel: by, cells: cells(c, &simulated, (kernel, by)) }.all(Call::Better);
-        Some(Self { verdict: verdict(&ways, &beaten), ways })
+        Some(Self { verdict: verdict(&ways, &beaten), ways, settled })
     }
 
     /// How a kernel stands on a workload; `None` for the baseline and for workloads that are not of the prediction.
@@ -122,16 +131,30 @@ fn verdict(ways: &[Way], beaten: &dyn Fn(usize, usize) -> bool) -> Verdict {
     }
 }
 
-/// Indices of the workloads of a prediction, in its order. `None` for one without any record.
-fn simulated(c: &Comparison, p: &Prediction) -> Vec<Option<usize>> {
-    p.simulated.iter().map(|s| c.workloads.iter().position(|w| w.program() == s.workload)).collect()
+/// The workload of an entry of a prediction, `None` without any record, and whether the verdict depends on it.
+type Entry = (Option<usize>, bool);
+
+/// The entries of a prediction, in its order, and whether every size has settled. Then that decides.
+fn simulated(c: &Comparison, p: &Prediction) -> (Vec<Entry>, bool) {
+    let size = |s: &Simulated| (s.memory_bytes, s.threads);
+    let is_settled = |s: &Simulated| s.settled_after_ms.is_some();
+    let settles = |of: &Simulated| p.simulated.iter().any(|s| is_settled(s) && size(s) == size(of));
+    let all_settle = p.simulated.iter().all(settles);
+    let entry = |s: &Simulated| {
+        let workload = c.workloads.iter().position(|w| w.program() == s.workload);
+        (workload, is_settled(s) == all_settle)
+    };
+    (p.simulated.iter().map(entry).collect(), all_settle)
 }
 
 /// How a kernel stands against a base in every size and time. One without a record is missing from the agreement, so
 /// its place is one that tells nothing.
-fn cells(c: &Comparison, simulated: &[Option<usize>], (base, kernel): (usize, usize)) -> Vec<Cell> {
-    let missing = Cell { workload: usize::MAX, gain_percent: None, call: Call::CannotTell };
-    let one = |w: &Option<usize>| w.map_or(missing, |w| cell(c, w, (base, kernel)));
+fn cells(c: &Comparison, simulated: &[Entry], (base, kernel): (usize, usize)) -> Vec<Cell> {
+    let missing = Cell { workload: usize::MAX, gain_percent: None, call: Call::CannotTell, decides: true };
+    let one = |(w, decides): &Entry| {
+        let of = w.map_or(missing, |w| cell(c, w, (base, kernel)));
+        Cell { decides: *decides, ..of }
+    };
     simulated.iter().map(one).collect()
 }
 
@@ -144,7 +167,7 @@ fn cell(c: &Comparison, workload: usize, (base, kernel): (usize, usize)) -> Cell
         Some((first, rest)) if rest.iter().all(|c| c == first) => *first,
         _ => Call::CannotTell,
     };
-    Cell { workload, gain_percent: gain_percent(&measured, (base, kernel)), call }
+    Cell { workload, gain_percent: gain_percent(&measured, (base, kernel)), call, decides: true }
 }
 
 /// The gain over all measurements: the mean of the logarithms of how many times better they are.

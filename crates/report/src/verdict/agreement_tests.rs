@@ -18,6 +18,7 @@ fn prediction(names: &[&str], gains: [&[f64]; 4], spread: f64) -> Comparison {
             memory_bytes: gib << 30,
             threads: 8 * gib as u32,
             time_ms,
+            settled_after_ms: None,
         })
         .collect();
     let workload = |(s, gains): (&Simulated, &&[f64])| {
@@ -26,7 +27,7 @@ fn prediction(names: &[&str], gains: [&[f64]; 4], spread: f64) -> Comparison {
         Workload { name: s.workload.clone(), metrics, ..Workload::default() }
     };
     let workloads = simulated.iter().zip(&gains).map(workload).collect();
-    let prediction = Some(Prediction { memory_bytes: 64 << 30, threads: 64, simulated });
+    let prediction = Some(Prediction { memory_bytes: 64 << 30, threads: 64, simulated, horizon_ms: None });
     let origin = Some(Origin { recorded: 24, asked: 24, prediction, ..Origin::default() });
     Comparison { kernels, workloads, origin, ..Comparison::default() }
 }

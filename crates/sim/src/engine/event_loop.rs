@@ -43,7 +43,7 @@ impl Engine<'_> {
             debug_assert!(at >= self.sim.now_ns, "{event:?} at {at} ns comes at {} ns", self.sim.now_ns);
             self.sim.record.events += 1;
             self.sim.now_ns = at;
-            if at > self.sim.workload.limit_ns {
+            if at + self.sim.record.settling.skipped_ns() > self.sim.workload.limit_ns {
                 self.sim.status = Status::Timeout;
                 self.stop_at_limit();
                 break;
@@ -117,6 +117,9 @@ impl Engine<'_> {
             let now_ns = self.sim.now_ns;
             catch_up_all(&mut self.sim, now_ns);
             sample(&mut self.sim);
+            if self.sim.cfg.until_settled {
+                self.look_whether_settled();
+            }
         }
         if self.queue.is_empty() || self.only_kdamond_is_left() || self.only_the_machine_runs() {
             // No CPU runs a task, and no event will wake one.

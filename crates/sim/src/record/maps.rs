@@ -9,8 +9,8 @@ const CHUNKS_PER_ROW: usize = 64;
 /// A cell without a node.
 const NOWHERE: f64 = -1.0;
 
-/// Takes a sample of both maps, if one is due or the run ends.
-pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
+/// Takes a sample of both maps as of `now_ns`, if one is due or the run ends.
+pub(crate) fn sample_maps(sim: &mut Simulation<'_>, now_ns: u64, last: bool) {
     let own = sim.own_processes();
     let maps = &mut sim.record.maps;
     let due = maps.calls.is_multiple_of(maps.every) || last;
@@ -19,8 +19,8 @@ pub(crate) fn sample_maps(sim: &mut Simulation<'_>, last: bool) {
         return;
     }
     maps.thin();
-    maps.pages.time_ns.push(sim.now_ns);
-    maps.tasks.time_ns.push(sim.now_ns);
+    maps.pages.time_ns.push(now_ns);
+    maps.tasks.time_ns.push(now_ns);
     for (row, s) in maps.stretches.iter().enumerate() {
         let p = &sim.processes[s.process];
         maps.votes.fill(0);

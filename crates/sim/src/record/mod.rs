@@ -6,3 +6,4 @@ pub(crate) mod maps;
 pub(crate) mod never_scanned;
 pub(crate) mod outcome;
 pub(crate) mod samples;
+pub(crate) mod steady;

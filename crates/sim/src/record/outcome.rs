@@ -1,11 +1,12 @@
 //! What a run reports.
 
 use crate::record::never_scanned::never_scanned;
+use crate::state::settling::Skipped;
 use crate::state::simulation::Simulation;
 use crate::state::task::Task;
 use numalab_kernel::sched::state::COUNTED_LEVELS;
-use numalab_nouns::record::{stalls, Outcome, Scalar, Status, TOO_SHORT, WAKE_UPS};
-use numalab_nouns::workload::Workload;
+use numalab_nouns::record::{stalls, Outcome, Scalar, Settled, SettledRate, Status, TOO_SHORT, WAKE_UPS};
+use numalab_nouns::workload::{Score, Workload};
 
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;
@@ -21,12 +22,14 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
     };
     let own = sim.own_processes();
     let sum = |f: fn(&crate::state::process::ProcessState) -> u64| sim.processes[..own].iter().map(f).sum::<u64>();
-    let elapsed = seconds(sim.end_ns);
+    let skipped = sim.record.settling.skipped.as_ref();
+    let elapsed = seconds(sim.end_ns + sim.record.settling.skipped_ns());
+    let more_s = |i: usize| skipped.map_or(0.0, |s| s.cpu_s[i]);
     let mut scalars = vec![
         scalar("elapsed_s", elapsed, "s", false),
-        scalar("user_s", seconds(sum(|p| p.user_ns)), "s", false),
-        scalar("system_s", seconds(sum(|p| p.system_ns)), "s", false),
-        scalar("blocked_s", seconds(sum(|p| p.blocked_ns)), "s", false),
+        scalar("user_s", seconds(sum(|p| p.user_ns)) + more_s(0), "s", false),
+        scalar("system_s", seconds(sum(|p| p.system_ns)) + more_s(1), "s", false),
+        scalar("blocked_s", seconds(sum(|p| p.blocked_ns)) + more_s(2), "s", false),
     ];
     let mut warnings = Vec::new();
     for ((spec, &value), clock) in sim.workload.scores.iter().zip(&sim.record.scores).zip(&sim.record.score_clocks) {
@@ -53,14 +56,16 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
     if scans && sim.end_ns >= SHORT_RUN_NS && sim.status == Status::Completed {
         warnings.extend(never_scanned(&sim));
     }
+    let end_ns = sim.end_ns + sim.record.settling.skipped_ns();
     let names = task_names(sim.workload, &sim.tasks);
     let mut counters = counters(&sim);
-    counters.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
-    let mut reasons: Vec<(String, u64)> =
-        sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
-    if sim.kernel.numa_2012.active() {
-        reasons.extend(sim.kernel.numa_2012.reasons().map(|(name, n)| (name.to_string(), n)));
+    let mut reasons = reasons(&sim);
+    if let Some(skipped) = skipped {
+        Skipped::add(&skipped.counters, &mut counters);
+        Skipped::add(&skipped.reasons, &mut reasons);
     }
+    let settled = settled(&sim);
+    counters.extend(stalls::counters(&sim.record.stalls.tasks).into_iter().map(|(n, x)| (n.to_string(), x)));
     Outcome {
         status: sim.status.clone(),
         scalars,
@@ -68,14 +73,51 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
         reasons,
         tunables: Vec::new(),
         warnings,
+        settled,
         series: sim
             .record
             .samples
             .into_series()
             .chain(sim.record.maps.into_series())
-            .chain(stalls::series(&sim.record.stalls.tasks, &names, sim.end_ns))
+            .chain(stalls::series(&sim.record.stalls.tasks, &names, end_ns))
             .collect(),
     }
+}
+
+/// What was left out of a run that had settled.
+fn settled(sim: &Simulation<'_>) -> Option<Settled> {
+    let skipped = sim.record.settling.skipped.as_ref()?;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let arrived = sim.record.samples.scores.time_ns.partition_point(|&t| t < skipped.arrived_ns);
+    let before = |i: usize| {
+        let units = sim.record.samples.scores.values[i].get(arrived).copied().unwrap_or(0.0);
+        if skipped.arrived_ns > 0 {
+            units / seconds(skipped.arrived_ns)
+        } else {
+            0.0
+        }
+    };
+    let rate = |(i, score): (usize, &Score)| SettledRate {
+        name: score.name.clone(),
+        per_second: skipped.rates[i],
+        before_per_second: before(i),
+    };
+    Some(Settled {
+        after_s: seconds(skipped.arrived_ns),
+        simulated_s: seconds(sim.end_ns),
+        skipped_s: seconds(skipped.ns),
+        rates: sim.workload.scores.iter().enumerate().map(rate).collect(),
+    })
+}
+
+/// Counts of skips and refusals by reason.
+pub(crate) fn reasons(sim: &Simulation<'_>) -> Vec<(String, u64)> {
+    let mut out: Vec<(String, u64)> =
+        sim.kernel.numa.reasons.named().map(|(role, word, n)| (format!("{role}.{word}"), n)).collect();
+    if sim.kernel.numa_2012.active() {
+        out.extend(sim.kernel.numa_2012.reasons().map(|(name, n)| (name.to_string(), n)));
+    }
+    out
 }
 
 /// Names of all threads: `PROCESS/tTHREAD`.

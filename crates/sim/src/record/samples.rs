@@ -2,6 +2,7 @@
 
 use crate::record::maps::sample_maps;
 use crate::state::samples::Samples;
+use crate::state::settling::Skipped;
 use crate::state::simulation::Simulation;
 use numalab_nouns::record::Series;
 
@@ -28,12 +29,14 @@ pub(crate) fn sample(sim: &mut Simulation<'_>) {
 
 /// Takes a sample now, unless there is one of this instant. The `last` sample of a run includes the maps in any case.
 pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
-    let now = sim.now_ns;
+    let now = sim.now_ns + sim.record.settling.skipped_ns();
     if sim.record.samples.pages.time_ns.last() == Some(&now) {
         return;
     }
-    sample_maps(sim, last);
+    sample_maps(sim, now, last);
     let own = sim.own_processes();
+    let skipped = sim.record.settling.skipped.as_ref();
+    let more = |of: fn(&Skipped) -> &Vec<f64>, i: usize| skipped.map_or(0.0, |s| of(s)[i]);
     let s = &mut sim.record.samples;
     s.pages.time_ns.push(now);
     let nodes = s.scratch.len();
@@ -55,10 +58,12 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
         sim.mm.shared.add_pages_on_node(&mut s.scratch);
         push(&mut s.workload_pages, now, s.scratch.iter().map(|p| *p as f64));
     }
+    let periods = sim.kernel.numa.tasks.iter().map(|t| f64::from(t.numa_scan_period));
+    s.scan_period_ms.push(periods.sum::<f64>() / sim.kernel.numa.tasks.len().max(1) as f64);
     let c = &sim.kernel.numa.counters;
     let activity = [c.numa_hint_faults, c.numa_hint_faults_local, c.numa_pages_migrated, c.numa_pte_updates];
     let activity = activity.into_iter().chain([sim.kernel.vm.pgfault]);
-    push(&mut s.activity, now, activity.map(|v| v as f64));
+    push(&mut s.activity, now, activity.enumerate().map(|(i, v)| v as f64 + more(|s| &s.activity, i)));
     let rates = &sim.hw.contention;
     push(&mut s.bandwidth, now, (0..nodes).map(|n| rates.dram_gbps(n)));
     let links = s.links.columns.len() / 2;
@@ -67,6 +72,6 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
     for p in &sim.processes[..own] {
         ns = [ns[0] + p.user_ns, ns[1] + p.system_ns, ns[2] + p.blocked_ns];
     }
-    push(&mut s.cpu, now, ns.into_iter().map(|ns| ns as f64 / 1e9));
+    push(&mut s.cpu, now, ns.into_iter().enumerate().map(|(i, ns)| ns as f64 / 1e9 + more(|s| &s.cpu_s, i)));
     push(&mut s.scores, now, sim.record.scores.iter().copied());
 }

@@ -34,6 +34,7 @@ pub(crate) mod quiet_cpus;
 pub(crate) mod samples;
 pub(crate) mod scan_visits;
 pub(crate) mod score_clock;
+pub(crate) mod settling;
 pub(crate) mod simulation;
 pub(crate) mod split_thp_migration;
 pub(crate) mod stalls;

@@ -23,6 +23,8 @@ pub struct Samples {
     pub cpu: Series,
     /// Scores since the start.
     pub scores: Series,
+    /// Mean scan period of the tasks at each sample, ms; no part of the record.
+    pub(crate) scan_period_ms: Vec<f64>,
     pub(crate) scratch: Vec<u64>,
 }
 
@@ -57,6 +59,7 @@ impl Samples {
             links: series("link_bandwidth", "GB/s", links),
             cpu: series("cpu_time", "s since start", ["user", "system", "blocked"].map(String::from).to_vec()),
             scores: series("score", "since start", scores.iter().map(|s| s.name.clone()).collect()),
+            scan_period_ms: Vec::new(),
             scratch: vec![0; nodes],
         }
     }

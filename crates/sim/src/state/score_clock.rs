@@ -8,6 +8,8 @@ pub struct ScoreClock {
     running: u32,
     since_ns: u64,
     total_ns: u64,
+    /// Time of the present interval that was left out of a settled run, ns.
+    skipped_ns: u64,
     used: bool,
     /// Units counted when the present interval began.
     units: f64,
@@ -28,7 +30,7 @@ impl ScoreClock {
     fn start(&mut self, now_ns: u64, units: f64) {
         self.used = true;
         if self.running == 0 {
-            (self.since_ns, self.units) = (now_ns, units);
+            (self.since_ns, self.units, self.skipped_ns) = (now_ns, units, 0);
         }
         self.running += 1;
     }
@@ -38,7 +40,7 @@ impl ScoreClock {
         if self.running > 0 {
             return None;
         }
-        let ns = now_ns.saturating_sub(self.since_ns);
+        let ns = now_ns.saturating_sub(self.since_ns) + self.skipped_ns;
         self.total_ns += ns;
         (ns > 0).then(|| (units - self.units) / (ns as f64 / 1e9))
     }
@@ -49,9 +51,17 @@ impl ScoreClock {
     /// Time to divide by at the end of a run at `end_ns`: the clocks', or the whole run's if none was used.
     pub fn read_ns(&self, end_ns: u64) -> u64 {
         match (self.used, self.running) {
-            (false, _) => end_ns,
+            (false, _) => end_ns + self.skipped_ns,
             (true, 0) => self.total_ns,
-            (true, _) => self.total_ns + end_ns.saturating_sub(self.since_ns),
+            (true, _) => self.total_ns + end_ns.saturating_sub(self.since_ns) + self.skipped_ns,
+        }
+    }
+    /// The clocks would have run for `ns` in a part of the run that was left out.
+    pub fn skip(&mut self, ns: u64) {
+        if self.used && self.running == 0 {
+            self.total_ns += ns;
+        } else {
+            self.skipped_ns += ns;
         }
     }
 }

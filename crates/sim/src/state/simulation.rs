@@ -23,6 +23,7 @@ use crate::state::process::ProcessState;
 use crate::state::quiet_cpus::QuietCpus;
 use crate::state::samples::Samples;
 use crate::state::score_clock::ScoreClock;
+use crate::state::settling::Settling;
 use crate::state::stalls::Stalls;
 use crate::state::swap_queue::SwapQueue;
 use crate::state::sweep_positions::SweepPositions;
@@ -191,6 +192,8 @@ pub struct Recorder {
     pub stalls: Stalls,
     /// Wake-up latencies.
     pub wake_ups: WakeUps,
+    /// Whether the run has settled, and what was left out of it since.
+    pub settling: Settling,
     /// Most resident pages at a sample, and the bytes of page state at that sample.
     pub peak: (u64, u64),
     /// Scheduler ticks.
@@ -351,6 +354,7 @@ impl Recorder {
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
             stalls: Stalls::default(),
             wake_ups: WakeUps::default(),
+            settling: Settling::default(),
             peak: (0, 0),
             ticks: 0,
             events: 0,

@@ -43,6 +43,7 @@ mod refused_moves;
 mod sched_costs;
 mod second_faults;
 mod second_level;
+mod settled;
 mod shared_cow_2018;
 mod sharing;
 mod slices;

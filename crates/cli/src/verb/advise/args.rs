@@ -19,7 +19,8 @@ pub(super) enum Direction {
 }
 
 /// Options that belong to a prediction.
-const PREDICT: [&str; 8] = ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "jobs"];
+const PREDICT: [&str; 10] =
+    ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "horizon", "whole", "jobs"];
 
 /// Arguments of `advise`.
 #[derive(Debug, clap::Args)]
@@ -54,6 +55,13 @@ pub struct Args {
     /// Predict with memory and threads as given; takes minutes to hours
     #[arg(long)]
     pub(super) full_size: bool,
+    /// How long the program of a prediction will run, such as 30s, 5m or 2h: the advice is about the mean over that time
+    /// [default: about what it does once it has settled]
+    #[arg(long, value_name = "TIME", value_parser = options::seconds)]
+    pub(super) horizon: Option<f64>,
+    /// Simulate every run of a prediction to its end, also once it has settled; then no settled rate is known
+    #[arg(long, conflicts_with = "horizon")]
+    pub(super) whole: bool,
     /// Simulated runs at a time [default: number of CPUs]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) jobs: Option<NonZeroUsize>,

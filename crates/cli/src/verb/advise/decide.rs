@@ -2,7 +2,7 @@
 
 use super::columns::Way;
 use numalab_report::data::Comparison;
-use numalab_report::verdict::{Decision, Verdict};
+use numalab_report::verdict::{Call, Decision, Verdict, Way as Compared};
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,37 @@ impl Advice {
     pub fn text(&self, decision: &Decision) -> String {
         match self {
             Advice::Take(way) => way.advice().into(),
-            Advice::NoDifference => "No difference in any simulated size and time: leave it as it is.".into(),
+            Advice::NoDifference => "No difference in any simulated size: leave it as it is.".into(),
             Advice::NoVerdict => format!("{} Leave it as it is, and measure.", decision.answer),
+        }
+    }
+
+    /// From when on the advice holds, and what is otherwise before: "It holds once the program has settled, by 14 s.
+    /// Until then interleave is up to 61.9 % faster." `None` without an advice, or if nothing settled.
+    pub fn until_then(&self, c: &Comparison, decision: &Decision) -> Option<String> {
+        let agreement = decision.agreement.as_ref().filter(|a| a.settled)?;
+        let before = |w: &Compared, call: Call| {
+            let cells = w.cells.iter().filter(|cell| !cell.decides && cell.call == call);
+            cells.filter_map(|cell| cell.gain_percent).max_by(|a, b| a.abs().total_cmp(&b.abs()))
+        };
+        let simulated = &c.origin.as_ref()?.prediction.as_ref()?.simulated;
+        let settled_ms = simulated.iter().filter_map(|s| s.settled_after_ms).max()?;
+        let holds = format!("It holds once the program has settled, by {} s.", settled_ms.div_ceil(1000));
+        let name = |w: &Compared| c.kernels[w.kernel].name.clone();
+        match self {
+            Advice::Take(Way::On) => {
+                let faster = agreement.ways.iter().filter_map(|w| Some((before(w, Call::Better)?, name(w))));
+                let fastest = faster.max_by(|a, b| a.0.total_cmp(&b.0));
+                let then = fastest.map(|(gain, name)| format!(" Until then {name} is up to {gain:.1} % faster."));
+                Some(holds + &then.unwrap_or_default())
+            }
+            Advice::Take(way) => {
+                let own = agreement.ways.iter().find(|w| c.kernels[w.kernel].name == way.name())?;
+                let slower = before(own, Call::Worse)
+                    .map(|gain| format!(" Until then it is up to {:.1} % slower than leaving balancing on.", -gain));
+                Some(holds + &slower.unwrap_or_default())
+            }
+            Advice::NoDifference | Advice::NoVerdict => None,
         }
     }
 

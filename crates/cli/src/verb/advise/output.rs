@@ -131,7 +131,9 @@ impl Given<'_> {
         }
         // What was cut comes first, so that nobody takes the advice for more than it is.
         let mut lines: Vec<Line> = predicted(self.comparison).into_iter().collect();
-        lines.push(("Advice", format!("{advice} A prediction of the simulator, no measurement.")));
+        let until_then =
+            self.advice.until_then(self.comparison, self.decision).map_or(String::new(), |t| format!(" {t}"));
+        lines.push(("Advice", format!("{advice}{until_then} A prediction of the simulator, no measurement.")));
         push(&mut lines, "How much", self.table());
         lines.push(("How sure", self.decision.how_sure.clone()));
         push(&mut lines, "Cost", self.decision.costs.clone());
@@ -178,7 +180,12 @@ impl Given<'_> {
         };
         let rows =
             heads.iter().enumerate().map(|(i, h)| row(h, agreement.ways.iter().map(|w| cell(&w.cells[i])).collect()));
-        let what = "Gains over balancing on; in parentheses what is not clear.".to_string();
+        let mut what = "Gains over balancing on; in parentheses what is not clear.".to_string();
+        if agreement.settled {
+            what += " The settled rows decide.";
+        } else {
+            what += " Not every run settled, so all the other rows count.";
+        }
         [row("", names)].into_iter().chain(rows).chain([what]).collect()
     }
 

@@ -42,8 +42,13 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     let asked = size_of(args, &target)?;
     let ways = ways(&like, &target, asked);
     let quick = !args.full_size;
-    let prediction = prediction(&like, asked, quick);
-    let experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), (prediction, quick))?;
+    let horizon_ms = args.horizon.map(|s| (s * 1000.0).round() as u64);
+    let prediction = prediction(&like, asked, (quick, horizon_ms));
+    let mut experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), (prediction, quick))?;
+    experiment.axes.until_settled = !args.whole;
+    if args.whole {
+        experiment.name += "_whole";
+    }
     let dir = options::directory(args.out.as_deref(), &experiment.name);
     let guest = GuestArgs::default();
     let with =
@@ -91,17 +96,23 @@ fn ways(like: &Like, target: &Target, size: Size) -> Vec<Way> {
     [Way::On, Way::Off, Way::Interleave].into_iter().chain(bind).collect()
 }
 
-/// What is simulated of a program: every size over every time.
-fn prediction(like: &Like, asked: Size, quick: bool) -> Prediction {
+/// What is simulated of a program: every size over every time. A program that runs for less than the longest of them is
+/// simulated over its own time.
+fn prediction(like: &Like, asked: Size, (quick, horizon_ms): (bool, Option<u64>)) -> Prediction {
     let mut simulated = Vec::new();
+    let times_ms = like.times_ms(quick);
+    let longest_ms = times_ms.iter().copied().max().unwrap_or(0);
+    let short = horizon_ms.filter(|h| *h <= longest_ms);
+    let times_ms = short.as_ref().map_or(times_ms, std::slice::from_ref);
+    let horizon_ms = horizon_ms.filter(|_| short.is_none());
     for size in like.simulated(asked, quick) {
-        for &time_ms in like.times_ms(quick) {
+        for &time_ms in times_ms {
             let workload = format!("{}-{}-{}", like.workload, size.label(), label_of(time_ms));
             let Size { memory_bytes, threads } = size;
-            simulated.push(Simulated { workload, memory_bytes, threads, time_ms });
+            simulated.push(Simulated { workload, memory_bytes, threads, time_ms, settled_after_ms: None });
         }
     }
-    Prediction { memory_bytes: asked.memory_bytes, threads: asked.threads, simulated }
+    Prediction { memory_bytes: asked.memory_bytes, threads: asked.threads, simulated, horizon_ms }
 }
 
 /// A time as part of a name: "6s", "500ms".
@@ -175,5 +186,6 @@ fn name(
     // Records of another set of ways would stay in the list of runs.
     parts.extend(ways.iter().any(|w| matches!(w, Way::Bind(_))).then(|| Way::Bind(String::new()).name().to_string()));
     parts.extend((!quick).then(|| "full".to_string()));
+    parts.extend(prediction.horizon_ms.map(|ms| format!("for-{}", label_of(ms))));
     parts.join("_")
 }

@@ -2,7 +2,7 @@
 
 use super::json::ordered;
 use crate::plan::Plan;
-use crate::record::{EffectiveTunable, Outcome, Scalar, Status};
+use crate::record::{EffectiveTunable, Outcome, Scalar, Settled, Status};
 use serde::{Deserialize, Serialize};
 
 /// `format` of a manifest.
@@ -27,6 +27,9 @@ pub struct Manifest {
     /// Why the run failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
+    /// Where the run had settled, if the rest of it was not simulated.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub settled: Option<Settled>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// Effective value of every tunable.

@@ -60,6 +60,7 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
         series: all,
         tunables: manifest.tunables.iter().cloned().map(Into::into).collect(),
         warnings: manifest.warnings.clone(),
+        settled: manifest.settled.clone(),
     };
     Ok(Record { path: path.into(), manifest, outcome })
 }
@@ -98,6 +99,9 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     }
     if path.file_name().is_none_or(|n| n.to_string_lossy() != id.short()) {
         return Err(RecordError::damaged(path, format!("the directory of record {id} has another name")));
+    }
+    if manifest.settled.as_ref().is_some_and(|s| !s.is_sane()) {
+        return Err(RecordError::damaged(&file, "`settled` has a time below 0, or a figure that is no number"));
     }
     manifest.warnings.iter_mut().chain(&mut manifest.reason).for_each(sane::clean);
     Ok(manifest)

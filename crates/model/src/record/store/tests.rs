@@ -37,6 +37,7 @@ fn outcome(input: &PlanInput) -> Outcome {
             kernel_name: "CONFIG_HZ".into(),
         }],
         warnings: vec!["short".into(), "short".into()],
+        settled: None,
     }
 }
 

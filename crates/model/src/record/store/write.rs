@@ -71,6 +71,7 @@ fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)
         plan: input.plan.clone(),
         status,
         reason,
+        settled: outcome.settled.clone(),
         warnings: warnings(input, outcome),
         tunables: outcome.tunables.iter().map(Into::into).collect(),
         series: index,

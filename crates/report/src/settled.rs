@@ -1,0 +1,143 @@
+//! What a program does once it has settled, as workloads of their own beside those that were run.
+//!
+//! Problem: a prediction over some seconds scores the move of memory as much as what it leads to. Approach: where every
+//! run of a size has settled ([`Settled`]), its settled rates are compared too, or the means over the time that was
+//! asked about. Units: those of the score a second. Invariant: a size of which one run has not settled has no such
+//! workload.
+
+use crate::collect::WorkloadRuns;
+use crate::data::{Comparison, Metric, Workload};
+use numalab_model::experiment::{Prediction, Simulated};
+use numalab_model::record::{Outcome, Settled, Status};
+use numalab_stats::{describe, Better};
+
+/// Adds the settled workloads of a prediction to a comparison, and to its list of what was simulated.
+pub fn add(c: &mut Comparison, runs: &[WorkloadRuns<'_>]) {
+    let Some(prediction) = c.origin.as_ref().and_then(|o| o.prediction.clone()) else { return };
+    for simulated in &prediction.simulated {
+        let Some(at) = c.workloads.iter().position(|w| w.program() == simulated.workload) else { continue };
+        let Some(of) = runs.get(at).and_then(|r| settled_runs(&r.runs)) else { continue };
+        let workload = workload(&c.workloads[at], simulated, &of, prediction.horizon_ms);
+        if workload.metrics.is_empty() {
+            continue;
+        }
+        let entry = entry(simulated, &workload.name, &of, &prediction);
+        if let Some(p) = c.origin.as_mut().and_then(|o| o.prediction.as_mut()) {
+            p.simulated.push(entry);
+        }
+        c.workloads.push(workload);
+    }
+}
+
+/// How the runs of each kernel had settled; `None` if there is a completed run that had not, or a kernel without any.
+fn settled_runs<'a>(runs: &[Vec<&'a Outcome>]) -> Option<Vec<Vec<&'a Settled>>> {
+    let completed = |o: &&&Outcome| o.status == Status::Completed;
+    let of = |runs: &Vec<&'a Outcome>| -> Option<Vec<&'a Settled>> {
+        let all: Option<Vec<&Settled>> = runs.iter().filter(completed).map(|o| o.settled.as_ref()).collect();
+        all.filter(|a| !a.is_empty())
+    };
+    runs.iter().map(of).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+}
+
+/// The workload of settled rates. Of scores alone that count units a second, the higher the better.
+fn workload(w: &Workload, s: &Simulated, of: &[Vec<&Settled>], horizon_ms: Option<u64>) -> Workload {
+    let rate = |settled: &Settled, name: &str| {
+        let r = settled.rates.iter().find(|r| r.name == name)?;
+        Some(match horizon_ms {
+            None => r.per_second,
+            Some(ms) => {
+                let all_s = ms as f64 / 1000.0;
+                let before_s = settled.after_s.min(all_s);
+                (r.before_per_second * before_s + r.per_second * (all_s - before_s)) / all_s
+            }
+        })
+    };
+    let metric = |m: &Metric| {
+        let samples: Option<Vec<Vec<f64>>> =
+            of.iter().map(|runs| runs.iter().map(|s| rate(s, &m.name)).collect()).collect();
+        Some(Metric { samples: samples?, ..m.clone() })
+    };
+    let counted = w.metrics.iter().filter(|m| m.better == Better::Higher && m.unit.ends_with("/s"));
+    Workload {
+        name: match horizon_ms {
+            None => format!("{} once settled", s.workload),
+            Some(ms) => format!("{} over {}", s.workload, Simulated::time_text(ms)),
+        },
+        metrics: counted.filter_map(metric).collect(),
+        runs: w.runs.clone(),
+        ..Workload::default()
+    }
+}
+
+/// The entry of a settled workload: when the slowest way to run the program had settled, by the median of its runs.
+fn entry(s: &Simulated, workload: &str, of: &[Vec<&Settled>], p: &Prediction) -> Simulated {
+    let median = |runs: &Vec<&Settled>| describe::median(&runs.iter().map(|s| s.after_s).collect::<Vec<_>>());
+    let slowest_s = of.iter().filter_map(median).fold(0.0, f64::max);
+    Simulated {
+        workload: workload.to_string(),
+        time_ms: p.horizon_ms.unwrap_or(s.time_ms),
+        settled_after_ms: Some((slowest_s * 1000.0).round() as u64),
+        ..s.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Kernel;
+    use crate::origin::Origin;
+    use numalab_model::record::SettledRate;
+
+    fn outcome(after_s: f64, before: f64, rate: f64) -> Outcome {
+        let rates = vec![SettledRate { name: "swept".into(), per_second: rate, before_per_second: before }];
+        Outcome { settled: Some(Settled { after_s, rates, ..Settled::default() }), ..Outcome::default() }
+    }
+
+    fn comparison(horizon_ms: Option<u64>) -> Comparison {
+        let simulated = vec![Simulated {
+            workload: "w".into(),
+            memory_bytes: 1 << 30,
+            threads: 8,
+            time_ms: 40_000,
+            settled_after_ms: None,
+        }];
+        let prediction = Prediction { memory_bytes: 64 << 30, threads: 64, simulated, horizon_ms };
+        let metrics = vec![Metric::new("swept", "MB/s", true, vec![vec![90.0], vec![95.0]])];
+        Comparison {
+            kernels: vec![Kernel::named("on"), Kernel::named("interleave")],
+            workloads: vec![Workload { name: "w".into(), metrics, ..Workload::default() }],
+            origin: Some(Origin { prediction: Some(prediction), ..Origin::default() }),
+            ..Comparison::default()
+        }
+    }
+
+    fn add_to(c: &mut Comparison, on: &Outcome, interleave: &Outcome) {
+        let runs = vec![vec![on], vec![interleave]];
+        add(c, &[WorkloadRuns { name: "w".into(), runs }]);
+    }
+
+    #[test]
+    fn settled_rates_stand_beside_what_was_run() {
+        let mut c = comparison(None);
+        add_to(&mut c, &outcome(14.0, 60.0, 110.0), &outcome(0.0, 0.0, 100.0));
+        assert_eq!(c.workloads[1].name, "w once settled");
+        assert_eq!(c.workloads[1].metrics[0].samples, [[110.0], [100.0]]);
+        let p = c.origin.unwrap().prediction.unwrap();
+        assert_eq!((p.simulated.len(), p.simulated[1].settled_after_ms), (2, Some(14_000)));
+    }
+
+    #[test]
+    fn a_horizon_counts_what_it_takes_to_get_there() {
+        let mut c = comparison(Some(28_000));
+        add_to(&mut c, &outcome(14.0, 60.0, 110.0), &outcome(0.0, 0.0, 100.0));
+        assert_eq!(c.workloads[1].name, "w over 28 s");
+        assert_eq!(c.workloads[1].metrics[0].samples, [[85.0], [100.0]]);
+    }
+
+    #[test]
+    fn one_run_that_has_not_settled_takes_it_away() {
+        let mut c = comparison(None);
+        add_to(&mut c, &outcome(14.0, 60.0, 110.0), &Outcome::default());
+        assert_eq!((c.workloads.len(), c.origin.unwrap().prediction.unwrap().simulated.len()), (1, 1));
+    }
+}
