@@ -195,6 +195,7 @@ fn workload() -> Workload {
         higher_is_better: true,
         per_second: false,
         best: false,
+        latency: false,
     };
     Workload {
         name: "selftest".into(),

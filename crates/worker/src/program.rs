@@ -78,6 +78,13 @@ pub enum Step {
         /// Whether the clock starts.
         run: bool,
     },
+    /// Begin or end a request of a latency.
+    Request {
+        /// Index of the score.
+        id: u32,
+        /// Whether it begins.
+        begin: bool,
+    },
     /// Free pages.
     Discard {
         /// Start, page-aligned.
@@ -201,9 +208,12 @@ impl<'a> Compiler<'a> {
             }
             Op::Signal { channel } => Step::Signal(*channel),
             Op::Wait { channel } => Step::Wait(*channel),
-            Op::Score { id, .. } | Op::ScoreClock { id, .. } if *id as usize >= workload.scores.len() => {
+            Op::Score { id, .. } | Op::ScoreClock { id, .. } | Op::Request { id, .. }
+                if *id as usize >= workload.scores.len() =>
+            {
                 return bad("score", *id)
             }
+            Op::Request { id, begin } => Step::Request { id: *id, begin: *begin },
             Op::ScoreClock { id, run } => Step::ScoreClock {
                 id: *id,
                 higher_is_better: workload.scores[*id as usize].higher_is_better,

@@ -47,6 +47,7 @@ fn job(processes: Vec<Process>) -> Job {
         higher_is_better: true,
         per_second,
         best: false,
+        latency: false,
     };
     let workload = Workload {
         name: "test".into(),

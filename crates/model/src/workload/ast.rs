@@ -123,6 +123,7 @@ pub(super) struct ScoreSpec {
     pub higher_is_better: bool,
     pub per_second: bool,
     pub best: bool,
+    pub latency: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -217,7 +218,7 @@ pub(super) struct CpusetSpec {
 }
 
 /// One step: modifiers around a verb. They apply from the outside in: `for`, `let`, `when`, `policy`, `timed`, `count`
-/// or `time`, and the verb.
+/// or `time`, `request`, and the verb.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     pub spot: Spot<()>,
@@ -226,6 +227,8 @@ pub(super) struct Step {
     pub when: Option<Formula>,
     pub policy: Option<usize>,
     pub timed: Option<Ref>,
+    /// The latency whose request the step is.
+    pub request: Option<Ref>,
     pub bound: StepBound,
     pub verb: Verb,
 }

@@ -101,10 +101,10 @@ impl Emitter<'_> {
     }
     fn bounded(&mut self, step: &Step) -> Result<(), SpecError> {
         let (bound, at) = match &step.bound {
-            StepBound::Once => return self.verb(step),
+            StepBound::Once => return self.with_request(step),
             StepBound::Count(n) => match n.whole(self.env, 0, u64::MAX)? {
                 0 => return Ok(()),
-                1 => return self.verb(step),
+                1 => return self.with_request(step),
                 count => (Bound::Count(count), n.spot()),
             },
             StepBound::Time(t) => match t.time_ns(self.env)? as u64 {
@@ -117,7 +117,7 @@ impl Emitter<'_> {
         let timed = matches!(bound, Bound::Time { .. });
         let outer = self.in_time;
         self.in_time |= timed;
-        self.verb(step)?;
+        self.with_request(step)?;
         self.in_time = outer;
         if self.out.len() == start + 1 {
             self.out.truncate(start);
@@ -133,6 +133,19 @@ impl Emitter<'_> {
             return Err(at.error("the loop does nothing that takes time", "an access, compute or sleep step in it"));
         }
         self.push(Op::LoopEnd, &step.spot)
+    }
+    /// The modifier `request`: each pass of the step is a request of that score.
+    fn with_request(&mut self, step: &Step) -> Result<(), SpecError> {
+        let Some(score) = &step.request else { return self.verb(step) };
+        let id = self.tables.score(score, self.env)?;
+        let start = self.out.len();
+        self.push(Op::Request { id, begin: true }, &step.spot)?;
+        self.verb(step)?;
+        if self.out.len() == start + 1 {
+            self.out.truncate(start);
+            return Ok(());
+        }
+        self.push(Op::Request { id, begin: false }, &step.spot)
     }
     fn verb(&mut self, step: &Step) -> Result<(), SpecError> {
         match &step.verb {

@@ -65,6 +65,10 @@ fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, S
         None => None,
         Some(text) => Some(cx.clock(text, &scope)?),
     };
+    let request = match t.opt_text("request")? {
+        None => None,
+        Some(text) => Some(cx.request(text, &scope)?),
+    };
     let bound = match (cx.opt_formula(t, "count", &scope)?, cx.opt_formula(t, "time", &scope)?) {
         (None, None) => StepBound::Once,
         (Some(n), None) => StepBound::Count(n),
@@ -76,7 +80,7 @@ fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, S
     let here = t.error("", "");
     let spot = Spot { value: (), file: here.file, line: here.line, column: here.column };
     let verb = verb(t, cx, &scope, place)?;
-    Ok(Step { spot, each, lets, when, policy, timed, bound, verb })
+    Ok(Step { spot, each, lets, when, policy, timed, request, bound, verb })
 }
 
 fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, SpecError> {

@@ -11,6 +11,7 @@ pub(crate) mod event_loop;
 pub(crate) mod going_quiet;
 pub(crate) mod next_tick;
 pub(crate) mod preempt;
+pub(crate) mod request;
 pub(crate) mod sched_reports;
 pub(crate) mod stages;
 pub(crate) mod standstill;

@@ -6,6 +6,7 @@ use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
 use crate::engine::carry_out::Engine;
+use crate::engine::request::request;
 use crate::hardware::pipes::bin_end_ns;
 use crate::mm::discard::discard;
 use crate::mm::move_pages::move_pages;
@@ -76,6 +77,7 @@ impl Engine<'_> {
                 record.score_clocks[id].set(*run, *clock, record.scores[id], &self.sim.workload.scores[id]);
                 Step::Go
             }
+            Op::Request { id, begin } => request(&mut self.sim, task, *id as usize, *begin, *clock),
             Op::DirectIo(io) => direct_io(&mut self.sim, cpu, task, io, clock, end),
             Op::MovePages(m) => move_pages(&mut self.sim, (cpu, task), m, clock, end),
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),

@@ -29,7 +29,15 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
         scalar("blocked_s", seconds(sum(|p| p.blocked_ns)), "s", false),
     ];
     let mut warnings = Vec::new();
-    for ((spec, &value), clock) in sim.workload.scores.iter().zip(&sim.record.scores).zip(&sim.record.score_clocks) {
+    for (i, spec) in sim.workload.scores.iter().enumerate() {
+        let (value, clock) = (sim.record.scores[i], &sim.record.score_clocks[i]);
+        if spec.latency {
+            match spec.percentiles(&sim.record.requests[i]) {
+                Ok(both) => scalars.extend(both),
+                Err(why) => warnings.push(why),
+            }
+            continue;
+        }
         match spec.figure(value, clock.read_ns(sim.end_ns)) {
             Ok(value) => scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better)),
             Err(why) => warnings.push(why),

@@ -40,6 +40,7 @@ mod preempt;
 mod race;
 mod reclaim;
 mod refused_moves;
+mod requests;
 mod sched_costs;
 mod second_faults;
 mod second_level;

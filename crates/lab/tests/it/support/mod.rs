@@ -105,8 +105,14 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         threads: (0..threads).map(thread).collect(),
         mems: None,
     };
-    let score =
-        Score { name: "rate".into(), unit: "Mlines/s".into(), higher_is_better: true, per_second: true, best: false };
+    let score = Score {
+        name: "rate".into(),
+        unit: "Mlines/s".into(),
+        higher_is_better: true,
+        per_second: true,
+        best: false,
+        latency: false,
+    };
     Workload {
         name: "first-touch".into(),
         title: String::new(),

@@ -134,7 +134,7 @@ fn check_op(w: &Workload, op: &Op, regions: u32, thread: usize) {
         Op::Compute { ns } | Op::Sleep { ns, .. } => assert!(*ns >= 1),
         Op::Barrier { id, .. } => assert!((*id as usize) < w.barrier_widths.len()),
         Op::Signal { channel } | Op::Wait { channel } => assert!(*channel < w.channels),
-        Op::ScoreClock { id, .. } => score(*id),
+        Op::ScoreClock { id, .. } | Op::Request { id, .. } => score(*id),
         Op::Score { id, amount } => {
             score(*id);
             assert!(*amount >= 0.0);
