@@ -112,9 +112,13 @@ pub struct Region {
     /// Its pages are pinned from their first touch on, and never move (`FOLL_LONGTERM`: RDMA, VFIO).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
+    /// What each node with memory sets aside for it before the run, bytes, whole huge pages; 0 unless it is
+    /// [`RegionKind::Hugetlb`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pool_bytes: u64,
 }
 
-/// As derived, except that a `pinned` of false is left out. The text is part of a plan's identity, as that of
+/// As derived, except that a `pinned` of false and a `pool_bytes` of 0 are left out. The text is part of a plan's identity, as that of
 /// [`Access`].
 impl std::fmt::Debug for Region {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,6 +129,9 @@ impl std::fmt::Debug for Region {
         out.field("second_level_fault_ns", &self.second_level_fault_ns);
         if self.pinned {
             out.field("pinned", &true);
+        }
+        if self.pool_bytes > 0 {
+            out.field("pool_bytes", &self.pool_bytes);
         }
         out.finish()
     }
@@ -147,6 +154,8 @@ pub enum RegionKind {
     FileRead,
     /// Shared writable file mapping.
     FileShared,
+    /// Private anonymous memory of hugetlb pages (`MAP_HUGETLB`), which come from pools set aside before the run.
+    Hugetlb,
 }
 
 /// `madvise` hint.
@@ -273,6 +282,8 @@ pub enum Op {
     DirectIo(DirectIo),
     /// Move the pages of a range to other nodes (`move_pages`).
     MovePages(MovePages),
+    /// Read a part of a file through the page cache (`read`).
+    ReadFile(ReadFile),
     /// Wait until all other threads of the process have ended (initial thread only).
     Join,
 }
@@ -292,6 +303,17 @@ pub struct DirectIo {
     pub ios: u64,
     /// Time of a transfer on the device, ns. The simulator takes it; a real device takes its own time.
     pub latency_ns: u64,
+}
+
+/// Calls of `read(2)`, one after the other, from a range of a file to the beginning of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadFile {
+    /// The part of the file, as its mapping has it: whole pages.
+    pub span: Span,
+    /// The buffer; each call writes to its beginning.
+    pub into: Span,
+    /// Bytes of a call, a multiple of 4096, at most the buffer's; the last call may be shorter.
+    pub bytes: u64,
 }
 
 /// A call of `move_pages(2)`: the present pages that have a byte in the range move.

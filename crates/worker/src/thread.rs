@@ -84,6 +84,7 @@ impl Thread<'_> {
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
             }
             Step::DirectIo(transfers) => transfers.run(&mut self.draw)?,
+            Step::ReadFile(reads) => reads.run()?,
             Step::MovePages { address, bytes, nodes } => move_pages::run(*address, *bytes, nodes)?,
             _ => {}
         }

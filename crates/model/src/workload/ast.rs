@@ -153,6 +153,8 @@ pub(super) struct RegionSpec {
     pub second_level_fault: Option<Formula>,
     /// Its pages are pinned for good (`FOLL_LONGTERM`).
     pub pinned: Option<Spot<bool>>,
+    /// What each node sets aside for it, if its pages are hugetlb pages.
+    pub pool: Option<Formula>,
 }
 
 /// A region as seen from a process entry: (process entry, region of that entry).
@@ -251,6 +253,7 @@ pub(super) enum Verb {
     Discard(SpanSpec),
     DirectIo(Box<DirectIoSpec>),
     MovePages { span: SpanSpec, to: List },
+    Read { span: SpanSpec, into: SpanSpec, bytes: Option<Formula> },
     Score { score: Ref, amount: Option<Formula> },
     Steps(Vec<Step>),
 }

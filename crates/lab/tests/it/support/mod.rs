@@ -94,6 +94,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         huge_policy: None,
         second_level_fault_ns: 0,
         pinned: false,
+        pool_bytes: 0,
         write: true,
     };
     let process = Process {
