@@ -118,8 +118,8 @@ pub struct Region {
     pub pool_bytes: u64,
 }
 
-/// As derived, except that a `pinned` of false and a `pool_bytes` of 0 are left out. The text is part of a plan's identity, as that of
-/// [`Access`].
+/// As derived, except that a `pinned` of false and a `pool_bytes` of 0 are left out. The text is part of a plan's
+/// identity, as that of [`Access`].
 impl std::fmt::Debug for Region {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = f.debug_struct("Region");
@@ -430,8 +430,8 @@ pub struct Score {
     /// Whether the best interval of its clocks is a figure of its own ([`Score::best_name`]), as STREAM prints it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
-    /// Whether it is the latency of requests ([`Op::Request`]). Its figures are percentiles ([`Score::percentiles`]), and
-    /// its unit is one of [`LATENCY_UNITS`].
+    /// Whether it is the latency of requests ([`Op::Request`]). Its figures are percentiles ([`Score::percentiles`]),
+    /// and its unit is one of [`LATENCY_UNITS`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub latency: bool,
 }

@@ -83,8 +83,8 @@ pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobErr
     Ok(RawPolicy { mode: mode | flag, nodes })
 }
 
-/// Maps a region at its planned address and sets its advice and policy. No page is touched. A region that is read has its
-/// `file` already.
+/// Maps a region at its planned address and sets its advice and policy. No page is touched. A region that is read has
+/// its `file` already.
 ///
 /// # Errors
 /// The kernel's error, with the call that failed.

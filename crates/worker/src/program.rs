@@ -323,8 +323,8 @@ impl<'a> Compiler<'a> {
                 Arc::clone(e.insert(Arc::new(file.into())))
             }
         };
-        // SAFETY: `place` has checked that the buffer lies in a region, which may be written. The process maps it before
-        // its first step and never unmaps it. Regions hold no Rust objects.
+        // SAFETY: `place` has checked that the buffer lies in a region, which may be written. The process maps it
+        // before its first step and never unmaps it. Regions hold no Rust objects.
         Ok(Step::ReadFile(unsafe { Reads::new(buffer, *r, file) }))
     }
 

@@ -1,7 +1,7 @@
 //! `read(2)` of a file through the page cache.
 //!
-//! The file is the one that backs the region. It lies in the folder of the backing files, not in a tmpfs: reading a hole
-//! of a tmpfs gives zeros and no page.
+//! The file is the one that backs the region. It lies in the folder of the backing files, not in a tmpfs: reading a
+//! hole of a tmpfs gives zeros and no page.
 
 use crate::sys;
 use numalab_nouns::workload::ReadFile;

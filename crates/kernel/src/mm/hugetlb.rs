@@ -25,8 +25,8 @@ impl PhysicalMemory {
         }
         Ok(())
     }
-    /// Takes a page of the pool for a fault on node `policy_nodes.preferred` or, if that has none left, the nearest that
-    /// policy and cpuset allow (`dequeue_hugetlb_folio_nodemask`). `None` if no such node has one.
+    /// Takes a page of the pool for a fault on node `policy_nodes.preferred` or, if that has none left, the nearest
+    /// that policy and cpuset allow (`dequeue_hugetlb_folio_nodemask`). `None` if no such node has one.
     pub fn take_hugetlb(&mut self, policy_nodes: &PolicyNodes, mems: NodeMask) -> Option<AllocatedPage> {
         let strict = policy_nodes.mask.filter(|_| !policy_nodes.preferred_many);
         // Preferred-many tries its own nodes first, and then all of the cpuset.

@@ -111,8 +111,8 @@ pub(crate) fn alloc_base_page(
     got
 }
 
-/// Allocates a page of the page cache that no entry maps, under the task's policy; the mapping's does not apply to it, and
-/// no page table is needed (`filemap_alloc_folio`). `None` ends the run.
+/// Allocates a page of the page cache that no entry maps, under the task's policy: the mapping's does not apply to it,
+/// and no page table is needed (`filemap_alloc_folio`). `None` ends the run.
 pub(crate) fn alloc_cache_page(
     sim: &mut Simulation<'_>,
     s: &PageSite,

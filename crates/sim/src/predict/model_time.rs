@@ -1,8 +1,8 @@
 //! About how much model time a workload takes, from its text alone.
 //!
 //! Only the number of samples in the time series depends on it. So it is a guess from the machine at rest: a thread's
-//! compute time, sleeps, loops bounded by time, and memory at [`NS_PER_LINE`], times the threads for each CPU. Pages that
-//! `move_pages` moves, and those of a file that is read, are copied: each line counts twice.
+//! compute time, sleeps, loops bounded by time, and memory at [`NS_PER_LINE`], times the threads for each CPU.
+//! `move_pages` and `read` copy pages: each of their lines counts twice.
 
 use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::{Bound, Op, Workload};

@@ -32,8 +32,8 @@ fn marked(o: &Outcome) -> u64 {
     counter(o, "numa_pte_updates")
 }
 
-/// `init_numa_balancing` sets the child's scan period to the scan delay and its stamp to 0, so that its first scan comes
-/// after a second of its own CPU time.
+/// `init_numa_balancing` sets the child's scan period to the scan delay and its stamp to 0, so that its first scan
+/// comes after a second of its own CPU time.
 #[test]
 fn the_first_scan_comes_after_a_second_of_the_childs_own_time() {
     let kernel = kernel("6.12");

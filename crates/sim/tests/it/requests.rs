@@ -51,7 +51,8 @@ fn a_request_lasts_until_its_answer() {
     let o = outcome(&format!(
         "{LATE}[[channel]]\nname = \"ask\"\n[[channel]]\nname = \"answer\"\n\
          [[process]]\nname = \"client\"\n[[process.phase]]\ncount = 200\n\
-         steps = [{{ request = \"late\", steps = [{{ signal = \"ask\" }}, {{ wait = \"answer\" }}] }}, {{ sleep = \"1ms\" }}]\n\
+         steps = [{{ request = \"late\", steps = [{{ signal = \"ask\" }}, {{ wait = \"answer\" }}] }}, \
+         {{ sleep = \"1ms\" }}]\n\
          [[process]]\nname = \"server\"\n[[process.phase]]\ncount = 200\n\
          steps = [{{ wait = \"ask\" }}, {{ compute = \"200us\" }}, {{ signal = \"answer\" }}]\n"
     ));

@@ -95,8 +95,8 @@ impl Capture {
             let names: Vec<&str> =
                 side["workloads"].as_array().unwrap().iter().map(|w| w["name"].as_str().unwrap()).collect();
             let mut some = experiment.clone();
-            // Passes are whole, so the median of a few runs flips. Nine were chosen after three had fallen below the bound
-            // (docs/log/guests.md, A score that fell).
+            // Passes are whole, so the median of a few runs flips. Nine were chosen after three had fallen below the
+            // bound (docs/log/guests.md, A score that fell).
             some.iterations = 9;
             some.workloads.retain(|w| names.contains(&w.value.as_str()));
             some.params.retain(|p| p.workload.as_ref().is_none_or(|w| names.contains(&w.as_str())));
@@ -143,8 +143,8 @@ fn the_simulator_still_counts_as_captured_kernels_do() {
     }
 }
 
-/// A program that forks much takes the guest's time in the kernel once forks and copies are measured, and less than half
-/// of it before. Neither its faults nor its allocations are fitted.
+/// A program that forks much takes the guest's time in the kernel once forks and copies are measured, and less than
+/// half of it before. Neither its faults nor its allocations are fitted.
 #[test]
 fn forks_and_copies_take_what_the_probe_measured() {
     let capture = Capture::read("fork-debian-6.12.json");
