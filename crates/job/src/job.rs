@@ -207,8 +207,14 @@ mod tests {
         let mut a = process("a", vec![region("x", 8192)], vec![Op::Access(access(0, 0, 8192, 0.3)), Op::Join]);
         a.threads[0].affinity = Some(vec![0, 2].into());
         let mut j = job(vec![a]);
-        let score =
-            Score { name: "s".into(), unit: "MB/s".into(), higher_is_better: true, per_second: true, best: false };
+        let score = Score {
+            name: "s".into(),
+            unit: "MB/s".into(),
+            higher_is_better: true,
+            per_second: true,
+            best: false,
+            latency: false,
+        };
         j.workload.scores = vec![score];
         j.knobs = vec![Knob {
             name: "n".into(),

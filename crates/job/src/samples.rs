@@ -17,6 +17,7 @@ pub fn region(name: &str, size_bytes: u64) -> Region {
         huge_policy: None,
         second_level_fault_ns: 0,
         pinned: false,
+        pool_bytes: 0,
         write: true,
     }
 }

@@ -150,6 +150,7 @@ fn workload() -> Workload {
         huge_policy: None,
         second_level_fault_ns: 0,
         pinned: false,
+        pool_bytes: 0,
         write: true,
     };
     let whole = |region: u32| Span { region, offset_bytes: 0, len_bytes: REGION_BYTES };
@@ -195,6 +196,7 @@ fn workload() -> Workload {
         higher_is_better: true,
         per_second: false,
         best: false,
+        latency: false,
     };
     Workload {
         name: "selftest".into(),

@@ -142,6 +142,7 @@ pub(crate) mod tests {
             huge_policy: None,
             second_level_fault_ns: 0,
             pinned: false,
+            pool_bytes: 0,
             write: true,
         };
         let process = Process {

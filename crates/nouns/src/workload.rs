@@ -12,6 +12,7 @@
 
 pub use crate::access::Pattern;
 
+use crate::record::{Latencies, Scalar, FEWEST};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -111,10 +112,14 @@ pub struct Region {
     /// Its pages are pinned from their first touch on, and never move (`FOLL_LONGTERM`: RDMA, VFIO).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
+    /// What each node with memory sets aside for it before the run, bytes, whole huge pages; 0 unless it is
+    /// [`RegionKind::Hugetlb`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pool_bytes: u64,
 }
 
-/// As derived, except that a `pinned` of false is left out. The text is part of a plan's identity, as that of
-/// [`Access`].
+/// As derived, except that a `pinned` of false and a `pool_bytes` of 0 are left out. The text is part of a plan's
+/// identity, as that of [`Access`].
 impl std::fmt::Debug for Region {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = f.debug_struct("Region");
@@ -124,6 +129,9 @@ impl std::fmt::Debug for Region {
         out.field("second_level_fault_ns", &self.second_level_fault_ns);
         if self.pinned {
             out.field("pinned", &true);
+        }
+        if self.pool_bytes > 0 {
+            out.field("pool_bytes", &self.pool_bytes);
         }
         out.finish()
     }
@@ -146,6 +154,8 @@ pub enum RegionKind {
     FileRead,
     /// Shared writable file mapping.
     FileShared,
+    /// Private anonymous memory of hugetlb pages (`MAP_HUGETLB`), which come from pools set aside before the run.
+    Hugetlb,
 }
 
 /// `madvise` hint.
@@ -259,12 +269,21 @@ pub enum Op {
         /// Units.
         amount: f64,
     },
+    /// Begin or end a request of a score: the time between is one of its latencies. Requests nest properly.
+    Request {
+        /// Index into `Workload::scores`.
+        id: u32,
+        /// Whether the request begins; otherwise it ends.
+        begin: bool,
+    },
     /// Free the pages of a range (`MADV_DONTNEED`), as programs do that allocate and free.
     Discard(Span),
     /// Transfer memory from or to a device past the page cache (`O_DIRECT`).
     DirectIo(DirectIo),
     /// Move the pages of a range to other nodes (`move_pages`).
     MovePages(MovePages),
+    /// Read a part of a file through the page cache (`read`).
+    ReadFile(ReadFile),
     /// Wait until all other threads of the process have ended (initial thread only).
     Join,
 }
@@ -284,6 +303,17 @@ pub struct DirectIo {
     pub ios: u64,
     /// Time of a transfer on the device, ns. The simulator takes it; a real device takes its own time.
     pub latency_ns: u64,
+}
+
+/// Calls of `read(2)`, one after the other, from a range of a file to the beginning of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadFile {
+    /// The part of the file, as its mapping has it: whole pages.
+    pub span: Span,
+    /// The buffer; each call writes to its beginning.
+    pub into: Span,
+    /// Bytes of a call, a multiple of 4096, at most the buffer's; the last call may be shorter.
+    pub bytes: u64,
 }
 
 /// A call of `move_pages(2)`: the present pages that have a byte in the range move.
@@ -387,7 +417,7 @@ impl std::fmt::Debug for Access {
 }
 
 /// A scored figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Name, e.g. `throughput`.
     pub name: String,
@@ -400,15 +430,57 @@ pub struct Score {
     /// Whether the best interval of its clocks is a figure of its own ([`Score::best_name`]), as STREAM prints it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub best: bool,
+    /// Whether it is the latency of requests ([`Op::Request`]). Its figures are percentiles ([`Score::percentiles`]),
+    /// and its unit is one of [`LATENCY_UNITS`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub latency: bool,
+}
+
+/// As derived, except that a `latency` of false is left out. The text is part of a plan's identity, as that of
+/// [`Access`].
+impl std::fmt::Debug for Score {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Score");
+        out.field("name", &self.name).field("unit", &self.unit).field("higher_is_better", &self.higher_is_better);
+        out.field("per_second", &self.per_second).field("best", &self.best);
+        if self.latency {
+            out.field("latency", &true);
+        }
+        out.finish()
+    }
 }
 
 /// What follows a score's name in the name of the figure of its best interval.
 pub const BEST: &str = "_best";
 
+/// What follows the name of a latency in the names of its figures, and the percentile that each is.
+pub const PERCENTILES: [(&str, u64); 2] = [("_p50", 50), ("_p99", 99)];
+
+/// Units of a latency, with their ns.
+pub const LATENCY_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
 impl Score {
     /// Name of the figure of its best interval: `copy_best`.
     pub fn best_name(&self) -> String {
         format!("{}{BEST}", self.name)
+    }
+
+    /// The figures of a latency: what half, and 99 of 100, of its requests do not exceed ([`PERCENTILES`]).
+    ///
+    /// # Errors
+    /// There were fewer than [`FEWEST`] requests; the error is a sentence for the reader.
+    pub fn percentiles(&self, requests: &Latencies) -> Result<[Scalar; 2], String> {
+        let unit_ns = LATENCY_UNITS.iter().find(|(word, _)| *word == self.unit).map_or(1.0, |(_, ns)| *ns);
+        if requests.total() < FEWEST {
+            let n = requests.total();
+            return Err(format!("no figures for `{}`: {n} requests ended, and percentiles take {FEWEST}", self.name));
+        }
+        Ok(PERCENTILES.map(|(end, percent)| Scalar {
+            name: format!("{}{end}", self.name),
+            value: requests.percentile_ns(percent).unwrap_or_default() as f64 / unit_ns,
+            unit: self.unit.clone(),
+            higher_is_better: false,
+        }))
     }
 
     /// The better of two rates; anything is better than none.

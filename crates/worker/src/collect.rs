@@ -40,6 +40,13 @@ pub fn scalars(job: &Job, control: &Control, elapsed_ns: u64, end_ns: u64, warni
         }
     }
     for (s, score) in job.workload.scores.iter().enumerate() {
+        if score.latency {
+            match score.percentiles(&control.requests(s)) {
+                Ok(both) => out.extend(both),
+                Err(why) => warnings.push(why),
+            }
+            continue;
+        }
         match score.figure(control.score_sum(s), control.clock_ns(s, end_ns).unwrap_or(elapsed_ns)) {
             Ok(value) => out.push(scalar(&score.name, value, &score.unit, score.higher_is_better)),
             Err(why) => warnings.push(why),

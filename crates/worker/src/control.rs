@@ -2,11 +2,12 @@
 //!
 //! It is one anonymous file that all of them map. [`Layout`] computes the place of each cell from the job alone, so all
 //! processes agree on it. Cells have 64 bits, futex words 32. Each cell has one writer, the process or thread that it
-//! belongs to; only the start gate, barriers, channels and score clocks have several.
+//! belongs to; only the start gate, barriers, channels, score clocks and requests have several.
 
 use crate::access::LOOPS;
 use crate::job::Job;
 use crate::sys;
+use numalab_nouns::record::Latencies;
 use numalab_nouns::workload::Score;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -110,6 +111,8 @@ pub struct Layout {
     score_at: usize,
     clock_at: usize,
     region_at: usize,
+    /// Buckets of the requests of each score that is a latency.
+    requests_at: Vec<Option<usize>>,
     word_at: usize,
     barriers: usize,
     cells: usize,
@@ -136,7 +139,14 @@ impl Layout {
         let score_at = (faults_at + threads * nodes).next_multiple_of(8);
         let clock_at = score_at + threads * score_stride;
         let region_at = clock_at + job.workload.scores.len() * CLOCK_CELLS;
-        let word_at = (region_at + regions * (nodes + 1)).next_multiple_of(8);
+        let mut end = region_at + regions * (nodes + 1);
+        let mut room = |score: &Score| {
+            let at = end;
+            end += if score.latency { Latencies::BUCKETS } else { 0 };
+            score.latency.then_some(at)
+        };
+        let requests_at = job.workload.scores.iter().map(&mut room).collect();
+        let word_at = end.next_multiple_of(8);
         // One word for the gate, two for each barrier, one for each channel. A cell holds two words.
         let words = 1 + 2 * barriers + job.workload.channels as usize;
         let cells = word_at + words * WORD_STRIDE / 2;
@@ -153,6 +163,7 @@ impl Layout {
             score_at,
             clock_at,
             region_at,
+            requests_at,
             word_at,
             barriers,
             cells,
@@ -279,6 +290,19 @@ impl Control {
     pub fn score_sum(&self, score: usize) -> f64 {
         let threads = self.layout.thread_base[self.layout.processes];
         (0..threads).map(|t| f64::from_bits(self.score(t, score).load(Ordering::Relaxed))).sum()
+    }
+    /// Counts a request of a score that is a latency, by the calling thread: it took `ns`.
+    pub fn add_request(&self, thread: usize, score: usize, ns: u64) {
+        if let Some(at) = self.layout.requests_at[score] {
+            self.cell(at + Latencies::bucket(ns)).fetch_add(1, Ordering::Relaxed);
+            self.add_score(thread, score, 1.0);
+        }
+    }
+    /// The requests of a score so far.
+    pub fn requests(&self, score: usize) -> Latencies {
+        let at = self.layout.requests_at[score];
+        let counts = |at: usize| (0..Latencies::BUCKETS).map(|b| self.cell(at + b).load(Ordering::Relaxed)).collect();
+        at.map_or_else(Latencies::default, |at| Latencies::of_counts(counts(at)))
     }
     fn clock(&self, score: usize, cell: usize) -> &AtomicU64 {
         self.cell(self.layout.clock_at + score * CLOCK_CELLS + cell)

@@ -23,6 +23,7 @@ pub mod memory;
 pub mod move_pages;
 pub mod process;
 pub mod program;
+pub mod read_file;
 pub mod run;
 pub mod sample;
 pub mod sampler;

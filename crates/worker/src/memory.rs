@@ -9,6 +9,8 @@ use crate::job::{Job, JobError};
 use crate::sys::{self, Backing, RawPolicy};
 use numalab_nouns::workload::{HugeAdvice, Policy, PolicyMode, Region, RegionKind};
 use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// Address of the first region in a process that inherits none.
 pub const ARENA_START: u64 = 0x1000_0000_0000;
@@ -81,11 +83,12 @@ pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobErr
     Ok(RawPolicy { mode: mode | flag, nodes })
 }
 
-/// Maps a region at its planned address and sets its advice and policy. No page is touched.
+/// Maps a region at its planned address and sets its advice and policy. No page is touched. A region that is read has
+/// its `file` already.
 ///
 /// # Errors
 /// The kernel's error, with the call that failed.
-pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(), String> {
+pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>, file: Option<Arc<OwnedFd>>) -> Result<(), String> {
     let bytes = region.size_bytes;
     if region.huge_policy.is_some() {
         return Err(format!("region {}: no kernel has a policy for huge pages alone; use the simulator", region.name));
@@ -101,14 +104,17 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
         return Err(format!("region {name}: the worker has no device that pins memory for good; use the simulator"));
     }
     let fail = |what: &str, e: io::Error| format!("{what} of region {} ({bytes} bytes): {e}", region.name);
-    let file = match region.kind {
-        RegionKind::PrivateAnon | RegionKind::SharedAnon => None,
-        RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared => {
-            Some(backing::page_cache_file(bytes).map_err(|e| fail("backing file", e))?.into())
+    let file = match (region.kind, file) {
+        (RegionKind::PrivateAnon | RegionKind::SharedAnon | RegionKind::Hugetlb, _) => None,
+        (_, Some(file)) => Some(file),
+        (RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared, None) => {
+            let file: OwnedFd = backing::page_cache_file(bytes).map_err(|e| fail("backing file", e))?.into();
+            Some(Arc::new(file))
         }
     };
     let backing = match (region.kind, &file) {
         (RegionKind::SharedAnon, _) => Backing::Shared,
+        (RegionKind::Hugetlb, _) => Backing::Hugetlb,
         (RegionKind::CowData, Some(f)) => Backing::FilePrivate(f),
         (RegionKind::FileRead | RegionKind::FileShared, Some(f)) => Backing::FileShared(f),
         _ => Backing::Private,
@@ -133,9 +139,11 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>) -> Result<(
 pub fn discard_advice(kind: RegionKind) -> i32 {
     match kind {
         // The pages of a file stay in the page cache.
-        RegionKind::PrivateAnon | RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared => {
-            libc::MADV_DONTNEED
-        }
+        RegionKind::PrivateAnon
+        | RegionKind::CowData
+        | RegionKind::FileRead
+        | RegionKind::FileShared
+        | RegionKind::Hugetlb => libc::MADV_DONTNEED,
         // Shared memory keeps its pages when one mapping drops them, so a hole is punched.
         RegionKind::SharedAnon => libc::MADV_REMOVE,
     }

@@ -7,7 +7,7 @@ use crate::access::Draw;
 use crate::control::{Control, Layout, ProcessCell, State, ThreadCell};
 use crate::job::Job;
 use crate::memory::{self, Placed};
-use crate::program::{Compiler, Costs, Program};
+use crate::program::{Compiler, Costs, Files, Program};
 use crate::sample::{placement, sched};
 use crate::sys;
 use crate::thread::Thread;
@@ -33,6 +33,7 @@ struct ProcessTree<'a> {
     plan: Vec<Vec<Placed>>,
     /// Programs of each process; `None` for processes of other trees.
     programs: Vec<Option<Programs>>,
+    files: Files,
 }
 
 /// Entry point of process `index`, which the coordinator starts by exec with two inherited descriptors.
@@ -92,7 +93,8 @@ fn prepare<'a>(job: &'a Job, control: &'a Control, root: usize) -> Result<Proces
         let threads = process.threads.iter().map(|t| compile(&t.ops)).collect::<Result<_, _>>()?;
         programs.push(Some(Programs { prologue, threads }));
     }
-    Ok(ProcessTree { job, control, plan, programs })
+    let files = compiler.into_files();
+    Ok(ProcessTree { job, control, plan, programs, files })
 }
 
 impl ProcessTree<'_> {
@@ -120,7 +122,8 @@ impl ProcessTree<'_> {
         self.fork_children(p, ForkPoint::BeforePrologue)?;
         for (region, placed) in process.regions.iter().zip(self.own_regions(p)) {
             let policy = region.policy.as_ref().map(|q| memory::raw_policy(q, &self.job.node_ids)).transpose();
-            memory::map(region, placed.address, policy.map_err(|e| e.to_string())?)?;
+            let file = self.files.get(&(p, placed.index)).cloned();
+            memory::map(region, placed.address, policy.map_err(|e| e.to_string())?, file)?;
         }
         let index = self.control.layout().thread(p, 0);
         self.control.thread(index, ThreadCell::Tid).store(sys::thread_id() as u64, Ordering::Relaxed);

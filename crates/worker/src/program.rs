@@ -4,16 +4,19 @@
 //! process.
 
 use crate::access::{loop_of, Plan, Range, Walk, LOOPS};
+use crate::backing;
 use crate::control::{Control, HeaderCell};
 use crate::direct_io::{self, Transfers};
 use crate::job::{Job, JobError};
 use crate::memory::{self, Placed};
+use crate::read_file::Reads;
 use crate::spin;
 use crate::sys::RawPolicy;
 use numalab_nouns::access::{Pattern, Ranks, MAX_KEYS};
-use numalab_nouns::workload::{Access, Bound, DirectIo, IoDirection, MovePages, Op, Region, Span};
-use std::collections::BTreeMap;
+use numalab_nouns::workload::{Access, Bound, DirectIo, IoDirection, MovePages, Op, ReadFile, Region, Span};
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -78,6 +81,13 @@ pub enum Step {
         /// Whether the clock starts.
         run: bool,
     },
+    /// Begin or end a request of a latency.
+    Request {
+        /// Index of the score.
+        id: u32,
+        /// Whether it begins.
+        begin: bool,
+    },
     /// Free pages.
     Discard {
         /// Start, page-aligned.
@@ -89,6 +99,8 @@ pub enum Step {
     },
     /// Transfer memory from or to a file past the page cache.
     DirectIo(Transfers),
+    /// Read a file through the page cache.
+    ReadFile(Reads),
     /// Move pages to other nodes.
     MovePages {
         /// The first page.
@@ -146,12 +158,21 @@ pub struct Compiler<'a> {
     ranks: BTreeMap<RanksKey, Arc<Ranks>>,
     /// The file of direct I/O, made when the first step needs it.
     device: Option<Arc<File>>,
+    files: Files,
 }
+
+/// Files of regions that are read, by the process and the number of the region in it.
+pub type Files = BTreeMap<(usize, usize), Arc<OwnedFd>>;
 
 impl<'a> Compiler<'a> {
     /// A compiler for `job`, whose regions have the addresses of `plan`.
     pub fn new(job: &'a Job, plan: &'a [Vec<Placed>], costs: Costs) -> Self {
-        Self { job, plan, costs, ranks: BTreeMap::new(), device: None }
+        Self { job, plan, costs, ranks: BTreeMap::new(), device: None, files: Files::new() }
+    }
+
+    /// The files of the regions that the compiled steps read; the regions have to map them.
+    pub fn into_files(self) -> Files {
+        self.files
     }
 
     /// Compiles ops of process `p`.
@@ -201,9 +222,12 @@ impl<'a> Compiler<'a> {
             }
             Op::Signal { channel } => Step::Signal(*channel),
             Op::Wait { channel } => Step::Wait(*channel),
-            Op::Score { id, .. } | Op::ScoreClock { id, .. } if *id as usize >= workload.scores.len() => {
+            Op::Score { id, .. } | Op::ScoreClock { id, .. } | Op::Request { id, .. }
+                if *id as usize >= workload.scores.len() =>
+            {
                 return bad("score", *id)
             }
+            Op::Request { id, begin } => Step::Request { id: *id, begin: *begin },
             Op::ScoreClock { id, run } => Step::ScoreClock {
                 id: *id,
                 higher_is_better: workload.scores[*id as usize].higher_is_better,
@@ -212,6 +236,7 @@ impl<'a> Compiler<'a> {
             Op::Score { id, amount } => Step::Score { id: *id, amount: *amount },
             Op::Discard(span) => self.discard(p, *span)?,
             Op::DirectIo(io) => self.direct_io(p, io)?,
+            Op::ReadFile(r) => self.read_file(p, r)?,
             Op::MovePages(m) => self.move_pages(p, m)?,
             Op::Join => Step::Join,
             Op::LoopStart(_) | Op::LoopEnd => return Err(JobError("loop bracket out of place".into())),
@@ -281,6 +306,26 @@ impl<'a> Compiler<'a> {
         // SAFETY: `place` has checked that the span lies in a region, and a region that is written may be. The process
         // maps it before its first step and never unmaps it. Regions hold no Rust objects.
         Ok(Step::DirectIo(unsafe { Transfers::new(address, *io, device) }))
+    }
+
+    fn read_file(&mut self, p: usize, r: &ReadFile) -> Result<Step, JobError> {
+        let (buffer, to) = self.place(p, r.into)?;
+        self.place(p, r.span)?;
+        if !to.write || r.bytes == 0 || r.bytes > r.into.len_bytes {
+            return Err(JobError(format!("a read of {} bytes into region {}", r.bytes, to.name)));
+        }
+        let Placed { owner, index, bytes, .. } = self.plan[p][r.span.region as usize];
+        let file = match self.files.entry((owner, index)) {
+            Entry::Occupied(e) => Arc::clone(e.get()),
+            Entry::Vacant(e) => {
+                let file = backing::page_cache_file(bytes);
+                let file = file.map_err(|e| JobError(format!("backing file of {bytes} bytes: {e}")))?;
+                Arc::clone(e.insert(Arc::new(file.into())))
+            }
+        };
+        // SAFETY: `place` has checked that the buffer lies in a region, which may be written. The process maps it
+        // before its first step and never unmaps it. Regions hold no Rust objects.
+        Ok(Step::ReadFile(unsafe { Reads::new(buffer, *r, file) }))
     }
 
     fn move_pages(&self, p: usize, m: &MovePages) -> Result<Step, JobError> {

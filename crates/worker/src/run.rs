@@ -11,7 +11,7 @@ use crate::sample::sched;
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
 use crate::sampler::Sampler;
-use crate::settings::{Settings, WEIGHTS};
+use crate::settings::{Settings, NODES, WEIGHTS};
 use crate::{memory, spin, stalls, sys};
 use numalab_nouns::record::{Outcome, Status};
 use std::collections::BTreeSet;
@@ -58,6 +58,7 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
     let mut settings = Settings::default();
     let tunables = settings.knobs(&job.knobs, &mut warnings)?;
     settings.weights(job, Path::new(WEIGHTS))?;
+    settings.hugetlb(job, Path::new(NODES))?;
     let mut outcome = run_prepared(job, beat, &mut warnings)?;
     warnings.extend(settings.restore());
     outcome.tunables = tunables;

@@ -14,6 +14,13 @@ use std::path::{Path, PathBuf};
 /// Folder of the system-wide weights of weighted interleaving, one file per node (Linux 6.9 and later).
 pub const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 
+/// Folder of the nodes, which have the pools of hugetlb pages.
+pub const NODES: &str = "/sys/devices/system/node";
+
+/// File of a node's pool of hugetlb pages of 2 MiB.
+const POOL: &str = "hugepages/hugepages-2048kB/nr_hugepages";
+const HUGE_BYTES: u64 = 2 << 20;
+
 /// Settings made so far. Dropping it undoes them.
 #[derive(Debug, Default)]
 pub struct Settings {
@@ -78,6 +85,37 @@ impl Settings {
             fs::write(&path, weight.to_string()).map_err(fail)?;
             self.before.extend(derived.take().map(|d| (auto.clone(), d)));
             self.before.push((path, before));
+        }
+        Ok(())
+    }
+
+    /// Sets aside, on each node with a pool, the hugetlb pages that the job's regions need beside those that are there;
+    /// `directory` is [`NODES`].
+    ///
+    /// # Errors
+    /// A kernel without hugetlb, no right to set pages aside, or a node without room for them.
+    pub fn hugetlb(&mut self, job: &Job, directory: &Path) -> Result<(), String> {
+        let regions = job.workload.processes.iter().flat_map(|p| &p.regions);
+        let pages = regions.map(|r| r.pool_bytes / HUGE_BYTES).sum::<u64>();
+        let pools = job.node_ids.iter().map(|id| directory.join(format!("node{id}")).join(POOL));
+        // A node without memory has no pool.
+        let pools: Vec<PathBuf> = pools.filter(|p| pages > 0 && p.exists()).collect();
+        if pages > 0 && pools.is_empty() {
+            return Err("hugetlb regions: no node has a pool of 2 MiB pages; this kernel lacks CONFIG_HUGETLBFS".into());
+        }
+        for path in pools {
+            let fail = |e: &dyn std::fmt::Display| format!("{pages} hugetlb pages in {}: {e}", path.display());
+            let count = || -> Result<u64, String> {
+                read(&path).map_err(|e| fail(&e))?.parse().map_err(|e: std::num::ParseIntError| fail(&e))
+            };
+            let before = count()?;
+            fs::write(&path, (before + pages).to_string()).map_err(|e| fail(&e))?;
+            self.before.push((path.clone(), before.to_string()));
+            let now = count()?;
+            if now < before + pages {
+                let got = now.saturating_sub(before);
+                return Err(fail(&format!("the node has room for {got}; free memory, or smaller regions")));
+            }
         }
         Ok(())
     }
@@ -205,6 +243,33 @@ mod tests {
         drop(settings);
         let now = ["node0", "node4", "auto"].map(|f| files.text(f));
         assert_eq!(now, ["1", "2", "true"]);
+    }
+
+    /// A job on nodes 0 and 4 whose region needs three hugetlb pages on each.
+    fn pooled() -> Job {
+        let mut j = weighted();
+        j.workload.processes[0].regions[0].policy = None;
+        j.workload.processes[0].regions[0].pool_bytes = 3 * HUGE_BYTES;
+        j
+    }
+
+    #[test]
+    fn hugetlb_pages_are_set_aside_beside_those_that_are_there_and_given_back() {
+        let files = Files::new("pools", &[]);
+        let e = Settings::default().hugetlb(&pooled(), &files.0).unwrap_err();
+        assert!(e.contains("CONFIG_HUGETLBFS"), "{e}");
+        let pool = |node: u32| format!("node{node}/{POOL}");
+        for node in [0, 4] {
+            fs::create_dir_all(files.0.join(pool(node)).parent().unwrap()).unwrap();
+            fs::write(files.0.join(pool(node)), "7\n").unwrap();
+        }
+        let mut settings = Settings::default();
+        settings.hugetlb(&pooled(), &files.0).unwrap();
+        assert_eq!((files.text(&pool(0)).as_str(), files.text(&pool(4)).as_str()), ("10", "10"));
+        drop(settings);
+        assert_eq!((files.text(&pool(0)).as_str(), files.text(&pool(4)).as_str()), ("7", "7"));
+        // A job without such regions writes nothing.
+        Settings::default().hugetlb(&weighted(), Path::new("/none")).unwrap();
     }
 
     #[test]

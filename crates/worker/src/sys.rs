@@ -93,6 +93,8 @@ pub enum Backing<'a> {
     FilePrivate(&'a OwnedFd),
     /// Shared mapping of a file.
     FileShared(&'a OwnedFd),
+    /// Private hugetlb pages of 2 MiB.
+    Hugetlb,
 }
 
 /// Maps `bytes` at exactly `address`; fails if any of the range is mapped.
@@ -106,8 +108,11 @@ pub fn map_at(address: u64, bytes: u64, write: bool, backing: Backing<'_>) -> io
         Backing::Shared => (libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1),
         Backing::FilePrivate(fd) => (libc::MAP_PRIVATE, fd.as_raw_fd()),
         Backing::FileShared(fd) => (libc::MAP_SHARED, fd.as_raw_fd()),
+        Backing::Hugetlb => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | libc::MAP_HUGE_2MB, -1),
     };
-    let flags = flags | libc::MAP_FIXED_NOREPLACE | libc::MAP_NORESERVE;
+    // Hugetlb pages are reserved by the call, so that a pool that is too small fails here and not in a fault.
+    let reserve = if matches!(backing, Backing::Hugetlb) { 0 } else { libc::MAP_NORESERVE };
+    let flags = flags | libc::MAP_FIXED_NOREPLACE | reserve;
     // SAFETY: MAP_FIXED_NOREPLACE guarantees that no existing mapping changes.
     let p = unsafe { libc::mmap(address as *mut libc::c_void, bytes as usize, prot, flags, fd, 0) };
     if p == libc::MAP_FAILED {

@@ -36,6 +36,8 @@ impl Thread<'_> {
         // State of each loop: the turns left, or the time at which it ends.
         let mut slots = vec![0u64; program.slots];
         let mut scores = Scores { control: self.control, thread: self.index };
+        // When each request that it is in began, ns; innermost last.
+        let mut begun = Vec::new();
         let mut pc = 0;
         while let Some(step) = program.steps.get(pc) {
             pc += 1;
@@ -47,6 +49,11 @@ impl Thread<'_> {
                     if another_turn(&mut slots[*slot], *timed, sys::now_ns) {
                         pc = *body;
                     }
+                }
+                Step::Request { begin: true, .. } => begun.push(sys::now_ns()),
+                Step::Request { id, begin: false } => {
+                    let since_ns = begun.pop().ok_or("a request ends that has not begun")?;
+                    self.control.add_request(self.index, *id as usize, sys::now_ns() - since_ns);
                 }
                 Step::Score { id, amount } => scores.score(*id, *amount),
                 Step::Join => join(),
@@ -77,6 +84,7 @@ impl Thread<'_> {
                 unsafe { sys::advise(*address, *bytes, *advice) }.map_err(|e| format!("discard: {e}"))?;
             }
             Step::DirectIo(transfers) => transfers.run(&mut self.draw)?,
+            Step::ReadFile(reads) => reads.run()?,
             Step::MovePages { address, bytes, nodes } => move_pages::run(*address, *bytes, nodes)?,
             _ => {}
         }
@@ -118,6 +126,7 @@ mod tests {
             higher_is_better: true,
             per_second: false,
             best: false,
+            latency: false,
         }];
         let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
         let steps = vec![
@@ -141,6 +150,7 @@ mod tests {
             higher_is_better: true,
             per_second: true,
             best: false,
+            latency: false,
         }];
         let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
         assert_eq!(control.clock_ns(0, 99), None);
@@ -158,6 +168,33 @@ mod tests {
             control.run_clock(0, true, false, to);
         }
         assert_eq!(control.best_rate(0), Some(3.0 / 30e-9));
+    }
+
+    #[test]
+    fn requests_count_by_what_they_took() {
+        let mut j = job(vec![process("a", vec![], vec![])]);
+        j.workload.scores = vec![Score {
+            name: "late".into(),
+            unit: "us".into(),
+            higher_is_better: false,
+            per_second: false,
+            best: false,
+            latency: true,
+        }];
+        let (control, _fd) = Control::create(Layout::of(&j)).unwrap();
+        let steps = vec![
+            Step::LoopStart { bound: Bound::Count(120), slot: 0 },
+            Step::Request { id: 0, begin: true },
+            Step::Sleep { ns: 50_000, exponential: false },
+            Step::Request { id: 0, begin: false },
+            Step::LoopEnd { body: 1, slot: 0, timed: false },
+        ];
+        let mut thread = Thread { control: &control, index: 0, draw: Draw::new(1, 0) };
+        thread.run(&Program { steps, slots: 1 }, &mut || {}).unwrap();
+        let [half, most] = j.workload.scores[0].percentiles(&control.requests(0)).unwrap();
+        assert_eq!((half.name.as_str(), most.name.as_str()), ("late_p50", "late_p99"));
+        assert!(half.value >= 50.0 && most.value >= half.value, "{half:?} {most:?}");
+        assert_eq!(control.score_sum(0), 120.0);
     }
 
     #[test]

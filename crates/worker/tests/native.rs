@@ -22,6 +22,7 @@ fn region(name: &str, kind: RegionKind, size_bytes: u64) -> Region {
         huge_policy: None,
         second_level_fault_ns: 0,
         pinned: false,
+        pool_bytes: 0,
         write: true,
     }
 }
@@ -47,6 +48,7 @@ fn job(processes: Vec<Process>) -> Job {
         higher_is_better: true,
         per_second,
         best: false,
+        latency: false,
     };
     let workload = Workload {
         name: "test".into(),
@@ -139,6 +141,40 @@ fn every_op_is_carried_out() {
     assert!(scalar(&outcome, "user_s") > 0.0);
     // Half of the private region was discarded and is not touched again.
     assert_eq!(last(&outcome, "placement", "a/anon/absent"), 128.0);
+}
+
+/// A file that is read 120 times, each pass a request. Its pages come to the page cache and are mapped nowhere.
+#[test]
+fn requests_are_timed_and_a_file_that_is_read_is_not_mapped() {
+    let regions = vec![region("f", RegionKind::FileShared, MIB), region("b", RegionKind::PrivateAnon, MIB)];
+    let span = |region, len_bytes| Span { region, offset_bytes: 0, len_bytes };
+    let read = Op::ReadFile(ReadFile { span: span(0, MIB), into: span(1, MIB), bytes: 65536 });
+    let pass = [Op::Request { id: 2, begin: true }, read, Op::Request { id: 2, begin: false }];
+    let ops = [&[Op::LoopStart(Bound::Count(120))][..], &pass, &[Op::LoopEnd]].concat();
+    let mut j = job(vec![process("a", regions, vec![], vec![thread(ops)])]);
+    let late = Score { name: "late".into(), unit: "us".into(), latency: true, ..j.workload.scores[0].clone() };
+    j.workload.scores.push(late);
+    let outcome = run(&j, "reads").unwrap();
+    assert_eq!(outcome.status, Status::Completed);
+    let (half, most) = (scalar(&outcome, "late_p50"), scalar(&outcome, "late_p99"));
+    assert!(half > 0.0 && most >= half, "{half} {most}");
+    assert_eq!(last(&outcome, "placement", "a/f/absent"), 256.0);
+    assert_eq!(last(&outcome, "placement", "a/b/absent"), 240.0, "each call writes to the beginning of the buffer");
+}
+
+/// Whoever may set pages aside gets them; else the message says what was asked for, and of which file.
+#[test]
+fn hugetlb_pages_are_set_aside_or_the_run_is_refused() {
+    let mut huge = region("h", RegionKind::Hugetlb, 4 * MIB);
+    huge.pool_bytes = 4 * MIB;
+    let ops = vec![access(0, 4 * MIB, Pattern::sequential(), 0)];
+    match run(&job(vec![process("a", vec![huge], vec![], vec![thread(ops)])]), "hugetlb") {
+        Ok(outcome) => {
+            assert_eq!(outcome.status, Status::Completed);
+            assert_eq!(last(&outcome, "placement", "a/h/absent"), 0.0);
+        }
+        Err(e) => assert!(e.contains("hugetlb"), "{e}"),
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ words! {
         Anon = "anon_4k",
         /// Anonymous huge page, counted in base pages.
         AnonHuge = "anon_thp",
+        /// Huge page of the hugetlb pool, mapped or not, counted in base pages.
+        Hugetlb = "hugetlb",
         /// Page cache, unmapped and clean.
         FileClean = "pagecache_clean",
         /// Page cache, unmapped and dirty.
@@ -39,6 +41,11 @@ impl PageClass {
     #[inline]
     pub fn is_movable(self) -> bool {
         !matches!(self, Self::SlabReclaimable | Self::SlabUnreclaimable | Self::PageTables | Self::KernelOther)
+    }
+    /// Whether a page of it is a huge page.
+    #[inline]
+    pub fn is_huge(self) -> bool {
+        matches!(self, Self::AnonHuge | Self::Hugetlb)
     }
     /// Whether it belongs to the page cache.
     #[inline]

@@ -3,6 +3,8 @@
 use super::account::PageClass;
 use super::object::{Mapper, SharedMemory};
 use super::physical_memory::PhysicalMemory;
+use super::unmapped::Unmapped;
+use crate::mm::vma::kind::VmaKind;
 use crate::mm::vma::mapping::Vma;
 use crate::mm::vma::sharing::CopiedEntries;
 
@@ -149,7 +151,11 @@ impl AddressSpace {
                     memory.free_page(node, frame, PageClass::PageTables);
                 }
             }
-            let mut freed = |gone| memory.free_unmapped(gone);
+            let hugetlb = v.kind == VmaKind::Hugetlb;
+            let mut freed = |gone| match gone {
+                Unmapped::Page { node, frame, .. } if hugetlb => memory.put_hugetlb(node, frame),
+                other => memory.free_unmapped(other),
+            };
             v.zap_range(start, end, store, &mut freed);
             for &object in &v.objects {
                 store.drop_mapper(object, Mapper { process, vma: id as u32 }, &mut freed);

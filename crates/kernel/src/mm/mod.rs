@@ -24,6 +24,7 @@
 //! | mappings and their page tables | [`vma`], [`block`]; all mappings of a process in [`address_space`] |
 //! | pages that several VMAs can map, and their reverse map | [`object`], [`rmap`] |
 //! | new pages on their way to the LRU lists | [`lru_batch`] |
+//! | the pool of hugetlb pages | [`hugetlb`] |
 //! | state read ahead of its use | `read_ahead` |
 //! | bytes that all this takes in the simulator | [`state_sizes`] |
 //! | settings; the work of an operation and its cost | [`config`], [`work`] |
@@ -35,6 +36,7 @@ pub mod block;
 pub mod compact;
 pub mod config;
 pub mod counters;
+pub mod hugetlb;
 pub mod kernel_work;
 pub mod khugepaged;
 pub mod lru_batch;

@@ -62,6 +62,8 @@ pub struct PhysicalMemory {
     pub(super) files: Vec<FileLists>,
     pub(super) kswapd: Vec<Kswapd>,
     pub(super) kcompactd: Vec<Kcompactd>,
+    /// Hugetlb pages that nobody has mapped, by node.
+    pub(super) hugetlb_pool: Vec<Vec<Frame>>,
     /// Unmapped pages of partly mapped huge pages, by node.
     pub(super) deferred_split_pages: Vec<u64>,
     /// Pages evicted and activated so far, by node (`nonresident_age`).
@@ -109,6 +111,7 @@ impl PhysicalMemory {
             files: vec![FileLists::default(); n],
             kswapd: vec![Kswapd::default(); n],
             kcompactd: vec![Kcompactd::default(); n],
+            hugetlb_pool: vec![Vec::new(); n],
             deferred_split_pages: vec![0; n],
             nonresident_age: vec![0; n],
             reclaiming: vec![false; n],
@@ -197,7 +200,7 @@ impl PhysicalMemory {
         if zones.len() == 1 {
             return zones.start;
         }
-        let huge = class == PageClass::AnonHuge;
+        let huge = class.is_huge();
         let used = |z: &usize| {
             let zone = &self.zones[*z];
             if huge {
@@ -210,13 +213,13 @@ impl PhysicalMemory {
         zones.clone().find(known).or_else(|| zones.clone().rev().find(used)).unwrap_or(zones.start)
     }
 
-    /// Frees a page of a node (512 base pages for [`PageClass::AnonHuge`]).
+    /// Frees a page of a node (512 base pages for a huge one).
     #[inline]
     pub fn free_page(&mut self, node: usize, frame: Frame, class: PageClass) {
         let zone = self.zone_of_frame(node, frame, class);
         let pageblocks = &mut self.zones[zone].pageblocks;
         let (freed, pages) = match class {
-            PageClass::AnonHuge => (pageblocks.put_huge(frame), CHUNK_PAGES),
+            c if c.is_huge() => (pageblocks.put_huge(frame), CHUNK_PAGES),
             c if c.is_movable() => (pageblocks.put_movable(frame), 1),
             _ => (pageblocks.put_unmovable(frame), 1),
         };
@@ -265,8 +268,9 @@ impl PhysicalMemory {
                 .check(&self.zones[self.zones_of(node)], self.free(node))
                 .map_err(|e| format!("node {node}: {e}"))?;
             let huge: u64 = self.zones_of(node).map(|z| self.zones[z].pageblocks.huge_blocks()).sum();
-            if huge * CHUNK_PAGES != account.pages(PageClass::AnonHuge) {
-                return Err(format!("node {node}: {huge} huge blocks, {} pages", account.pages(PageClass::AnonHuge)));
+            let pages = account.pages(PageClass::AnonHuge) + account.pages(PageClass::Hugetlb);
+            if huge * CHUNK_PAGES != pages {
+                return Err(format!("node {node}: {huge} huge blocks, {pages} pages"));
             }
             let files = &self.files[node];
             if (files.inactive(), files.active()) != (account.lru.inactive_file, account.lru.active_file) {

@@ -163,6 +163,7 @@ mod tests {
             write: true,
             second_level_fault_ns: 0,
             pinned: false,
+            pool_bytes: 0,
         });
         assert!(refused(&k, &w).unwrap().contains("weighted_interleave"));
     }

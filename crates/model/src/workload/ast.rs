@@ -123,6 +123,7 @@ pub(super) struct ScoreSpec {
     pub higher_is_better: bool,
     pub per_second: bool,
     pub best: bool,
+    pub latency: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -152,6 +153,8 @@ pub(super) struct RegionSpec {
     pub second_level_fault: Option<Formula>,
     /// Its pages are pinned for good (`FOLL_LONGTERM`).
     pub pinned: Option<Spot<bool>>,
+    /// What each node sets aside for it, if its pages are hugetlb pages.
+    pub pool: Option<Formula>,
 }
 
 /// A region as seen from a process entry: (process entry, region of that entry).
@@ -217,7 +220,7 @@ pub(super) struct CpusetSpec {
 }
 
 /// One step: modifiers around a verb. They apply from the outside in: `for`, `let`, `when`, `policy`, `timed`, `count`
-/// or `time`, and the verb.
+/// or `time`, `request`, and the verb.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     pub spot: Spot<()>,
@@ -226,6 +229,8 @@ pub(super) struct Step {
     pub when: Option<Formula>,
     pub policy: Option<usize>,
     pub timed: Option<Ref>,
+    /// The latency whose request the step is.
+    pub request: Option<Ref>,
     pub bound: StepBound,
     pub verb: Verb,
 }
@@ -248,6 +253,7 @@ pub(super) enum Verb {
     Discard(SpanSpec),
     DirectIo(Box<DirectIoSpec>),
     MovePages { span: SpanSpec, to: List },
+    Read { span: SpanSpec, into: SpanSpec, bytes: Option<Formula> },
     Score { score: Ref, amount: Option<Formula> },
     Steps(Vec<Step>),
 }

@@ -134,6 +134,9 @@ impl Context {
             Kind::Score | Kind::Policy => self.scores.iter().map(|s| &s.family).collect(),
         };
         let (index, at) = self.member(kind.word(), &text, &all, scope)?;
+        if kind == Kind::Score {
+            self.refuse_latency(index, &text)?;
+        }
         self.used.borrow_mut().insert((kind, index));
         Ok(Ref { index, at, spot: text })
     }
@@ -141,7 +144,28 @@ impl Context {
     pub fn clock(&self, text: Spot<String>, scope: &Scope) -> Result<Ref, SpecError> {
         let all: Vec<&Family> = self.scores.iter().map(|s| &s.family).collect();
         let (index, at) = self.member(Kind::Score.word(), &text, &all, scope)?;
+        self.refuse_latency(index, &text)?;
         Ok(Ref { index, at, spot: text })
+    }
+    /// The latency of which a step is a request.
+    pub fn request(&self, text: Spot<String>, scope: &Scope) -> Result<Ref, SpecError> {
+        let all: Vec<&Family> = self.scores.iter().map(|s| &s.family).collect();
+        let (index, at) = self.member(Kind::Score.word(), &text, &all, scope)?;
+        if !self.scores[index].latency {
+            let what = format!("the score `{}` is no latency", all[index].name.value);
+            return Err(text.error(what, "a score with `latency = true`"));
+        }
+        self.used.borrow_mut().insert((Kind::Score, index));
+        Ok(Ref { index, at, spot: text })
+    }
+    /// Refuses to count to a latency, whose figures come from its requests alone.
+    fn refuse_latency(&self, score: usize, at: &Spot<String>) -> Result<(), SpecError> {
+        let score = &self.scores[score];
+        if !score.latency {
+            return Ok(());
+        }
+        let what = format!("the score `{}` is a latency, to which nothing is counted", score.family.name.value);
+        Err(at.error(what, "`request`, or a score without `latency`"))
     }
     /// Splits `name[expression]` and looks the name up among `all`.
     pub fn member(

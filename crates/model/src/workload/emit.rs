@@ -6,8 +6,10 @@ use super::families::{absent, expand, member};
 use super::names::{THREAD, THREADS};
 use super::pattern::within;
 use super::tables::Tables;
-use super::{policy, Access, Bound, DirectIo, IoDirection, MovePages, Op, Policy, PolicyMode, RegionKind, Span};
-use crate::expr::Env;
+use super::{
+    policy, Access, Bound, DirectIo, IoDirection, MovePages, Op, Policy, PolicyMode, ReadFile, RegionKind, Span,
+};
+use crate::expr::{Env, Formula};
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
 use std::collections::BTreeMap;
@@ -101,10 +103,10 @@ impl Emitter<'_> {
     }
     fn bounded(&mut self, step: &Step) -> Result<(), SpecError> {
         let (bound, at) = match &step.bound {
-            StepBound::Once => return self.verb(step),
+            StepBound::Once => return self.with_request(step),
             StepBound::Count(n) => match n.whole(self.env, 0, u64::MAX)? {
                 0 => return Ok(()),
-                1 => return self.verb(step),
+                1 => return self.with_request(step),
                 count => (Bound::Count(count), n.spot()),
             },
             StepBound::Time(t) => match t.time_ns(self.env)? as u64 {
@@ -117,14 +119,14 @@ impl Emitter<'_> {
         let timed = matches!(bound, Bound::Time { .. });
         let outer = self.in_time;
         self.in_time |= timed;
-        self.verb(step)?;
+        self.with_request(step)?;
         self.in_time = outer;
         if self.out.len() == start + 1 {
             self.out.truncate(start);
             return Ok(());
         }
         let passes_time = |op: &Op| match op {
-            Op::Access(_) | Op::Compute { .. } | Op::Sleep { .. } | Op::DirectIo(_) => true,
+            Op::Access(_) | Op::Compute { .. } | Op::Sleep { .. } | Op::DirectIo(_) | Op::ReadFile(_) => true,
             Op::Barrier { .. } | Op::Signal { .. } | Op::Wait { .. } => !timed,
             Op::Discard(_) | Op::MovePages(_) => !timed,
             _ => false,
@@ -133,6 +135,19 @@ impl Emitter<'_> {
             return Err(at.error("the loop does nothing that takes time", "an access, compute or sleep step in it"));
         }
         self.push(Op::LoopEnd, &step.spot)
+    }
+    /// The modifier `request`: each pass of the step is a request of that score.
+    fn with_request(&mut self, step: &Step) -> Result<(), SpecError> {
+        let Some(score) = &step.request else { return self.verb(step) };
+        let id = self.tables.score(score, self.env)?;
+        let start = self.out.len();
+        self.push(Op::Request { id, begin: true }, &step.spot)?;
+        self.verb(step)?;
+        if self.out.len() == start + 1 {
+            self.out.truncate(start);
+            return Ok(());
+        }
+        self.push(Op::Request { id, begin: false }, &step.spot)
     }
     fn verb(&mut self, step: &Step) -> Result<(), SpecError> {
         match &step.verb {
@@ -161,6 +176,7 @@ impl Emitter<'_> {
             }
             Verb::Discard(s) => {
                 let (span, to) = self.span(s)?;
+                refuse_hugetlb(&to, s)?;
                 if to.pinned {
                     let expected = "a region without `pinned`: a device keeps the pages that it was given";
                     return Err(s.spot.error("the step gives back pages that are pinned", expected));
@@ -169,10 +185,13 @@ impl Emitter<'_> {
             }
             Verb::DirectIo(io) => self.direct_io(io, &step.spot),
             Verb::MovePages { span, to } => {
-                let (span, _) = self.span(span)?;
+                let (at, span) = (span, self.span(span)?);
+                refuse_hugetlb(&span.1, at)?;
+                let span = span.0;
                 let nodes = self.target_nodes(to)?;
                 self.push(Op::MovePages(MovePages { span, nodes }), &step.spot)
             }
+            Verb::Read { span, into, bytes } => self.read(span, into, bytes.as_ref(), &step.spot),
             Verb::Score { score, amount } => {
                 let id = self.tables.score(score, self.env)?;
                 let units = amount.as_ref().map_or(Ok(1.0), |a| a.amount(self.env))?;
@@ -245,34 +264,13 @@ impl Emitter<'_> {
         Ok((Span { region: mapped.index, offset_bytes, len_bytes }, *mapped))
     }
     fn direct_io(&mut self, io: &DirectIoSpec, at: &Spot<()>) -> Result<(), SpecError> {
-        let (mut span, to) = self.span(&io.span)?;
-        const UNIT: u64 = DirectIo::UNIT_BYTES;
-        if matches!(io.span.slice, Slice::Explicit { .. }) && span.offset_bytes % UNIT != 0 {
-            let what = format!("direct I/O from byte {} of a region", span.offset_bytes);
-            return Err(io.span.spot.error(what, "an `offset` that is a multiple of 4KiB"));
-        }
-        // Slices of threads, and the end of a region, are cut to whole pages.
-        let end = span.offset_bytes + span.len_bytes;
-        let end = if end == to.len_bytes { end.next_multiple_of(UNIT) } else { end / UNIT * UNIT };
-        span.offset_bytes = span.offset_bytes / UNIT * UNIT;
-        span.len_bytes = end.saturating_sub(span.offset_bytes);
-        if span.len_bytes == 0 {
-            return Err(io.span.spot.error("direct I/O to less than a page", "at least 4KiB of memory"));
-        }
+        let (span, to) = self.whole_pages(&io.span, "direct I/O")?;
+        refuse_hugetlb(&to, &io.span)?;
         if to.kind == RegionKind::FileRead && io.direction == IoDirection::Read {
             let expected = "`io = \"write\"`, or another kind of region";
             return Err(io.span.spot.error("direct I/O reads into a read-only file mapping", expected));
         }
-        let bytes = io.bytes.as_ref().map_or(Ok(DEFAULT_IO_BYTES.min(span.len_bytes)), |b| {
-            let n = b.bytes(self.env, UNIT)?.0;
-            match n % UNIT == 0 && n <= span.len_bytes {
-                true => Ok(n),
-                false => Err(b.spot().error(
-                    format!("`bytes` is {n} of {} bytes", span.len_bytes),
-                    "a multiple of 4KiB, at most the memory that the step names",
-                )),
-            }
-        })?;
+        let bytes = self.io_bytes(io.bytes.as_ref(), span.len_bytes, "the memory that the step names")?;
         let latency_ns = io.latency.time_ns(self.env)?.round() as u64;
         if latency_ns == 0 {
             return Err(io.latency.spot().error("`latency` is 0ns", "the time that the device takes, at least 1ns"));
@@ -283,6 +281,53 @@ impl Emitter<'_> {
             return Ok(());
         }
         self.push(Op::DirectIo(op), at)
+    }
+    /// A span of whole pages. Slices of threads, and the end of a region, are cut to them. `what` is done to it.
+    fn whole_pages(&self, s: &SpanSpec, what: &str) -> Result<(Span, Mapped), SpecError> {
+        const UNIT: u64 = DirectIo::UNIT_BYTES;
+        let (mut span, to) = self.span(s)?;
+        if matches!(s.slice, Slice::Explicit { .. }) && span.offset_bytes % UNIT != 0 {
+            let what = format!("{what} from byte {} of a region", span.offset_bytes);
+            return Err(s.spot.error(what, "an `offset` that is a multiple of 4KiB"));
+        }
+        let end = span.offset_bytes + span.len_bytes;
+        let end = if end == to.len_bytes { end.next_multiple_of(UNIT) } else { end / UNIT * UNIT };
+        span.offset_bytes = span.offset_bytes / UNIT * UNIT;
+        span.len_bytes = end.saturating_sub(span.offset_bytes);
+        if span.len_bytes == 0 {
+            return Err(s.spot.error(format!("{what} to less than a page"), "at least 4KiB of memory"));
+        }
+        Ok((span, to))
+    }
+    /// Bytes of a transfer: a multiple of a page, at most `most`, which is of `whose`.
+    fn io_bytes(&self, given: Option<&Formula>, most: u64, whose: &str) -> Result<u64, SpecError> {
+        const UNIT: u64 = DirectIo::UNIT_BYTES;
+        let Some(b) = given else { return Ok(DEFAULT_IO_BYTES.min(most)) };
+        let n = b.bytes(self.env, UNIT)?.0;
+        if n % UNIT == 0 && n <= most {
+            return Ok(n);
+        }
+        Err(b.spot().error(format!("`bytes` is {n} of {most} bytes"), format!("a multiple of 4KiB, at most {whose}")))
+    }
+    /// The step `read`: one pass over a part of a file, through the page cache.
+    fn read(
+        &mut self,
+        file: &SpanSpec,
+        into: &SpanSpec,
+        bytes: Option<&Formula>,
+        at: &Spot<()>,
+    ) -> Result<(), SpecError> {
+        let (span, of) = self.whole_pages(file, "a read")?;
+        let is_file = |kind| matches!(kind, RegionKind::CowData | RegionKind::FileRead | RegionKind::FileShared);
+        if !is_file(of.kind) {
+            return Err(file.spot.error("the step reads a region that is no file", "a region of kind `file`"));
+        }
+        let (into_span, buffer) = self.whole_pages(into, "a read")?;
+        if is_file(buffer.kind) {
+            return Err(into.spot.error("the step reads into a file", "a region of kind `anon`, as buffer"));
+        }
+        let bytes = self.io_bytes(bytes, into_span.len_bytes, "the buffer")?;
+        self.push(Op::ReadFile(ReadFile { span, into: into_span, bytes }), at)
     }
     /// Nodes that `move_pages` moves to, in the order of the list.
     fn target_nodes(&self, to: &List) -> Result<Vec<u32>, SpecError> {
@@ -318,6 +363,15 @@ impl Emitter<'_> {
         let edge = |i: u128| (i * u128::from(size) / threads) as u64;
         (edge(i), edge(i + 1) - edge(i))
     }
+}
+
+/// Refuses a step that would give back, move or pin hugetlb pages.
+fn refuse_hugetlb(to: &Mapped, at: &SpanSpec) -> Result<(), SpecError> {
+    if to.kind != RegionKind::Hugetlb {
+        return Ok(());
+    }
+    let what = "the region has hugetlb pages, which only accesses are modelled for";
+    Err(at.spot.error(what, "`access`, or a region of another kind"))
 }
 
 /// The policy of a thread that sets none.

@@ -2,9 +2,9 @@
 
 use super::ast::{Family, ParamSpec, PolicySpec, Require, ScoreSpec, WorkloadSpec};
 use super::context::{declared, is_name_byte, new_name, word, Context, NAME};
-use super::{PolicyMode, BEST};
+use super::{PolicyMode, BEST, LATENCY_UNITS, PERCENTILES};
 use crate::access::{PatternList, PATTERNS};
-use crate::spec::{clip, Doc, SpecError, Table};
+use crate::spec::{clip, Doc, SpecError, Spot, Table};
 use numalab_nouns::record::{TIMES, WAKE_UPS};
 
 /// Parses a workload file; `file` is used in messages.
@@ -167,7 +167,7 @@ fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
             return Err(name.error(format!("`{}` is a figure of every run", name.value), "another name"));
         }
         let over = cx.opt_list(&t, "over", &cx.global())?;
-        let unit = t.str("unit")?.value;
+        let unit = t.str("unit")?;
         let better = word(&t, "better", &[("higher", true), ("lower", false)])?;
         let higher_is_better = better.ok_or_else(|| t.missing("better", "\"higher\" or \"lower\""))?;
         let per_second = t.opt_bool("per_second")?.is_some_and(|b| b.value);
@@ -177,21 +177,57 @@ fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
             return Err(best.error(why.to_string(), "`per_second = true` beside it"));
         }
         let best = best.is_some_and(|b| b.value);
+        let latency = t.opt_bool("latency")?;
+        if let Some(latency) = latency.as_ref().filter(|l| l.value) {
+            check_latency(latency, &unit, higher_is_better || per_second)?;
+        }
+        let latency = latency.is_some_and(|l| l.value);
         t.finish()?;
         out.push(ScoreSpec {
             family: Family { name, over, spin: false, futex: false },
-            unit,
+            unit: unit.value,
             higher_is_better,
             per_second,
             best,
+            latency,
         });
     }
-    for name in out.iter().map(|s| &s.family.name) {
+    refuse_names_of_figures(&out)?;
+    Ok(out)
+}
+
+/// Refuses a latency that does not count time, or of which more is better.
+fn check_latency(latency: &Spot<bool>, unit: &Spot<String>, other: bool) -> Result<(), SpecError> {
+    if other {
+        return Err(latency.error("a latency is a time, of which less is better", "`better = \"lower\"`, and no rate"));
+    }
+    if LATENCY_UNITS.iter().any(|(word, _)| *word == unit.value) {
+        return Ok(());
+    }
+    let words: Vec<&str> = LATENCY_UNITS.iter().map(|(word, _)| *word).collect();
+    Err(unit.error(format!("the unit of a latency is {:?}", clip(&unit.value)), format!("one of {}", words.join(", "))))
+}
+
+/// Refuses a score whose name is that of a figure of another score, and a latency whose figures are those of every run.
+fn refuse_names_of_figures(scores: &[ScoreSpec]) -> Result<(), SpecError> {
+    for name in scores.iter().map(|s| &s.family.name) {
         let taken = |s: &&ScoreSpec| s.best && name.value.strip_suffix(BEST) == Some(s.family.name.value.as_str());
-        if let Some(score) = out.iter().find(taken) {
+        if let Some(score) = scores.iter().find(taken) {
             let owner = &score.family.name.value;
             return Err(name.error(format!("`{}` is the best interval of `{owner}`", name.value), "another name"));
         }
+        let stems = PERCENTILES.iter().filter_map(|(end, _)| name.value.strip_suffix(end));
+        let mut owners = stems.filter(|stem| scores.iter().any(|s| s.latency && s.family.name.value == *stem));
+        if let Some(owner) = owners.next() {
+            return Err(name.error(format!("`{}` is a percentile of `{owner}`", name.value), "another name"));
+        }
     }
-    Ok(out)
+    for name in scores.iter().filter(|s| s.latency).map(|s| &s.family.name) {
+        let figure = |end: &str| format!("{}{end}", name.value);
+        let taken = PERCENTILES.iter().map(|(end, _)| figure(end)).find(|f| WAKE_UPS.iter().any(|(w, _)| w == f));
+        if let Some(taken) = taken {
+            return Err(name.error(format!("`{taken}` is a figure of every run"), "another name"));
+        }
+    }
+    Ok(())
 }

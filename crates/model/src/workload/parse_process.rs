@@ -106,7 +106,8 @@ fn inherited(forked: &Forked, before: &[ProcessSpec]) -> Vec<(RegionId, Family)>
         .collect()
 }
 
-/// Refuses a fork that would share pinned pages: kernels disagree on who gets the copy (since 5.12 the child, at once).
+/// Refuses a fork that would share pinned pages, for kernels disagree on who gets the copy (since 5.12 the child, at
+/// once); or hugetlb pages, whose copies need pages of the pool.
 fn refuse_inherited_pins(
     name: &Spot<String>,
     visible: &[(RegionId, Family)],
@@ -118,6 +119,10 @@ fn refuse_inherited_pins(
             let expected = "a pinned region in a process that nothing is forked from after its prologue";
             return Err(pinned.error(what, expected));
         }
+        if before[id.process].regions[id.region].kind == RegionKind::Hugetlb {
+            let what = format!("process `{}` inherits `{}`, which has hugetlb pages", name.value, family.name.value);
+            return Err(name.error(what, "a process with a region of its own: copies of such pages are not modelled"));
+        }
     }
     Ok(())
 }
@@ -128,12 +133,13 @@ fn region<'a>(
     scope: &Scope,
     taken: impl IntoIterator<Item = &'a Spot<String>>,
 ) -> Result<RegionSpec, SpecError> {
-    const KINDS: [(&str, RegionKind); 5] = [
+    const KINDS: [(&str, RegionKind); 6] = [
         ("anon", RegionKind::PrivateAnon),
         ("shared", RegionKind::SharedAnon),
         ("data", RegionKind::CowData),
         ("file", RegionKind::FileRead),
         ("file_shared", RegionKind::FileShared),
+        ("hugetlb", RegionKind::Hugetlb),
     ];
     const ADVICE: [(&str, HugeAdvice); 3] =
         [("default", HugeAdvice::Default), ("huge", HugeAdvice::Huge), ("nohuge", HugeAdvice::NoHuge)];
@@ -144,6 +150,14 @@ fn region<'a>(
     if let (RegionKind::FileRead | RegionKind::FileShared, Some(p)) = (kind, pinned.as_ref().filter(|p| p.value)) {
         let expected = "`anon`, `shared` or `data`: the kernel pins no pages of shared files for long";
         return Err(p.error("the region is a file and pinned", expected));
+    }
+    let pool = cx.opt_formula(t, "pool", scope)?;
+    if kind == RegionKind::Hugetlb {
+        refuse_beside_hugetlb(t)?;
+    } else if let Some(pool) = &pool {
+        return Err(pool
+            .spot()
+            .error("the region has a `pool`, and its pages are ordinary ones", "`kind = \"hugetlb\"`"));
     }
     Ok(RegionSpec {
         family: Family { name, over, spin: false, futex: false },
@@ -156,7 +170,19 @@ fn region<'a>(
         huge_policy: cx.opt_policy(t, "huge_policy")?,
         second_level_fault: cx.opt_formula(t, "second_level_fault", scope)?,
         pinned,
+        pool,
     })
+}
+
+/// Refuses what means nothing to hugetlb pages: they are huge and aligned in any case, and stay where they are.
+fn refuse_beside_hugetlb(t: &Table) -> Result<(), SpecError> {
+    for key in ["misalign", "advice", "huge_policy", "pinned"] {
+        if t.has(key) {
+            let what = format!("the region has hugetlb pages and `{key}`");
+            return Err(t.error(what, "a region without it: these pages are aligned, huge, and never move"));
+        }
+    }
+    Ok(())
 }
 
 /// Groups of threads: those under `[[process.group]]`, or one group of the process's own `threads`, `affinity` and

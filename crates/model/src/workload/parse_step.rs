@@ -5,6 +5,7 @@ use super::context::{new_name, with, word, Context, Kind, Scope};
 use super::pattern::PatternSpec;
 use super::IoDirection;
 use crate::access::AccessPattern;
+use crate::expr::Formula;
 use crate::spec::{SpecError, Spot, Table};
 
 /// Deepest nesting of steps.
@@ -22,8 +23,20 @@ pub(super) struct Place {
 }
 
 /// The verbs; a step has exactly one of them.
-const VERBS: [&str; 11] =
-    ["access", "compute", "sleep", "barrier", "signal", "wait", "discard", "direct_io", "move_pages", "score", "steps"];
+const VERBS: [&str; 12] = [
+    "access",
+    "compute",
+    "sleep",
+    "barrier",
+    "signal",
+    "wait",
+    "discard",
+    "direct_io",
+    "move_pages",
+    "read",
+    "score",
+    "steps",
+];
 
 /// Reads a list of steps.
 pub(super) fn steps(list: Vec<Table>, cx: &Context, scope: &Scope, place: &Place) -> Result<Vec<Step>, SpecError> {
@@ -65,6 +78,10 @@ fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, S
         None => None,
         Some(text) => Some(cx.clock(text, &scope)?),
     };
+    let request = match t.opt_text("request")? {
+        None => None,
+        Some(text) => Some(cx.request(text, &scope)?),
+    };
     let bound = match (cx.opt_formula(t, "count", &scope)?, cx.opt_formula(t, "time", &scope)?) {
         (None, None) => StepBound::Once,
         (Some(n), None) => StepBound::Count(n),
@@ -76,7 +93,7 @@ fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, S
     let here = t.error("", "");
     let spot = Spot { value: (), file: here.file, line: here.line, column: here.column };
     let verb = verb(t, cx, &scope, place)?;
-    Ok(Step { spot, each, lets, when, policy, timed, bound, verb })
+    Ok(Step { spot, each, lets, when, policy, timed, request, bound, verb })
 }
 
 fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, SpecError> {
@@ -109,6 +126,15 @@ fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, S
             let to = to.ok_or_else(|| t.missing("to", "the node, or a list such as [1, 0]"))?;
             Verb::MovePages { span: span(t, verb, cx, scope, place)?, to }
         }
+        "read" => {
+            let spot = t.opt_text("into")?.ok_or_else(|| t.missing("into", "the name of a region, the buffer"))?;
+            let (region, at) = region(&spot, cx, scope, place)?;
+            Verb::Read {
+                span: span(t, verb, cx, scope, place)?,
+                into: SpanSpec { region, at, slice: Slice::Whole, spot },
+                bytes: cx.opt_formula(t, "bytes", scope)?,
+            }
+        }
         "score" => Verb::Score { score: named(Kind::Score)?, amount: cx.opt_formula(t, "amount", scope)? },
         _ => {
             let inner = Place { depth: place.depth + 1, ..place.clone() };
@@ -123,8 +149,7 @@ fn verb(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Verb, S
 
 fn span(t: &Table, verb: &str, cx: &Context, scope: &Scope, place: &Place) -> Result<SpanSpec, SpecError> {
     let spot = t.opt_text(verb)?.ok_or_else(|| t.missing(verb, "the name of a region"))?;
-    let families: Vec<&Family> = place.visible.iter().map(|(_, f)| f).collect();
-    let (index, at) = cx.member("region", &spot, &families, scope)?;
+    let (region, at) = region(&spot, cx, scope, place)?;
     let slice = word(t, "slice", &[("whole", false), ("thread", true)])?;
     let (offset, len) = (cx.opt_formula(t, "offset", scope)?, cx.opt_formula(t, "len", scope)?);
     let slice = match (slice, offset.is_some() || len.is_some()) {
@@ -141,7 +166,19 @@ fn span(t: &Table, verb: &str, cx: &Context, scope: &Scope, place: &Place) -> Re
         (None, true) => Slice::Explicit { offset, len },
         (Some(false) | None, false) => Slice::Whole,
     };
-    Ok(SpanSpec { region: place.visible[index].0, at, slice, spot })
+    Ok(SpanSpec { region, at, slice, spot })
+}
+
+/// The region that `text` names: `name` or `name[expression]`.
+fn region(
+    text: &Spot<String>,
+    cx: &Context,
+    scope: &Scope,
+    place: &Place,
+) -> Result<(RegionId, Option<Formula>), SpecError> {
+    let families: Vec<&Family> = place.visible.iter().map(|(_, f)| f).collect();
+    let (index, at) = cx.member("region", text, &families, scope)?;
+    Ok((place.visible[index].0, at))
 }
 
 fn access(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<AccessSpec, SpecError> {

@@ -1,7 +1,7 @@
 //! [`WorkloadSpec`] to [`Workload`]: parameters, processes, regions and threads for one machine and seed.
 
 use super::affinity::Affinities;
-use super::ast::{Affinity, ProcessSpec, RegionId, Step, WorkloadSpec};
+use super::ast::{Affinity, ProcessSpec, RegionId, RegionSpec, Step, WorkloadSpec};
 use super::cpuset::Cpuset;
 use super::emit::{default_policy, Emitter, Mapped, Regions};
 use super::families::Members;
@@ -316,7 +316,9 @@ impl Builder<'_> {
                 }
             }
             let misalign_bytes = spec.misalign.as_ref().map_or(Ok(0), |m| self.misalign(m))?;
-            let size_bytes = len_bytes.next_multiple_of(PAGE_BYTES);
+            let hugetlb = spec.kind == RegionKind::Hugetlb;
+            let size_bytes = len_bytes.next_multiple_of(if hugetlb { HUGE_BYTES } else { PAGE_BYTES });
+            let pool_bytes = if hugetlb { self.pool(spec, size_bytes)? } else { 0 };
             let second_level_fault_ns = spec.second_level_fault.as_ref().map_or(Ok(0), |f| self.fault_time(f))?;
             let pinned = spec.pinned.as_ref().is_some_and(|p| p.value);
             for (n, name) in members.labels() {
@@ -334,10 +336,24 @@ impl Builder<'_> {
                     write: spec.kind != RegionKind::FileRead,
                     second_level_fault_ns,
                     pinned,
+                    pool_bytes,
                 });
             }
         }
         Ok(out)
+    }
+    /// What each node with memory sets aside for a region of hugetlb pages: an even share, unless the region says more.
+    fn pool(&self, spec: &RegionSpec, size_bytes: u64) -> Result<u64, SpecError> {
+        let nodes = self.machine.nodes.iter().filter(|n| n.memory_bytes > 0).count().max(1) as u64;
+        let Some(given) = &spec.pool else { return Ok((size_bytes / HUGE_BYTES).div_ceil(nodes) * HUGE_BYTES) };
+        let bytes = given.bytes(&self.env, 1)?.0;
+        let pool_bytes = bytes.min(MAX_REGION_BYTES).next_multiple_of(HUGE_BYTES);
+        if pool_bytes.saturating_mul(nodes) < size_bytes {
+            let least = Value::bytes((size_bytes / HUGE_BYTES).div_ceil(nodes) as f64 * HUGE_BYTES as f64);
+            let expected = format!("at least {least} on each of {nodes} nodes (mmap returns ENOMEM)");
+            return Err(given.refuse(Value::bytes(bytes as f64), expected));
+        }
+        Ok(pool_bytes)
     }
     fn misalign(&self, f: &Formula) -> Result<u64, SpecError> {
         let (bytes, cut) = f.bytes(&self.env, 0)?;

@@ -77,7 +77,14 @@ impl Tables {
         for (members, s) in self.scores.iter_mut().zip(&spec.scores) {
             for name in members.number_from(out.len() as u32) {
                 let (unit, higher_is_better) = (s.unit.clone(), s.higher_is_better);
-                out.push(Score { name, unit, higher_is_better, per_second: s.per_second, best: s.best });
+                out.push(Score {
+                    name,
+                    unit,
+                    higher_is_better,
+                    per_second: s.per_second,
+                    best: s.best,
+                    latency: s.latency,
+                });
             }
         }
         out

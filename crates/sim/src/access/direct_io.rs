@@ -8,6 +8,7 @@ use crate::charge::time::charge_system;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::mm::pins::mapping;
 use crate::state::cpu::Pending;
+use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::{Activity, GettingPages};
@@ -77,7 +78,8 @@ fn get_user_pages(
         let (chunk, page) = ((at.next / CHUNK_PAGES) as usize, (at.next % CHUNK_PAGES) as usize);
         *clock += sim.machine.costs.pte_skip_ns.ceil() as u64;
         if page_faults(sim, (process, id), (chunk, page), write) {
-            let (ns, fate) = handle_mm_fault(sim, cpu, task, id, chunk, page, write, *clock);
+            let site = PageSite { cpu, task, process, vma: id, chunk, page, write };
+            let (ns, fate) = handle_mm_fault(sim, &site, *clock);
             *clock += ns;
             if fate != FaultEnd::Pass {
                 out = fate.stops();

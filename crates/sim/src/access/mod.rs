@@ -5,6 +5,7 @@ pub(crate) mod compute;
 pub(crate) mod direct_io;
 pub(crate) mod progress;
 pub(crate) mod random;
+pub(crate) mod read_file;
 pub(crate) mod stride;
 pub(crate) mod sweep;
 pub(crate) mod walk;

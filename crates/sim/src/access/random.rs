@@ -8,7 +8,6 @@ use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
 use crate::hardware::access_rates::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
-use crate::state::page_site::PageSite;
 use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -205,9 +204,8 @@ fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, us
     loop {
         let before = sim.processes[process].space.vma(at.vma).pending_of_chunk(chunk);
         sim.mm.cleared_page = None;
-        let site = PageSite { cpu, task, process, vma: at.vma, chunk, page, write };
-        let (ns, fate) = fault_ahead(sim, &site, at.clock)
-            .unwrap_or_else(|| handle_mm_fault(sim, cpu, task, at.vma, chunk, page, write, at.clock));
+        let site = at.site(chunk, page, write);
+        let (ns, fate) = fault_ahead(sim, &site, at.clock).unwrap_or_else(|| handle_mm_fault(sim, &site, at.clock));
         at.kernel_ns += ns;
         at.clock += ns;
         at.clock += write_back_cleared(sim, cpu, at.clock - ns, ns);

@@ -28,7 +28,7 @@ impl Stride {
     /// Faults on a page; how the access leaves the CPU if it does.
     fn fault(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, (chunk, page): (usize, usize)) -> Next {
         sim.mm.cleared_page = None;
-        let (ns, fate) = handle_mm_fault(sim, at.cpu, at.task, at.vma, chunk, page, at.write, at.clock);
+        let (ns, fate) = handle_mm_fault(sim, &at.site(chunk, page, at.write), at.clock);
         at.kernel_ns += ns;
         at.clock += ns;
         at.clock += write_back_cleared(sim, at.cpu, at.clock - ns, ns);

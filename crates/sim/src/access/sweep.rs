@@ -92,7 +92,7 @@ impl Sweep {
         if contender_is_first(sim, at.task, at.vma, chunk, page, at.clock) {
             return Some(Step::Stop(Pending::Resume));
         }
-        let (ns, fate) = handle_mm_fault(sim, at.cpu, at.task, at.vma, chunk, page, at.write, at.clock);
+        let (ns, fate) = handle_mm_fault(sim, &at.site(chunk, page, at.write), at.clock);
         at.kernel_ns += ns;
         at.clock += ns;
         self.passed = (fate == FaultEnd::Pass).then_some(page);

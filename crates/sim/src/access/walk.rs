@@ -10,6 +10,7 @@ use crate::charge::time::charge_part;
 use crate::float::LINE_BYTES;
 use crate::mm::fault_lock::end_of_turn;
 use crate::state::cpu::Pending;
+use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
 use numalab_base::math::ln_1p;
@@ -37,6 +38,13 @@ pub(crate) struct Going<'a> {
     pub(crate) all: u64,
     /// Time spent in the kernel, ns.
     pub(crate) kernel_ns: u64,
+}
+
+impl Going<'_> {
+    /// A page of the mapping, and whether the access to it is a store.
+    pub(crate) fn site(&self, chunk: usize, page: usize, write: bool) -> PageSite {
+        PageSite { cpu: self.cpu, task: self.task, process: self.process, vma: self.vma, chunk, page, write }
+    }
 }
 
 /// What follows a stretch.

@@ -15,7 +15,8 @@ pub(crate) fn in_flight<'s>(sim: &'s Simulation<'_>) -> impl Iterator<Item = (us
     shared.chain(sim.kernel.numa_2012.inflight_thp_copies.iter().map(|c| (c.to, c.frame, CHUNK_PAGES, true)))
 }
 
-/// Every page in use has one use: it is mapped, a page table, or in the page cache. No node without memory holds any.
+/// Every page in use has one use: it is mapped, a page table, in the page cache, or in the
+/// hugetlb pool. No node without memory holds any.
 /// Free and used pages add up to those of the zone, and free blocks of each order to the free pages.
 pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
     let (sim, physical) = (v.sim, &v.sim.mm.physical);
@@ -28,10 +29,10 @@ pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
     }
     for (n, &u) in used.iter().enumerate() {
         let a = physical.account(n);
-        let kept = a.pages(PageClass::PageTables) + a.file();
+        let kept = a.pages(PageClass::PageTables) + a.file() + physical.free_hugetlb(n) * CHUNK_PAGES;
         if u + kept != physical.used(n) {
             let all = physical.used(n);
-            return Err(format!("node {n}: {u} pages mapped, {kept} tables and cache, {all} allocated"));
+            return Err(format!("node {n}: {u} pages mapped, {kept} tables, cache and pool, {all} allocated"));
         }
         if u > 0 && sim.machine.nodes[n].memory_bytes == 0 {
             return Err(format!("node {n} has no memory but holds {u} pages"));

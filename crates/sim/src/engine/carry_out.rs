@@ -4,6 +4,7 @@
 use crate::charge::late_ticks::{catch_up_all, may_be_quiet};
 use crate::check::checks::Checks;
 use crate::engine::wait_objects::{Barrier, Channel, DeferredClones, Waiter};
+use crate::fault::hugetlb_fault::fill_hugetlb_pools;
 use crate::sim_config::SimConfig;
 use crate::state::cpu::Pending;
 use crate::state::effects::Effect;
@@ -50,7 +51,7 @@ impl<'a> Engine<'a> {
     /// A run at time 0 with the first process about to be started.
     ///
     /// # Errors
-    /// As [`Simulation::new`].
+    /// As [`Simulation::new`], and a node without room for the hugetlb pages of the workload.
     pub fn new(
         machine: &'a Machine,
         workload: &'a Workload,
@@ -59,7 +60,8 @@ impl<'a> Engine<'a> {
         observers: Observers,
     ) -> Result<Self, String> {
         let (clock, stop) = (observers.clock.clone(), observers.stop.clone());
-        let sim = Simulation::new(machine, workload, cfg, seed, observers)?;
+        let mut sim = Simulation::new(machine, workload, cfg, seed, observers)?;
+        fill_hugetlb_pools(&mut sim)?;
         Ok(Self {
             clock,
             stop,

@@ -12,6 +12,7 @@ pub(crate) mod going_quiet;
 pub(crate) mod next_tick;
 pub(crate) mod preempt;
 pub(crate) mod sched_reports;
+pub(crate) mod score_request;
 pub(crate) mod settle;
 pub(crate) mod stages;
 pub(crate) mod standstill;

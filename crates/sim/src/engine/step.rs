@@ -2,10 +2,12 @@
 
 use crate::access::compute::compute;
 use crate::access::direct_io::direct_io;
+use crate::access::read_file::read_file;
 use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
 use crate::engine::carry_out::Engine;
+use crate::engine::score_request::request;
 use crate::hardware::bins::bin_end_ns;
 use crate::mm::discard::discard;
 use crate::mm::move_pages::move_pages;
@@ -76,7 +78,9 @@ impl Engine<'_> {
                 record.score_clocks[id].set(*run, *clock, record.scores[id], &self.sim.workload.scores[id]);
                 Step::Go
             }
+            Op::Request { id, begin } => request(&mut self.sim, task, *id as usize, *begin, *clock),
             Op::DirectIo(io) => direct_io(&mut self.sim, cpu, task, io, clock, end),
+            Op::ReadFile(r) => read_file(&mut self.sim, (cpu, task), r, clock, end),
             Op::MovePages(m) => move_pages(&mut self.sim, (cpu, task), m, clock, end),
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),
             Op::Join => self.join(task),

@@ -2,6 +2,7 @@
 //! `do_huge_pmd_anonymous_page`).
 
 use crate::fault::concurrent_first_touch::concurrent_first_touch;
+use crate::fault::hugetlb_fault::hugetlb_fault;
 use crate::fault::zero_page::{map_zero_page, replace_zero_page};
 use crate::mm::fill::fill_ns;
 use crate::mm::lru::add_to_lru_batch;
@@ -11,10 +12,13 @@ use crate::record::log::log_first_touch;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
-use numalab_kernel::mm::CHUNK_PAGES;
+use numalab_kernel::mm::{VmaKind, CHUNK_PAGES};
 
 pub(crate) fn first_touch(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> (u64, FaultEnd) {
     sim.kernel.vm.pgfault += 1;
+    if sim.processes[s.process].space.vma(s.vma).kind == VmaKind::Hugetlb {
+        return hugetlb_fault(sim, s, clock);
+    }
     if sim.processes[s.process].space.vma(s.vma).frame_map.slot(s.chunk, s.page).is_some() {
         return swap_in(sim, s, clock).map_or((0, FaultEnd::OutOfMemory), |ns| (ns, FaultEnd::Go));
     }

@@ -29,19 +29,9 @@ use numalab_kernel::mm::{PageRef, PageState};
 use numalab_kernel::numa::design::Faults;
 
 /// Handles the fault of an access to one page. Returns its time in the kernel, ns, and how it ends.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn handle_mm_fault(
-    sim: &mut Simulation<'_>,
-    cpu: usize,
-    task: u32,
-    vma: usize,
-    chunk: usize,
-    page: usize,
-    write: bool,
-    clock: u64,
-) -> (u64, FaultEnd) {
-    let process = sim.tasks[task as usize].process as usize;
-    let s = PageSite { cpu, task, process, vma, chunk, page, write };
+pub(crate) fn handle_mm_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> (u64, FaultEnd) {
+    let PageSite { cpu, task, process, vma, chunk, page, .. } = *s;
+    debug_assert_eq!(process, sim.tasks[task as usize].process as usize);
     let p = &mut sim.processes[process];
     p.table_node.get_or_insert(sim.cpus[cpu].node);
     let v = p.space.vma(vma);
@@ -58,10 +48,10 @@ pub(crate) fn handle_mm_fault(
         return (0, FaultEnd::Stop(Pending::Resume));
     }
     let waited = wait_for_mmap_lock(sim, task, process, clock);
-    let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, &s);
+    let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, s);
     let faults = !matches!(state, PageState::Ready { .. });
     let locked = if faults { take_fault_lock(sim, (cpu, task), vma, clock + waited + exited) } else { 0 };
-    let (ns, end) = handle_pte_fault(sim, &s, state, of_object, clock + waited + exited + locked);
+    let (ns, end) = handle_pte_fault(sim, s, state, of_object, clock + waited + exited + locked);
     (ns + exited + locked, end)
 }
 
@@ -87,7 +77,7 @@ fn handle_pte_fault(
     let PageSite { cpu, task, process, vma, chunk, page, write } = *s;
     if sim.kernel.numa.cfg.switches.table_marks && sim.processes[process].space.vma_mut(vma).unmark_table(chunk) {
         let table = do_pmd_numa_page(sim, s, clock);
-        let (ns, end) = handle_mm_fault(sim, cpu, task, vma, chunk, page, write, clock + table);
+        let (ns, end) = handle_mm_fault(sim, s, clock + table);
         return (table + ns, end);
     }
     match state {
@@ -106,7 +96,7 @@ fn handle_pte_fault(
                         return (ns, FaultEnd::Go);
                     }
                     // The huge page has been split, and its base pages are still marked.
-                    let (more, end) = handle_mm_fault(sim, cpu, task, vma, chunk, page, write, clock + ns);
+                    let (more, end) = handle_mm_fault(sim, s, clock + ns);
                     (ns + more, end)
                 }
                 Faults::AutoNuma => (autonuma_fault(sim, cpu, task, &found, clock), FaultEnd::Go),

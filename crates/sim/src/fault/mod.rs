@@ -4,5 +4,6 @@ pub(crate) mod concurrent_first_touch;
 pub(crate) mod fault_ahead;
 pub(crate) mod first_touch;
 pub(crate) mod handle_fault;
+pub(crate) mod hugetlb_fault;
 pub(crate) mod object_fault;
 pub(crate) mod zero_page;

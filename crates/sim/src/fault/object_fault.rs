@@ -4,7 +4,7 @@
 use crate::mm::cow_fault::copy_for_write;
 use crate::mm::fault_lock::add_batch_to_lru;
 use crate::mm::fill::fill_ns;
-use crate::mm::page_alloc::alloc_base_page;
+use crate::mm::page_alloc::{alloc_base_page, alloc_cache_page};
 use crate::mm::page_lock::wait_on_page;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
@@ -21,7 +21,7 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     }
     let mut ns = sim.machine.costs.exception_ns;
     if !sim.mm.shared.object(object).resident(s.chunk, s.page) {
-        match object_page(sim, s, at) {
+        match object_page(sim, s, at, true) {
             Some(fetched) => ns = fetched,
             None => return (0, FaultEnd::OutOfMemory),
         }
@@ -38,9 +38,9 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     (ns as u64 + (f64::from(mapped) * sim.machine.costs.fork_pte_ns) as u64, FaultEnd::Go)
 }
 
-/// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. Returns the
-/// time, ns; `None` when memory is exhausted.
-fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f64> {
+/// Brings a page of an object into memory: from the page cache if it is still there, else as a new page. `mapped` tells
+/// that an entry will map it. Returns the time, ns; `None` when memory is exhausted.
+pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, mapped: bool) -> Option<f64> {
     let b = sim.mm.shared.block_of(at);
     let mut left = None;
     if b.cached.get(s.page) {
@@ -52,7 +52,8 @@ fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> Option<f6
         Some((node, frame)) => (node, frame, sim.machine.costs.exception_ns),
         None => {
             let (class, mut waited) = (sim.mm.shared.object(at.object).backing.class(false), 0);
-            let got = alloc_base_page(sim, s, class, sim.now_ns, &mut waited)?;
+            let alloc = if mapped { alloc_base_page } else { alloc_cache_page };
+            let got = alloc(sim, s, class, sim.now_ns, &mut waited)?;
             (got.node, got.frame, fill_ns(sim, s.cpu, got.node, false, sim.now_ns) + waited as f64)
         }
     };

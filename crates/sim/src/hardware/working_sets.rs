@@ -191,7 +191,7 @@ fn owners(workload: &Workload) -> Vec<Vec<(usize, u32)>> {
 
 /// Whether another process's stores to the region stay its own.
 fn private(kind: RegionKind) -> bool {
-    matches!(kind, RegionKind::PrivateAnon | RegionKind::CowData)
+    matches!(kind, RegionKind::PrivateAnon | RegionKind::CowData | RegionKind::Hugetlb)
 }
 
 /// A loop body, or the whole program.

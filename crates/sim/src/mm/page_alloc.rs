@@ -111,6 +111,30 @@ pub(crate) fn alloc_base_page(
     got
 }
 
+/// Allocates a page of the page cache that no entry maps, under the task's policy: the mapping's does not apply to it,
+/// and no page table is needed (`filemap_alloc_folio`). `None` ends the run.
+pub(crate) fn alloc_cache_page(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    class: PageClass,
+    clock: u64,
+    ns: &mut u64,
+) -> Option<AllocatedPage> {
+    let mut work = Work::default();
+    let here = sim.cpus[s.cpu].node;
+    let index = page_index(sim.processes[s.process].space.vma(s.vma), s.chunk, s.page, 0);
+    let policy_nodes = sim.tasks[s.task as usize].policy.policy_nodes(here, index);
+    let site = AllocSite { here, policy_nodes, mems: sim.processes[s.process].mems };
+    let (physical, mut env) = reclaim_context(sim);
+    let got = physical.alloc_class(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, &mut work);
+    let got = got.map_err(|e| exhausted(sim, s.process, e)).ok();
+    *ns += work_ns(sim, &work, clock + *ns);
+    if let Some(got) = got {
+        *ns += take_listed_page(sim, s.cpu, got.node, clock + *ns);
+    }
+    got
+}
+
 fn alloc_base_or_fail(
     sim: &mut Simulation<'_>,
     s: &PageSite,

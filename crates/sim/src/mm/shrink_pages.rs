@@ -17,8 +17,8 @@ use numalab_kernel::mm::reclaim::{check_references, AnonReclaim, AnonShrunk, Ref
 use numalab_kernel::mm::rmap::{self, AddressSpaceTable, SwapOut};
 use numalab_kernel::mm::AllocatedPage;
 use numalab_kernel::mm::{
-    AddressSpace, Backing, ChunkKind, Frame, Mapper, PageClass, PageRef, PhysicalMemory, SharedMemory, Vma, Work,
-    CHUNK_PAGES, NEVER,
+    AddressSpace, Backing, ChunkKind, Frame, Mapper, PageClass, PageRef, PhysicalMemory, SharedMemory, Vma, VmaKind,
+    Work, CHUNK_PAGES, NEVER,
 };
 
 const ALL_PAGES: usize = CHUNK_PAGES as usize;
@@ -126,7 +126,9 @@ impl ReclaimContext<'_> {
             let ClockHand { process, chunk, page, .. } = self.hands[pass.node].at[list];
             let spot = Spot { process, vma, chunk, page };
             let mut next = ALL_PAGES;
-            if self.vma(spot).node_counts(chunk)[pass.node] > 0 {
+            // Hugetlb pages are on no LRU list.
+            let listed = self.processes[process].space.vma(vma).kind != VmaKind::Hugetlb;
+            if listed && self.vma(spot).node_counts(chunk)[pass.node] > 0 {
                 let after;
                 (next, after) = self.look_at_chunk(pass, spot, scan);
                 if after == After::NoRoom {

@@ -55,6 +55,7 @@ impl ScanSpace for ScanView<'_> {
         let v = self.space.vma(id);
         let own = self.policies[id].as_ref().map(|p| !p.migrates_on_fault());
         VmaView {
+            unmigratable: v.kind == VmaKind::Hugetlb,
             policy_without_mof: own.unwrap_or(self.policy_without_mof),
             shmem_without_policy: own.is_none() && v.kind == VmaKind::SharedAnon,
             shared_ro: v.kind == VmaKind::FileRead,

@@ -228,7 +228,7 @@ impl Pages<'_> {
                 let Some(region) = self.workload.processes[home.0].regions.get(home.1) else { continue };
                 let chunks = (region.misalign_bytes + region.size_bytes).div_ceil(CHUNK_BYTES) as f64;
                 self.out.mappings += (chunks * self.sizes.chunk) as u64;
-                if region.kind == RegionKind::PrivateAnon {
+                if matches!(region.kind, RegionKind::PrivateAnon | RegionKind::Hugetlb) {
                     let before = (home.0 != at).then(|| given.get(home)).flatten();
                     self.private(region, &own.all[slot], before);
                     if forks {
@@ -253,7 +253,11 @@ impl Pages<'_> {
             present.join(before);
         }
         let present = present.count();
-        let huge = if may_have_huge(&self.cfg.mm.thp, region.advice) { self.huge_of(region, t, present) } else { 0.0 };
+        let huge = match region.kind {
+            RegionKind::Hugetlb => present,
+            _ if may_have_huge(&self.cfg.mm.thp, region.advice) => self.huge_of(region, t, present),
+            _ => 0.0,
+        };
         let small = present - huge;
         // What a fork gave is there once, in the parent.
         let (own_huge, own_present) = if before.is_some() { (huge.min(written), written) } else { (huge, present) };

@@ -2,6 +2,7 @@
 //!
 //! Only the number of samples in the time series depends on it. So it is a guess from the machine at rest: a thread's
 //! compute time, sleeps, loops bounded by time, and memory at [`NS_PER_LINE`], times the threads for each CPU.
+//! `move_pages` and `read` copy pages: each of their lines counts twice.
 
 use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::{Bound, Op, Workload};
@@ -48,6 +49,9 @@ fn program_ns(ops: &[Op], share: f64) -> f64 {
             Op::Compute { ns } => *ns as f64 * share,
             Op::Sleep { ns, .. } => *ns as f64,
             Op::DirectIo(io) => io.ios as f64 * io.latency_ns as f64,
+            // Each line is read and written by a copy.
+            Op::ReadFile(r) => 2.0 * r.span.len_bytes as f64 / 64.0 * NS_PER_LINE * share,
+            Op::MovePages(m) => 2.0 * m.span.len_bytes as f64 / 64.0 * NS_PER_LINE * share,
             Op::Access(a) => a.accesses as f64 * (a.compute_ns + NS_PER_LINE) * share,
             _ => 0.0,
         };
@@ -61,6 +65,7 @@ fn program_ns(ops: &[Op], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use numalab_nouns::workload::{MovePages, ReadFile, Span};
 
     #[test]
     fn loops_multiply_or_last_as_long_as_they_say() {
@@ -73,6 +78,11 @@ mod tests {
             compute(),
         ];
         assert_eq!(program_ns(&counted, 2.0), 3.0 * 25.0 + 20.0);
+        let span = Span { region: 0, offset_bytes: 0, len_bytes: 6400 };
+        let moved = [Op::MovePages(MovePages { span, nodes: vec![1] })];
+        assert_eq!(program_ns(&moved, 1.0), 2.0 * 100.0 * NS_PER_LINE);
+        let read = [Op::ReadFile(ReadFile { span, into: span, bytes: 4096 })];
+        assert_eq!(program_ns(&read, 3.0), 3.0 * program_ns(&moved, 1.0));
         let timed = [Op::LoopStart(Bound::Time { ns: 700 }), compute(), Op::LoopEnd];
         assert_eq!(program_ns(&timed, 2.0), 700.0);
     }

@@ -153,6 +153,16 @@ fn program(workload: &Workload, homes: &[Home], ops: &[Op], out: &mut [Touched])
                     t.written.add(range, draws);
                 }
             }
+            Op::ReadFile(r) => {
+                for (span, written) in [(&r.span, false), (&r.into, true)] {
+                    let Some(of) = region(span) else { continue };
+                    let Some(t) = out.get_mut(span.region as usize) else { continue };
+                    t.used.add(chunks(of, span), f64::INFINITY);
+                    if written {
+                        t.written.add(chunks(of, span), f64::INFINITY);
+                    }
+                }
+            }
             Op::Discard(span) => {
                 let Some(of) = region(span) else { continue };
                 let start = of.misalign_bytes + span.offset_bytes;

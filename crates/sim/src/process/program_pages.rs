@@ -3,6 +3,7 @@
 
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::sim_config::Harness;
+use crate::state::page_site::PageSite;
 use crate::state::process::{CONTROL_BLOCK, DATA_PAGES, FRAME};
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
@@ -56,7 +57,8 @@ pub(crate) fn use_page(
     let process = sim.tasks[task as usize].process as usize;
     if sim.processes[process].space.vma(vma).next_fault(chunk, page, page + 1, write).is_some() {
         let clock = sim.now_ns;
-        let (ns, _) = handle_mm_fault(sim, cpu, task, vma, chunk, page, write, clock);
+        let site = PageSite { cpu, task, process, vma, chunk, page, write };
+        let (ns, _) = handle_mm_fault(sim, &site, clock);
         sim.cpus[cpu].debt_ns += ns;
     }
 }

@@ -11,15 +11,36 @@ use numalab_nouns::workload::{Score, Workload};
 /// A balancing run shorter than this says little: the first pass over memory takes longer.
 const SHORT_RUN_NS: u64 = 5_000_000_000;
 
+fn scalar(name: &str, value: f64, unit: &str, higher_is_better: bool) -> Scalar {
+    Scalar { name: name.into(), value, unit: unit.into(), higher_is_better }
+}
+
+/// The figures of the workload's scores. What has none becomes a warning.
+fn score_figures(sim: &Simulation<'_>, warnings: &mut Vec<String>) -> Vec<Scalar> {
+    let mut out = Vec::new();
+    for (i, spec) in sim.workload.scores.iter().enumerate() {
+        let (value, clock) = (sim.record.scores[i], &sim.record.score_clocks[i]);
+        if spec.latency {
+            match spec.percentiles(&sim.record.requests[i]) {
+                Ok(both) => out.extend(both),
+                Err(why) => warnings.push(why),
+            }
+            continue;
+        }
+        match spec.figure(value, clock.read_ns(sim.end_ns)) {
+            Ok(value) => out.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better)),
+            Err(why) => warnings.push(why),
+        }
+        if let Some(best) = clock.best().filter(|_| spec.best) {
+            out.push(scalar(&spec.best_name(), best, &spec.unit, spec.higher_is_better));
+        }
+    }
+    out
+}
+
 /// The outcome of a finished run; tunables are the caller's to fill in.
 pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let scalar = |name: &str, value: f64, unit: &str, higher_is_better: bool| Scalar {
-        name: name.into(),
-        value,
-        unit: unit.into(),
-        higher_is_better,
-    };
     let own = sim.own_processes();
     let sum = |f: fn(&crate::state::process::ProcessState) -> u64| sim.processes[..own].iter().map(f).sum::<u64>();
     let skipped = sim.record.settling.skipped.as_ref();
@@ -32,15 +53,7 @@ pub(crate) fn outcome(sim: Simulation<'_>) -> Outcome {
         scalar("blocked_s", seconds(sum(|p| p.blocked_ns)) + more_s(2), "s", false),
     ];
     let mut warnings = Vec::new();
-    for ((spec, &value), clock) in sim.workload.scores.iter().zip(&sim.record.scores).zip(&sim.record.score_clocks) {
-        match spec.figure(value, clock.read_ns(sim.end_ns)) {
-            Ok(value) => scalars.push(scalar(&spec.name, value, &spec.unit, spec.higher_is_better)),
-            Err(why) => warnings.push(why),
-        }
-        if let Some(best) = clock.best().filter(|_| spec.best) {
-            scalars.push(scalar(&spec.best_name(), best, &spec.unit, spec.higher_is_better));
-        }
-    }
+    scalars.extend(score_figures(&sim, &mut warnings));
     for (name, percent) in WAKE_UPS {
         if let Some(ns) = sim.record.wake_ups.percentile_ns(percent) {
             scalars.push(scalar(name, ns as f64 / 1e3, "us", false));

@@ -47,5 +47,4 @@ pub(crate) mod unrun;
 pub(crate) mod userspace_balance;
 pub(crate) mod vm_counters;
 pub(crate) mod wait;
-pub(crate) mod wake_ups;
 pub(crate) mod why;

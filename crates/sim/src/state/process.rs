@@ -306,5 +306,6 @@ fn kind_of(kind: RegionKind) -> VmaKind {
         RegionKind::CowData => VmaKind::CowData,
         RegionKind::FileRead => VmaKind::FileRead,
         RegionKind::FileShared => VmaKind::FileShared,
+        RegionKind::Hugetlb => VmaKind::Hugetlb,
     }
 }

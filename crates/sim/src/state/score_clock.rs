@@ -93,6 +93,7 @@ mod tests {
             higher_is_better,
             per_second: true,
             best: true,
+            latency: false,
         };
         let s = 1_000_000_000;
         for (higher, best) in [(true, 8.0), (false, 5.0)] {

@@ -31,7 +31,6 @@ use crate::state::task::Task;
 use crate::state::task_migration::TaskMigrations;
 use crate::state::userspace_balance::UserspaceBalance;
 use crate::state::vm_counters::VmCounters;
-use crate::state::wake_ups::WakeUps;
 use numalab_base::rng::Rng;
 use numalab_kernel::hw::cache::CacheTimes;
 use numalab_kernel::hw::clock::Boost;
@@ -43,6 +42,7 @@ use numalab_kernel::mm::{LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMe
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
 use numalab_nouns::machine::Machine;
+use numalab_nouns::record::Latencies;
 use numalab_nouns::record::Status;
 use numalab_nouns::workload::Workload;
 
@@ -188,10 +188,12 @@ pub struct Recorder {
     pub scores: Vec<f64>,
     /// Clocks of the scores.
     pub score_clocks: Vec<ScoreClock>,
+    /// Latencies of the requests of each score; empty for the others.
+    pub requests: Vec<Latencies>,
     /// How long threads could not go on with their program.
     pub stalls: Stalls,
     /// Wake-up latencies.
-    pub wake_ups: WakeUps,
+    pub wake_ups: Latencies,
     /// Whether the run has settled, and what was left out of it since.
     pub settling: Settling,
     /// Most resident pages at a sample, and the bytes of page state at that sample.
@@ -352,8 +354,9 @@ impl Recorder {
             maps: Maps::new(own, nodes),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
+            requests: vec![Latencies::default(); workload.scores.len()],
             stalls: Stalls::default(),
-            wake_ups: WakeUps::default(),
+            wake_ups: Latencies::default(),
             settling: Settling::default(),
             peak: (0, 0),
             ticks: 0,

@@ -111,6 +111,8 @@ pub struct Task<'a> {
     pub flushes: FlushesMet,
     /// Open loops, innermost last.
     pub loops: Vec<LoopFrame>,
+    /// When each request that it is in began, ns; innermost last.
+    pub requests: Vec<u64>,
     /// Nanoseconds of the current compute op still to do, in units of unshared core time.
     pub compute_left_ns: u64,
     /// Time in user mode, ns.
@@ -173,6 +175,7 @@ impl<'a> Task<'a> {
             ops,
             pc: 0,
             loops: Vec::with_capacity(4),
+            requests: Vec::new(),
             done: 0,
             compute_left_ns: 0,
             entered: false,

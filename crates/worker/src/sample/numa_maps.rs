@@ -33,6 +33,10 @@ pub fn parse(text: &str, node_ids: &[u32]) -> Vec<Mapping> {
         let mut mapping = Mapping { start, pages: vec![0; node_ids.len()], shared: false };
         for word in words {
             mapping.shared |= word.starts_with("mapmax=");
+            if let Some(kib) = word.strip_prefix("kernelpagesize_kB=").and_then(|w| w.parse::<u64>().ok()) {
+                // The last word of a line: it says what its counts are counts of. Huge pages of hugetlb count as one.
+                mapping.pages.iter_mut().for_each(|n| *n *= kib / 4);
+            }
             let Some((node, count)) = word.strip_prefix('N').and_then(|w| w.split_once('=')) else { continue };
             let (Ok(node), Ok(count)) = (node.parse::<u32>(), count.parse::<u64>()) else { continue };
             if let Some(i) = node_ids.iter().position(|&id| id == node) {

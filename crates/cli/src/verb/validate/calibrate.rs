@@ -1,7 +1,7 @@
 //! Calibration: speeds of a guest, measured with probes, are put into the simulated machine.
 //!
 //! A guest's CPU is many times slower than that of the machine file. Its kernel code costs as much as its instructions
-//! take, not the costs of the file. Three probe workloads measure times of single operations in the guest and in the
+//! take, not the costs of the file. Four probe workloads measure times of single operations in the guest and in the
 //! simulator ([`NAMES`]). Then latencies and costs of the machine are changed until the simulator takes the same times.
 //! Counts serve as divisors only.
 
@@ -26,14 +26,16 @@ const ROUNDS: usize = 6;
 const LINE_BYTES: f64 = 64.0;
 /// Base pages of 4 KiB in a huge page.
 const HUGE_PAGES: f64 = 512.0;
+/// Size of a base page, bytes.
+const PAGE_BYTES: u64 = 4096;
 /// CPU time within which `probe-scan` expects the first pass of the scanner, ms; a parameter of the probe.
 const FIRST_PASS_MS: f64 = 3000.0;
 
 /// Factor on the bandwidth of links that removes their limit.
 const UNLIMITED: f64 = 1e6;
 
-/// Name and unit of each time, in the order of [`Times`]. The last two are measured only with huge pages.
-const NAMES: [(&str, &str); 9] = [
+/// Name and unit of each time, in the order of [`Times`].
+const NAMES: [(&str, &str); 11] = [
     ("near line", "ns"),
     ("far line", "ns"),
     ("random access, near", "ns"),
@@ -43,20 +45,38 @@ const NAMES: [(&str, &str); 9] = [
     ("scan: page marked", "ns"),
     ("first touch of a huge page", "ns"),
     ("hint fault, huge page moves", "ns"),
+    ("fork and exit: page mapped", "ns"),
+    ("copy on write", "ns/page"),
 ];
-/// Number of times that need no huge pages.
-const BASE: usize = 7;
-/// Runs that measure them: directory, workload, its parameters, and setting of huge pages.
-const PROBES: [(&str, &str, &[&str], &str); 6] = [
-    ("probe-memory", "probe-memory", &[], "never"),
-    ("probe-faults-near", "probe-faults", &["home=0"], "never"),
-    ("probe-faults-far", "probe-faults", &["home=nodes - 1"], "never"),
-    ("probe-scan", "probe-scan", &["first=3s"], "never"),
-    ("huge-memory", "probe-memory", &[], "always"),
-    ("huge-faults-far", "probe-faults", &["home=nodes - 1"], "always"),
+
+/// What a probe is measured for. Captures of guests that were made without some of them lack their times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Every calibration has it.
+    Base,
+    /// Forks.
+    Fork,
+    /// Huge pages.
+    Huge,
+}
+
+/// Runs that measure them: directory, workload, its parameters, setting of huge pages, and what they are for.
+const PROBES: [(&str, &str, &[&str], &str, Part); 11] = [
+    ("probe-memory", "probe-memory", &[], "never", Part::Base),
+    ("probe-faults-near", "probe-faults", &["home=0"], "never", Part::Base),
+    ("probe-faults-far", "probe-faults", &["home=nodes - 1"], "never", Part::Base),
+    ("probe-scan", "probe-scan", &["first=3s"], "never", Part::Base),
+    ("probe-fork-small-alone", "probe-fork", &["memory=4KiB", "children=0"], "never", Part::Fork),
+    ("probe-fork-small", "probe-fork", &["memory=4KiB"], "never", Part::Fork),
+    ("probe-fork-alone", "probe-fork", &["children=0"], "never", Part::Fork),
+    ("probe-fork", "probe-fork", &[], "never", Part::Fork),
+    ("probe-fork-writes", "probe-fork", &["written=1"], "never", Part::Fork),
+    ("huge-memory", "probe-memory", &[], "always", Part::Huge),
+    ("huge-faults-far", "probe-faults", &["home=nodes - 1"], "always", Part::Huge),
 ];
-/// Number of probes that need no huge pages; they are the first.
-const BASE_PROBES: usize = 4;
+
+/// The runs of a probe, by its directory.
+pub type Probe = (&'static str, Vec<Measured>);
 
 /// A machine with the speeds of a guest.
 pub struct Calibration {
@@ -93,8 +113,18 @@ pub fn text(figures: &[Figure]) -> String {
     out
 }
 
-/// Times of single operations, ns, in the order of [`NAMES`].
+/// Times of single operations, ns, in the order of [`NAMES`]; NaN where nothing was measured.
 pub type Times = Vec<f64>;
+
+/// Times by their names, as a capture has them, and what they were measured for.
+#[cfg(test)]
+pub fn captured(time: impl Fn(&str) -> Option<f64>) -> (Times, Vec<Part>) {
+    let times: Times = NAMES.iter().map(|(name, _)| time(name).unwrap_or(f64::NAN)).collect();
+    let has = |i: usize| times[i].is_finite();
+    let parts = [(Part::Base, true), (Part::Huge, has(7)), (Part::Fork, has(9))];
+    let parts = parts.into_iter().filter(|(_, measured)| *measured).map(|(part, _)| part).collect();
+    (times, parts)
+}
 
 /// Measures in guests, then fits the machine. `huge` adds the times of huge pages.
 ///
@@ -102,10 +132,12 @@ pub type Times = Vec<f64>;
 /// A probe that fails, that reaches its limit of time, or in which nothing was scanned or faulted.
 pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<Calibration, Failure> {
     let mut guests = Vec::new();
-    for (dir, experiment) in probes(bench, machines, huge)? {
-        guests.push(bench.guests(&experiment, &format!("calibration/{dir}"))?);
+    let parts: &[Part] = if huge { &[Part::Base, Part::Fork, Part::Huge] } else { &[Part::Base, Part::Fork] };
+    for (dir, experiment) in probes(bench, machines, parts)? {
+        guests.push((dir, bench.guests(&experiment, &format!("calibration/{dir}"))?));
     }
-    if let Some(late) = guests.iter().flatten().find(|m| m.outcome.status == Status::Timeout) {
+    let runs = || guests.iter().flat_map(|(_, runs)| runs);
+    if let Some(late) = runs().find(|m| m.outcome.status == Status::Timeout) {
         let message = format!(
             "{}: the probe reached its limit of time, so nothing can be calibrated",
             run_label(&late.input.plan)
@@ -114,10 +146,11 @@ pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<C
     }
     let guest = times(&guests)?;
     let Fitted { machine, before, now } = fit(bench, &guests, &guest)?;
-    let release = guests.iter().flatten().find_map(|m| m.input.plan.kernel.image.clone()).unwrap_or_default();
+    let release = runs().find_map(|m| m.input.plan.kernel.image.clone()).unwrap_or_default();
     let figures = NAMES.iter().zip(&guest).zip(before.iter().zip(&now));
-    let figures =
-        figures.map(|((&(name, unit), &guest), (&file, &calibrated))| Figure { name, unit, guest, file, calibrated });
+    let figures = figures
+        .map(|((&(name, unit), &guest), (&file, &calibrated))| Figure { name, unit, guest, file, calibrated })
+        .filter(|f| f.guest.is_finite());
     Ok(Calibration { machine, figures: figures.collect(), release })
 }
 
@@ -135,13 +168,15 @@ pub struct Fitted {
 ///
 /// # Errors
 /// No plans, or a probe in which nothing was scanned or faulted.
-pub fn fit(bench: &Bench<'_>, guests: &[Vec<Measured>], guest: &[f64]) -> Result<Fitted, Failure> {
-    let first = guests.iter().flatten().next().ok_or_else(|| Failure::environment("the probe made no run"))?;
+pub fn fit(bench: &Bench<'_>, guests: &[Probe], guest: &[f64]) -> Result<Fitted, Failure> {
+    let first =
+        guests.iter().flat_map(|(_, runs)| runs).next().ok_or_else(|| Failure::environment("the probe made no run"))?;
     let file = (*first.input.machine).clone();
     let simulated = |machine: &Machine, round: &str| -> Result<Times, Failure> {
         let mut runs = Vec::new();
-        for (measured, (dir, ..)) in guests.iter().zip(&PROBES) {
-            runs.push(bench.simulate(measured, machine, &format!("calibration/{dir}-{round}"), &Logs::default())?);
+        for (dir, measured) in guests {
+            let name = format!("calibration/{dir}-{round}");
+            runs.push((*dir, bench.simulate(measured, machine, &name, &Logs::default())?));
         }
         times(&runs)
     };
@@ -155,19 +190,19 @@ pub fn fit(bench: &Bench<'_>, guests: &[Vec<Measured>], guest: &[f64]) -> Result
     Ok(Fitted { machine, before, now })
 }
 
-/// Directory and experiment of every probe. Probes of huge pages are included if `huge` is set.
+/// Directory and experiment of every probe for these parts.
 ///
 /// # Errors
 /// Never with the built-in probes.
 pub fn probes(
     bench: &Bench<'_>,
     machines: &[Spot<String>],
-    huge: bool,
+    parts: &[Part],
 ) -> Result<Vec<(&'static str, Experiment)>, Failure> {
-    let probes = &PROBES[..if huge { PROBES.len() } else { BASE_PROBES }];
-    probes
+    PROBES
         .iter()
-        .map(|&(dir, workload, params, thp)| Ok((dir, experiment(bench, machines, workload, params, thp)?)))
+        .filter(|(.., part)| parts.contains(part))
+        .map(|&(dir, workload, params, thp, _)| Ok((dir, experiment(bench, machines, workload, params, thp)?)))
         .collect()
 }
 
@@ -183,7 +218,7 @@ fn experiment(
     let param = |text: &&str| Ok(Param { workload: None, setting: Setting::from_argument("probe", text)? });
     let mut kernels = vec![named("--image", bench.image())];
     let mut sets = vec![setting("system.thp", thp)?];
-    if workload == "probe-memory" {
+    if workload == "probe-memory" || workload == "probe-fork" {
         sets.push(setting("system.numa_balancing", "0")?);
     } else {
         kernels.push(named("probe", "off"));
@@ -205,13 +240,16 @@ fn experiment(
 }
 
 /// Times of single operations from the runs of [`PROBES`].
-fn times(runs: &[Vec<Measured>]) -> Result<Times, Failure> {
+fn times(runs: &[Probe]) -> Result<Times, Failure> {
+    let of = |dir: &str| runs.iter().find(|(name, _)| *name == dir).map(|(_, runs)| &runs[..]);
+    let base = |dir: &str| of(dir).ok_or_else(|| Failure::environment("a probe made no run"));
     let per = |m: &Measured, name: &str| 1e9 / scalar(m, name);
-    let memory = off(&runs[0])?;
-    let near = added(&runs[1])?;
+    let memory = off(base("probe-memory")?)?;
+    let near = added(base("probe-faults-near")?)?;
     let hint_ns = near.system_ns / near.faults.max(1.0);
-    let move_ns = moving_ns(&added(&runs[2])?, hint_ns, 1.0)?;
-    let (with, without) = (on(&runs[3])?, off(&runs[3])?);
+    let move_ns = moving_ns(&added(base("probe-faults-far")?)?, hint_ns, 1.0)?;
+    let scan = base("probe-scan")?;
+    let (with, without) = (on(scan)?, off(scan)?);
     let pages = counter(with, "numa_pte_updates");
     if pages == 0.0 {
         return Err(nothing("marked no pages"));
@@ -223,11 +261,28 @@ fn times(runs: &[Vec<Measured>]) -> Result<Times, Failure> {
     // The number of accesses in the guest is divided as its memory is, but its score is not.
     let random_ns = random_ns * divisor_of(&memory.input.workload) as f64;
     let mut out = vec![near_ns, far_ns, random_ns, touch_ns, hint_ns, move_ns, mark_ns];
-    if let [huge_memory, huge_far] = &runs[BASE_PROBES..] {
-        out.push(per(off(huge_memory)?, "touch") * HUGE_PAGES);
-        out.push(moving_ns(&added(huge_far)?, hint_ns, HUGE_PAGES)?);
+    out.resize(NAMES.len(), f64::NAN);
+    if let (Some(huge_memory), Some(huge_far)) = (of("huge-memory"), of("huge-faults-far")) {
+        out[7] = per(off(huge_memory)?, "touch") * HUGE_PAGES;
+        out[8] = moving_ns(&added(huge_far)?, hint_ns, HUGE_PAGES)?;
+    }
+    if of("probe-fork").is_some() {
+        let system_ns = |dir: &str| Ok::<_, Failure>(scalar(off(base(dir)?)?, "system_s") * 1e9);
+        let copied = mapped_pages(off(base("probe-fork")?)?);
+        let forks = system_ns("probe-fork")? - system_ns("probe-fork-alone")?;
+        // What a child costs whose parent has hardly any memory: the clone, and the pages that every program has.
+        let children = system_ns("probe-fork-small")? - system_ns("probe-fork-small-alone")?;
+        out[9] = (forks - children) / copied;
+        out[10] = (system_ns("probe-fork-writes")? - system_ns("probe-fork")?) / copied;
     }
     Ok(out)
+}
+
+/// Pages of the table of `probe-fork` that its children inherit, each counted once for each child.
+fn mapped_pages(m: &Measured) -> f64 {
+    let processes = &m.input.workload.processes;
+    let bytes: u64 = processes[0].regions.iter().map(|r| r.size_bytes).sum();
+    (bytes / PAGE_BYTES) as f64 * (processes.len() - 1).max(1) as f64
 }
 
 /// What balancing added to a run.
@@ -326,7 +381,8 @@ fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
             *ns *= if i == j { ratio(0) } else { ratio(1) };
         }
     }
-    let missing = |i: usize| wanted[i] - now[i];
+    // What was not measured stays as it is.
+    let missing = |i: usize| if wanted[i].is_finite() && now[i].is_finite() { wanted[i] - now[i] } else { 0.0 };
     let add = |cost: &mut f64, ns: f64| *cost = (*cost + ns).max(0.0);
     add(&mut m.tlb.base_ns, missing(2));
     add(&mut m.costs.minor_fault_ns, missing(3));
@@ -338,10 +394,11 @@ fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     add(&mut m.costs.pte_mark_ns, missing(6));
     // Too small to measure. It is scaled like the cost of marking, which is the same loop over the same entries.
     m.costs.pte_skip_ns *= m.costs.pte_mark_ns / marked_ns.max(1e-9);
-    if wanted.len() > BASE {
-        add(&mut m.costs.huge_fault_ns, missing(7));
-        add(&mut m.costs.migrate_2m_ns, missing(8));
-    }
+    add(&mut m.costs.huge_fault_ns, missing(7));
+    add(&mut m.costs.migrate_2m_ns, missing(8));
+    // The exit of the child counts with the fork: the model charges for both where the entries are copied.
+    add(&mut m.costs.fork_pte_ns, missing(9));
+    add(&mut m.costs.cow_fault_ns, missing(10));
 }
 
 #[cfg(test)]
@@ -352,8 +409,9 @@ mod tests {
     fn adjusting_moves_every_time_by_what_is_missing() {
         let mut m = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let before = m.clone();
-        let wanted = [300.0, 500.0, 400.0, 9000.0, 4000.0, 9000.0, 700.0, 3e6, 2e6];
-        adjust(&mut m, &wanted, &[150.0, 250.0, 300.0, 5000.0, 1000.0, 2000.0, 200.0, 1e6, 1e6]);
+        let wanted = [300.0, 500.0, 400.0, 9000.0, 4000.0, 9000.0, 700.0, 3e6, 2e6, 5000.0, 70_000.0];
+        let now = [150.0, 250.0, 300.0, 5000.0, 1000.0, 2000.0, 200.0, 1e6, 1e6, 1000.0, 10_000.0];
+        adjust(&mut m, &wanted, &now);
         assert_eq!(m.latency_ns[0][0], 2.0 * before.latency_ns[0][0]);
         assert_eq!(m.latency_ns[0][1], 2.0 * before.latency_ns[0][1]);
         assert_eq!(m.costs.minor_fault_ns, before.costs.minor_fault_ns + 4000.0);
@@ -364,6 +422,20 @@ mod tests {
         assert!(m.costs.pte_skip_ns > 2.0 * before.costs.pte_skip_ns);
         assert_eq!(m.costs.huge_fault_ns, before.costs.huge_fault_ns + 2e6);
         assert_eq!(m.costs.migrate_2m_ns, before.costs.migrate_2m_ns + 1e6);
+        assert_eq!(m.costs.fork_pte_ns, before.costs.fork_pte_ns + 4000.0);
+        assert_eq!(m.costs.cow_fault_ns, before.costs.cow_fault_ns + 60_000.0);
+    }
+
+    #[test]
+    fn what_a_capture_lacks_stays_as_in_the_file() {
+        let all = |name: &str| NAMES.iter().position(|(n, _)| *n == name).map(|i| i as f64);
+        let (times, parts) = captured(|name| all(name).filter(|i| *i < 7.0));
+        assert_eq!(parts, [Part::Base]);
+        let mut m = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
+        let before = m.costs;
+        adjust(&mut m, &times, &[1.0; NAMES.len()]);
+        assert_eq!((m.costs.fork_pte_ns, m.costs.huge_fault_ns), (before.fork_pte_ns, before.huge_fault_ns));
+        assert_eq!(captured(all).1, [Part::Base, Part::Huge, Part::Fork]);
     }
 
     #[test]

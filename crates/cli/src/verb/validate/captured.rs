@@ -14,6 +14,7 @@ use numalab_lab::fit;
 use numalab_lab::qemu::Timing;
 use numalab_lab::vm_backend::Settings;
 use numalab_model::experiment::Experiment;
+use numalab_model::machine::Machine;
 use numalab_model::plan::{Backend, PlanInput};
 use numalab_model::record::Outcome;
 use serde_json::Value;
@@ -56,7 +57,10 @@ impl Capture {
         let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         let out = tempfile::tempdir().unwrap();
         let image = file["image"].as_str().unwrap().to_string();
-        let args = Line::parse_from(["validate", "--image", &image, "--out", out.path().to_str().unwrap()]).args;
+        let mut line = vec!["validate", "--image", &image, "--out", out.path().to_str().unwrap()];
+        // What the guests ran beside the experiment `validate` on its machine.
+        line.extend(file["arguments"].as_array().into_iter().flatten().map(|a| a.as_str().unwrap()));
+        let args = Line::parse_from(line).args;
         Self { file, context: Context::new(None).unwrap(), args, image, _out: out }
     }
 
@@ -66,16 +70,27 @@ impl Capture {
         plans(&self.context, &experiment)
     }
 
+    /// The machine of the file or, if `fitted`, one with the guest's times, those of operations with a name in `kept`.
+    fn machine(&self, bench: &Bench, experiment: &Experiment, fitted: bool, kept: impl Fn(&str) -> bool) -> Machine {
+        let times = self.file["calibration"].as_array().unwrap();
+        let named = |name: &str| times.iter().find(|f| f["name"] == name).map(|f| f["guest"].as_f64().unwrap());
+        let (times, parts) = calibrate::captured(|name| named(name).filter(|_| kept(name)));
+        let probes = calibrate::probes(bench, &experiment.machines, &parts).unwrap();
+        let probes: Vec<calibrate::Probe> =
+            probes.into_iter().map(|(dir, e)| (dir, self.on_catalog_kernel(e))).collect();
+        let file = (*probes[0].1[0].input.machine).clone();
+        if fitted {
+            calibrate::fit(bench, &probes, &times).unwrap().machine
+        } else {
+            file
+        }
+    }
+
     /// Share of the cells that the simulator hits. `fitted` calibrates the machine with the guest's times.
     fn score(&self, fitted: bool) -> f64 {
         let bench = Bench::new(&self.context, &self.args, &self.image).unwrap();
         let mut experiment = experiment_of(&self.context, &self.args, &self.image).unwrap();
-        let times = self.file["calibration"].as_array().unwrap();
-        let times: Vec<f64> = times.iter().map(|f| f["guest"].as_f64().unwrap()).collect();
-        let probes = calibrate::probes(&bench, &experiment.machines, times.len() > 7).unwrap();
-        let probes: Vec<Vec<Measured>> = probes.into_iter().map(|(_, e)| self.on_catalog_kernel(e)).collect();
-        let file = (*probes[0][0].input.machine).clone();
-        let machine = if fitted { calibrate::fit(&bench, &probes, &times).unwrap().machine } else { file };
+        let machine = self.machine(&bench, &experiment, fitted, |_| true);
         let (mut cells, mut hits) = (0, 0);
         for side in self.file["thp"].as_array().unwrap() {
             let thp = side["thp"].as_str().unwrap();
@@ -83,8 +98,8 @@ impl Capture {
             let names: Vec<&str> =
                 side["workloads"].as_array().unwrap().iter().map(|w| w["name"].as_str().unwrap()).collect();
             let mut some = experiment.clone();
-            // Passes are whole, so the median of a few runs flips. Nine were chosen after three had fallen below the bound
-            // (docs/log/guests.md, A score that fell).
+            // Passes are whole, so the median of a few runs flips. Nine were chosen after three had fallen below the
+            // bound (docs/log/guests.md, A score that fell).
             some.iterations = 9;
             some.workloads.retain(|w| names.contains(&w.value.as_str()));
             some.params.retain(|p| p.workload.as_ref().is_none_or(|w| names.contains(&w.as_str())));
@@ -129,6 +144,25 @@ fn the_simulator_still_counts_as_captured_kernels_do() {
         let score = Capture::read(name).score(true);
         assert!(score >= least, "{name}: {score}");
     }
+}
+
+/// A program that forks much takes the guest's time in the kernel once forks and copies are measured, and less than
+/// half of it before. Neither its faults nor its allocations are fitted.
+#[test]
+fn forks_and_copies_take_what_the_probe_measured() {
+    let capture = Capture::read("fork-debian-6.12.json");
+    let bench = Bench::new(&capture.context, &capture.args, &capture.image).unwrap();
+    let experiment = experiment_of(&capture.context, &capture.args, &capture.image).unwrap();
+    let model = |name: &str, kept: fn(&str) -> bool| {
+        let machine = capture.machine(&bench, &experiment, true, kept);
+        let plans = capture.on_catalog_kernel(experiment.clone());
+        let runs = bench.simulate(&plans, &machine, name, &Logs::default()).unwrap();
+        let system = runs[0].outcome.scalars.iter().find(|s| s.name == "system_s").unwrap().value;
+        system / capture.file["guest"]["system_s"].as_f64().unwrap()
+    };
+    let (all, without) = (model("all", |_| true), model("without", |n| !n.contains("fork") && !n.contains("copy")));
+    println!("system time of fork-heavy, of the guest's: {all} with forks measured, {without} without");
+    assert!(without < 0.5 && (0.67..1.5).contains(&all), "{all} {without}");
 }
 
 /// `--explain` and `--trace` of `validate` write logs beside the records of the simulated runs.

@@ -146,7 +146,7 @@ impl PhysicalMemory {
 
     /// A request for one node without reclaim, as migration and kernel daemons make it.
     pub(in crate::mm) fn request_on(&self, here: usize, node: usize, class: PageClass) -> Request {
-        let huge = class == PageClass::AnonHuge;
+        let huge = class.is_huge();
         Request {
             gfp: if huge { Gfp::MIGRATE_HUGE } else { Gfp::MIGRATE_BASE },
             huge,

@@ -17,6 +17,8 @@ pub enum VmaKind {
     FileRead,
     /// Shared writable mapping of a file.
     FileShared,
+    /// Private anonymous memory of hugetlb pages (`VM_HUGETLB`).
+    Hugetlb,
 }
 
 impl VmaKind {
@@ -38,7 +40,7 @@ impl VmaKind {
     /// Kind of the shared object behind the mapping; `None` for private anonymous memory.
     pub fn backing(self) -> Option<Backing> {
         match self {
-            Self::PrivateAnon | Self::Stack => None,
+            Self::PrivateAnon | Self::Stack | Self::Hugetlb => None,
             Self::SharedAnon => Some(Backing::Shmem),
             Self::CowData | Self::FileRead | Self::FileShared => Some(Backing::File),
         }

@@ -13,6 +13,7 @@ mod compaction;
 mod daemons;
 mod frames;
 mod huge_faults;
+mod hugetlb;
 mod ladders;
 mod lists;
 mod lru_batch;

@@ -94,6 +94,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         huge_policy: None,
         second_level_fault_ns: 0,
         pinned: false,
+        pool_bytes: 0,
         write: true,
     };
     let process = Process {
@@ -105,8 +106,14 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         threads: (0..threads).map(thread).collect(),
         mems: None,
     };
-    let score =
-        Score { name: "rate".into(), unit: "Mlines/s".into(), higher_is_better: true, per_second: true, best: false };
+    let score = Score {
+        name: "rate".into(),
+        unit: "Mlines/s".into(),
+        higher_is_better: true,
+        per_second: true,
+        best: false,
+        latency: false,
+    };
     Workload {
         name: "first-touch".into(),
         title: String::new(),

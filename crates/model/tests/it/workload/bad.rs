@@ -171,6 +171,43 @@ fn names_are_declared_once() {
 }
 
 #[test]
+fn hugetlb_pages_are_only_accessed() {
+    let region = |keys: &str, step: &str| {
+        format!(
+            "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"64MiB\"\n{keys}\n\
+             [[process.phase]]\n{step}\n"
+        )
+    };
+    let huge = "kind = \"hugetlb\"";
+    for step in ["discard = \"^r\"", "move_pages = \"^r\"\nto = 0", "direct_io = \"^r\"\nlatency = \"1us\""] {
+        body(&region(huge, step), &["hugetlb pages", "expected `access`"]);
+    }
+    let access = "access = \"r\"";
+    body(&region("pool = \"^64MiB\"", access), &["`pool`", "`kind = \"hugetlb\"`"]);
+    body(&region("kind = \"hugetlb\"\npool = \"^4MiB\"", access), &["at least 16MiB on each of 4 nodes", "ENOMEM"]);
+    for key in ["misalign = \"4KiB\"", "advice = \"huge\"", "pinned = true"] {
+        let name = key.split(' ').next().unwrap();
+        let text = region(&format!("{huge}\n{key}"), access).replacen("[[process.region]]", "^[[process.region]]", 1);
+        body(&text, &[&format!("hugetlb pages and `{name}`")]);
+    }
+    let child = format!("{}[[process]]\nname = \"^c\"\nparent = \"p\"\n{WORK}", region(huge, access));
+    body(&child, &["process `c` inherits `r`, which has hugetlb pages"]);
+}
+
+#[test]
+fn reads_go_from_a_file_to_a_buffer() {
+    let process = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"f\"\nsize = \"1MiB\"\nkind = \"file\"\n\
+         [[process.region]]\nname = \"b\"\nsize = \"64KiB\"\n";
+    let read = |step: &str, parts: &[&str]| body(&format!("{process}[[process.phase]]\n{step}\n"), parts);
+    body(&format!("{process}^[[process.phase]]\nread = \"f\"\n"), &["into` is missing", "the buffer"]);
+    read("read = \"^b\"\ninto = \"b\"", &["reads a region that is no file", "kind `file`"]);
+    read("read = \"f\"\ninto = \"^f\"", &["reads into a file", "kind `anon`"]);
+    read("read = \"f\"\ninto = \"^bb\"", &["unknown region `bb`", "did you mean `b`?"]);
+    read("read = \"f\"\ninto = \"b\"\nbytes = \"^128KiB\"", &["`bytes` is 131072 of 65536", "at most the buffer"]);
+    read("read = \"^f\"\ninto = \"b\"\noffset = \"100B\"", &["a read from byte 100", "a multiple of 4KiB"]);
+}
+
+#[test]
 fn direct_io_has_whole_pages_and_a_time() {
     phase("direct_io = \"buffer\"\nlatency = \"^0us\"\n", &["`latency` is 0ns", "at least 1ns"]);
     let process = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n";

@@ -387,6 +387,56 @@ fn the_best_interval_needs_a_rate_and_its_name() {
     assert!(e.contains("`ops_best` is the best interval of `ops`"), "{e}");
 }
 
+/// A latency, and a step that is its request.
+fn latency(score: &str, step: &str) -> String {
+    format!(
+        "[[score]]\nname = \"late\"\nlatency = true\n{score}\n[[process]]\nname = \"p\"\n\
+         [[process.phase]]\n{step}\n"
+    )
+}
+
+#[test]
+fn each_pass_of_a_step_is_a_request() {
+    let us = "unit = \"us\"\nbetter = \"lower\"";
+    let w = run(&latency(us, "request = \"late\"\ncount = 200\ncompute = \"1us\""));
+    assert!(w.scores[0].latency);
+    assert_eq!(
+        w.processes[0].threads[0].ops[..],
+        [
+            Op::LoopStart(Bound::Count(200)),
+            Op::Request { id: 0, begin: true },
+            Op::Compute { ns: 1000 },
+            Op::Request { id: 0, begin: false },
+            Op::LoopEnd
+        ]
+    );
+    assert!(format!("{:?}", w.scores[0]).ends_with("best: false, latency: true }"));
+    // A step that does nothing here is no request.
+    let nothing = "steps = [{ compute = \"1us\" }, { request = \"late\", compute = \"0us\" }]";
+    assert_eq!(run(&latency(us, nothing)).processes[0].threads[0].ops[..], [Op::Compute { ns: 1000 }]);
+}
+
+#[test]
+fn a_latency_is_a_time_that_requests_alone_count() {
+    let refused = |text: String| parse("w.toml", &format!("{HEAD}{text}")).expect_err("refused").to_string();
+    let (us, request) = ("unit = \"us\"\nbetter = \"lower\"", "request = \"late\"\ncompute = \"1us\"");
+    let e = refused(latency("unit = \"requests\"\nbetter = \"lower\"", request));
+    assert!(e.contains("the unit of a latency is \"requests\"") && e.contains("one of ns, us, ms, s"), "{e}");
+    let e = refused(latency("unit = \"us\"\nbetter = \"higher\"", request));
+    assert!(e.contains("of which less is better"), "{e}");
+    for step in ["score = \"late\"", "timed = \"late\"\ncompute = \"1us\""] {
+        let e = refused(latency(us, step));
+        assert!(e.contains("`late` is a latency, to which nothing is counted"), "{e}");
+    }
+    let e = refused(latency(us, request).replace("latency = true\n", ""));
+    assert!(e.contains("`late` is no latency") && e.contains("`latency = true`"), "{e}");
+    assert!(refused(latency(us, "compute = \"1us\"")).contains("score `late` is used by nothing"));
+    let other = "[[score]]\nname = \"late_p99\"\nunit = \"1\"\nbetter = \"lower\"\n";
+    assert!(refused(format!("{other}{}", latency(us, request))).contains("`late_p99` is a percentile of `late`"));
+    let e = refused(latency(us, request).replace("\"late\"", "\"wakeup\""));
+    assert!(e.contains("`wakeup_p50` is a figure of every run"), "{e}");
+}
+
 #[test]
 fn channels_are_pipes_or_futexes() {
     let body = |kind: &str| {

@@ -126,6 +126,10 @@ fn check_op(w: &Workload, op: &Op, regions: u32, thread: usize) {
         Op::MovePages(m) => {
             assert!(m.span.region < regions && m.span.len_bytes >= 1 && !m.nodes.is_empty());
         }
+        Op::ReadFile(r) => {
+            assert!(r.span.region < regions && r.into.region < regions && r.span.len_bytes >= 4096);
+            assert!(r.bytes >= 4096 && r.bytes <= r.into.len_bytes && r.bytes % 4096 == 0);
+        }
         Op::DirectIo(io) => {
             assert!(io.span.region < regions && io.span.len_bytes >= 4096 && io.ios >= 1 && io.latency_ns >= 1);
             assert!([io.span.offset_bytes, io.span.len_bytes, io.bytes].iter().all(|n| n % 4096 == 0));
@@ -134,7 +138,7 @@ fn check_op(w: &Workload, op: &Op, regions: u32, thread: usize) {
         Op::Compute { ns } | Op::Sleep { ns, .. } => assert!(*ns >= 1),
         Op::Barrier { id, .. } => assert!((*id as usize) < w.barrier_widths.len()),
         Op::Signal { channel } | Op::Wait { channel } => assert!(*channel < w.channels),
-        Op::ScoreClock { id, .. } => score(*id),
+        Op::ScoreClock { id, .. } | Op::Request { id, .. } => score(*id),
         Op::Score { id, amount } => {
             score(*id);
             assert!(*amount >= 0.0);
