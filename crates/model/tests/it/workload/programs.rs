@@ -2,7 +2,7 @@
 
 use crate::workload::catalog::{accesses, resolved};
 use crate::workload::sums::{bytes_written, each};
-use numalab_model::workload::{Op, PolicyMode, Workload};
+use numalab_model::workload::{Bound, Op, PolicyMode, Workload};
 
 const MIB: u64 = 1 << 20;
 
@@ -86,4 +86,22 @@ fn bound_forms_of_numa02_place_threads_and_memory() {
         assert_eq!(places[0], if crosswise { [0, 3] } else { [0, 0] }, "{name}: slice, then thread");
         assert_eq!(places[47], if crosswise { [3, 0] } else { [3, 3] }, "{name}");
     }
+}
+
+/// Each JVM collects when its own young generation is full, so JVMs do not stop together.
+#[test]
+fn jvms_begin_their_cycles_one_after_the_other() {
+    let w = resolved("specjbb-multi", "e7-4807-4s", 0, &[("warehouses", "2"), ("measure", "5s"), ("expected", "1")]);
+    let first_cycle = |jvm: usize| {
+        let warehouse = w.processes[1 + jvm].threads.last().expect("warehouses");
+        let mut times = Vec::new();
+        each(&warehouse.ops, &mut |op, _| {
+            if let Op::LoopStart(Bound::Time { ns }) = op {
+                times.push(*ns);
+            }
+        });
+        times[0]
+    };
+    // The first is in its first whole cycle at once; the others wait a part of one.
+    assert_eq!([0, 1, 2, 3].map(first_cycle), [1_000_000_000, 250_000_000, 500_000_000, 750_000_000]);
 }
