@@ -40,6 +40,28 @@ def in_readme() -> list[str]:
     return list(found.groups())
 
 
+def late_table(entries: list[dict[str, Any]], tables: dict[str, dict[str, Any]]) -> list[str]:
+    """The table of first results with one row for each entry of scores.toml, and their sums."""
+    columns = ("direction_right", "within_1_25", "within_2", "in_band")
+    rows = [
+        "| table (alias) | posted | predicted | direction right | within 1.25 | within 2 | in its band | measured |",
+        "|---|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for m in entries:
+        table = tables[m["table"]]
+        hits = " | ".join(str(m[key]) for key in columns[:3])
+        rows.append(
+            f"| `{table['name']}` ({table['alias']})<br>{m['what']} | {linked(table['source'])} | "
+            f"{m['predicted']} | {hits} | {m['in_band']} of {m['banded']} | {m['date']}, {m['release']} |"
+        )
+    of = {key: sum(m[key] for m in entries) for key in (*columns, "predicted", "banded")}
+    rows.append(
+        f"| all | | {of['predicted']} | {of['direction_right']} | {of['within_1_25']} | {of['within_2']} | "
+        f"{of['in_band']} of {of['banded']} | |"
+    )
+    return rows
+
+
 def parts() -> dict[str, str]:
     """What stands between the marks of the page."""
     data = load("docs/log/scores.toml")
@@ -73,23 +95,8 @@ def parts() -> dict[str, str]:
         )
         for r in table.get("repeats", []):
             repeats.append(f"| `{table['name']}` | {r['name']} | {linked(r['source'])} |")
-    columns = ("direction_right", "within_1_25", "within_2", "in_band")
-    late = [
-        "| table (alias) | posted | predicted | direction right | within 1.25 | within 2 | in its band | measured |",
-        "|---|---|--:|--:|--:|--:|--:|---|",
-    ]
-    for m in data["later"]:
-        table = later[m["table"]]
-        hits = " | ".join(str(m[key]) for key in columns[:3])
-        late.append(
-            f"| `{table['name']}` ({table['alias']})<br>{m['what']} | {linked(table['source'])} | "
-            f"{m['predicted']} | {hits} | {m['in_band']} of {m['banded']} | {m['date']}, {m['release']} |"
-        )
-    of = {key: sum(m[key] for m in data["later"]) for key in (*columns, "predicted", "banded")}
-    late.append(
-        f"| all | | {of['predicted']} | {of['direction_right']} | {of['within_1_25']} | {of['within_2']} | "
-        f"{of['in_band']} of {of['banded']} | |"
-    )
+    later_rows = late_table(data["later"], later)
+    second_rows = late_table(data["second"], later)
     dated = (
         f"Measured on {data['guests']['date']} with release {data['guests']['release']}: of {all_} figures "
         f"of the four counters of automatic balancing,\n{hit} ({share} %) lie within 1.25 "
@@ -98,7 +105,8 @@ def parts() -> dict[str, str]:
     return {
         "short": "\n".join(short),
         "tables": "\n".join(rows),
-        "later": "\n".join(late),
+        "later": "\n".join(later_rows),
+        "second": "\n".join(second_rows),
         "repeats": "\n".join(repeats),
         "guests": dated,
     }

@@ -35,14 +35,14 @@ fn spec(name: &str) -> WorkloadSpec {
     parse(&format!("{name}.toml"), &text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn resolved(name: &str, on: &str, seed: u64, overrides: &[(&str, &str)]) -> Workload {
+pub fn resolved(name: &str, on: &str, seed: u64, overrides: &[(&str, &str)]) -> Workload {
     let overrides: Vec<(String, String)> = overrides.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
     let w = spec(name).resolve(&machine(on), seed, &overrides).unwrap_or_else(|e| panic!("{e}"));
     check_invariants(&w);
     w
 }
 
-fn accesses(ops: &[Op]) -> Vec<numalab_model::workload::Access> {
+pub fn accesses(ops: &[Op]) -> Vec<numalab_model::workload::Access> {
     let mut out = Vec::new();
     each(ops, &mut |op, _| out.extend(if let Op::Access(a) = op { Some(*a) } else { None }));
     out
@@ -69,6 +69,16 @@ fn required_workloads_are_there_under_their_names() {
         "random-seek",
         "swap-storm",
         "xfs-repair",
+        "perf-numa-mem",
+        "numa01_HARD_BIND",
+        "numa02_HARD_BIND",
+        "numa02_INVERSE_BIND",
+        "hackbench",
+        "schbench",
+        "chacha20-sockets",
+        "mpi-neighbours",
+        "npb-ep",
+        "pft",
         "fragmented-node",
         "pagecache-full-node",
         "hot-cold",

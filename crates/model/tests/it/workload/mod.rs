@@ -8,6 +8,7 @@ mod expressions;
 mod fuzz;
 mod language;
 mod machines;
+mod programs;
 mod sums;
 
 use proptest::test_runner::{Config, RngSeed};
