@@ -113,6 +113,9 @@ impl Job {
         if let Some(p) = self.workload.processes.iter().find(|p| p.mems.is_some()) {
             return fail(format!("process {}: the memory nodes of a cpuset are for the simulator only", p.name));
         }
+        if let Some(p) = self.workload.processes.iter().find(|p| p.cpu_group.is_some()) {
+            return fail(format!("process {}: `cpu_weight` is for the simulator only", p.name));
+        }
         if self.format != FORMAT {
             return fail(format!("job format {} but this worker speaks {FORMAT}", self.format));
         }

@@ -86,6 +86,9 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
         }
     };
     debug_assert_eq!(id as usize, sim.tasks.len());
+    if let Some(group) = sim.workload.processes[process].cpu_group {
+        sim.kernel.sched.join_group(id, group.id);
+    }
     let random_spans = sim.hw.working_sets.colds();
     let mut t = Task::new(process as u32, thread as u32, ops, stage, random_spans);
     if let Some(parent) = parent.filter(|_| !first) {

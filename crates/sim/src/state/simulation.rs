@@ -271,6 +271,12 @@ impl Kernel {
     fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, next_pid: u32) -> Result<Self, String> {
         let topology = NumaTopology::new(machine).map_err(|e| e.to_string())?;
         let mut sched = Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?;
+        for group in workload.processes.iter().filter_map(|p| p.cpu_group) {
+            // Groups are numbered in this order.
+            if group.id as usize == sched.group_count() {
+                sched.add_group(group.cpu_weight);
+            }
+        }
         if cfg.harness.cpus_take_turns() {
             // The clock of such a guest counts instructions and misses of its own caches; lines of others cost nothing.
             sched.free_lines();

@@ -9,6 +9,7 @@ mod coherence;
 mod cold_lines;
 mod common;
 mod copies;
+mod cpu_groups;
 mod damon;
 mod designs_2012;
 mod determinism;
