@@ -74,11 +74,10 @@ impl Scheduler {
         if weight == old {
             return;
         }
-        self.refresh_task(t);
-        let cpu = self.tasks[t as usize].cpu;
-        let rq = &mut self.rqs[cpu as usize];
-        rq.refresh(self.now);
         let task = &mut self.tasks[t as usize];
+        let rq = &mut self.rqs[task.cpu as usize];
+        task.refresh(self.now, rq.cur == t);
+        rq.refresh(self.now);
         if task.attached {
             rq.pelt.reweight(&mut task.pelt, old, weight);
             rq.departures.add(old.max(weight), self.now);

@@ -38,7 +38,7 @@ use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::locality::Locality;
 use numalab_kernel::mm::thp::Ladders;
-use numalab_kernel::mm::{LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory};
+use numalab_kernel::mm::{Frame, LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory, MAX_FOLIO_ORDER};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
 use numalab_nouns::machine::Machine;
@@ -157,6 +157,8 @@ pub struct Memory {
     pub clock_hands: Vec<ClockHands>,
     /// Node of a base page that the last fault has cleared, whose lines are still in the CPU's cache.
     pub cleared_page: Option<u16>,
+    /// Frames of the folio that is being allocated.
+    pub folio_frames: Vec<Frame>,
     /// The swap device.
     pub swap_queue: SwapQueue,
     /// Waits for devices in the faults of the present step, ns.
@@ -310,6 +312,7 @@ impl Memory {
             ladders: ladders(machine, &cfg.mm)?,
             clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
             cleared_page: None,
+            folio_frames: Vec::with_capacity(1 << MAX_FOLIO_ORDER),
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
             daemons: Daemons::new(nodes, &cfg.mm),

@@ -18,6 +18,7 @@ mod ends;
 mod fault_around;
 mod fault_locks;
 mod filling;
+mod folios;
 mod golden;
 mod huge;
 mod idle_work;
