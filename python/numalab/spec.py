@@ -296,6 +296,7 @@ class Process(_Table):
     initial: str | None = None
     affinity: Mapping[str, Any] = field(default_factory=dict)
     cpuset: Mapping[str, Any] = field(default_factory=dict)
+    cpu_weight: Number | None = None
     regions: Sequence[Region] = ()
     prologue: Sequence[Step] = ()
     phases: Sequence[Step] = ()

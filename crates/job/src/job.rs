@@ -113,6 +113,9 @@ impl Job {
         if let Some(p) = self.workload.processes.iter().find(|p| p.mems.is_some()) {
             return fail(format!("process {}: the memory nodes of a cpuset are for the simulator only", p.name));
         }
+        if let Some(p) = self.workload.processes.iter().find(|p| p.cpu_group.is_some()) {
+            return fail(format!("process {}: `cpu_weight` is for the simulator only", p.name));
+        }
         if self.format != FORMAT {
             return fail(format!("job format {} but this worker speaks {FORMAT}", self.format));
         }
@@ -200,7 +203,7 @@ impl Job {
 mod tests {
     use super::*;
     use crate::samples::{access, job, process, region};
-    use numalab_nouns::workload::{Op, Score};
+    use numalab_nouns::workload::{CpuGroup, Op, Score};
 
     #[test]
     fn a_job_is_read_back_from_its_bytes() {
@@ -252,6 +255,10 @@ mod tests {
             Job::from_bytes(&j.to_bytes().unwrap()).unwrap_err().to_string()
         };
         assert!(text(&|j| j.format = 99).contains("format 99"));
+        let group = CpuGroup { id: 0, cpu_weight: 50 };
+        assert!(
+            text(&|j| j.workload.processes[0].cpu_group = Some(group)).contains("`cpu_weight` is for the simulator")
+        );
         assert!(text(&|j| j.workload.processes[0].parent = Some(0)).contains("later"));
         assert!(text(&|j| j.workload.processes[0].regions[0].size_bytes = 100).contains("4 KiB"));
         assert!(text(&|j| j.workload.processes.clear()).contains("without processes"));

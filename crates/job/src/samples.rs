@@ -32,6 +32,7 @@ pub fn process(name: &str, regions: Vec<Region>, ops: Vec<Op>) -> Process {
         prologue: Vec::new().into(),
         threads: vec![Thread { affinity: None, ops: ops.into() }],
         mems: None,
+        cpu_group: None,
     }
 }
 

@@ -189,6 +189,7 @@ fn workload() -> Workload {
         prologue: vec![touch(0), touch(1)].into(),
         threads: vec![main, same_cpu, other_cpu],
         mems: None,
+        cpu_group: None,
     };
     let score = |name: &&str| Score {
         name: (*name).into(),

@@ -153,6 +153,7 @@ pub(crate) mod tests {
             prologue: vec![].into(),
             threads: vec![half(0), half(1)],
             mems: None,
+            cpu_group: None,
         };
         Workload {
             name: "w".into(),

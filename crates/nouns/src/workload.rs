@@ -45,7 +45,7 @@ pub struct Workload {
 
 /// A process instance. Thread 0 is the initial thread: it runs `prologue`, creates the other threads in order, runs its
 /// own ops and exits last. Its own ops can be no more than waiting for the others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// Name for reports, e.g. `main.0`.
     pub name: String,
@@ -63,6 +63,33 @@ pub struct Process {
     /// Memory nodes of its cpuset (dense, ascending), `None` = all. Affinities and policies are already cut down to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mems: Option<Arc<[u32]>>,
+    /// Its control group for CPU time, `None` = the root group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_group: Option<CpuGroup>,
+}
+
+/// As derived, except that a `cpu_group` of `None` is left out. The text is part of a plan's identity, as that of
+/// [`Access`].
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Process");
+        out.field("name", &self.name).field("parent", &self.parent).field("fork", &self.fork);
+        out.field("regions", &self.regions).field("prologue", &self.prologue).field("threads", &self.threads);
+        out.field("mems", &self.mems);
+        if let Some(group) = &self.cpu_group {
+            out.field("cpu_group", group);
+        }
+        out.finish()
+    }
+}
+
+/// A control group below the root, as far as CPU time goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuGroup {
+    /// Its number; groups are counted from 0 in the order of the processes.
+    pub id: u32,
+    /// `cpu.weight` of cgroup v2, 1..=10000; the default of the kernel is 100.
+    pub cpu_weight: u32,
 }
 
 /// When a child process is forked.

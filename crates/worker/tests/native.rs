@@ -38,7 +38,16 @@ fn thread(ops: Vec<Op>) -> Thread {
 
 fn process(name: &str, regions: Vec<Region>, prologue: Vec<Op>, threads: Vec<Thread>) -> Process {
     let (parent, fork) = (None, ForkPoint::BeforePrologue);
-    Process { name: name.into(), parent, fork, regions, prologue: prologue.into(), threads, mems: None }
+    Process {
+        name: name.into(),
+        parent,
+        fork,
+        regions,
+        prologue: prologue.into(),
+        threads,
+        mems: None,
+        cpu_group: None,
+    }
 }
 
 fn job(processes: Vec<Process>) -> Job {

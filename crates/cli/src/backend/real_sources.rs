@@ -9,7 +9,7 @@ use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
-use numalab_model::workload::Workload;
+use numalab_model::workload::{Process, Workload};
 use std::sync::Arc;
 
 /// Resolves a workload of the catalog on a machine.
@@ -82,6 +82,19 @@ impl<R: RealKernels> Sources for RealSources<'_, R> {
         seed: u64,
         params: &[Setting],
     ) -> Result<Workload, SpecError> {
-        self.backend.workload(name, machine, &mut |m| self.catalog.workload(name, m, seed, params))
+        let workload = self.backend.workload(name, machine, &mut |m| self.catalog.workload(name, m, seed, params))?;
+        only_simulated(name, &workload).map_or(Ok(workload), Err)
     }
+}
+
+/// What the worker cannot do of a workload, if anything: it sets up no control groups.
+fn only_simulated(name: &Spot<String>, workload: &Workload) -> Option<SpecError> {
+    let uses = |f: fn(&Process) -> bool| workload.processes.iter().find(|p| f(p));
+    let (process, key) = match (uses(|p| p.cpu_group.is_some()), uses(|p| p.mems.is_some())) {
+        (Some(p), _) => (p, "cpu_weight"),
+        (None, Some(p)) => (p, "mems"),
+        (None, None) => return None,
+    };
+    let what = format!("`{key}` of process {} needs a control group, which real backends do not set up", process.name);
+    Some(name.error(what, "--backend sim, or the workload without it"))
 }

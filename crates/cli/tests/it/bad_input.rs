@@ -511,6 +511,22 @@ fn a_bad_spec_comes_before_a_missing_worker() {
     assert_eq!(code_of("validate --out d --machine nosuch"), Some(2));
 }
 
+/// What real backends cannot carry out is refused before anything that the host lacks for guests.
+#[test]
+fn what_only_the_simulator_can_do_is_refused_by_name() {
+    let lab = Lab::with_sweep();
+    for (key, value) in [("cpu_weight", "50"), ("mems", "")] {
+        let line = if key == "mems" { "cpuset = { mems = 0 }".into() } else { format!("{key} = {value}") };
+        let text = common::SWEEP.replacen("[[process]]\n", &format!("[[process]]\n{line}\n"), 1);
+        lab.write("weighted.toml", &text);
+        lab.ok("run --machine 2x1x2x1 --kernel 6.12 --workload weighted.toml --iterations 1 --out sim");
+        lab.refused(
+            "run --backend vm --machine 2x1x2x1 --kernel debian-6.12 --out d --workload weighted.toml",
+            &["weighted.toml", &format!("`{key}` of process"), "--backend sim"],
+        );
+    }
+}
+
 /// Whether permissions apply to this user; they do not apply to root.
 fn must_obey_permissions(dir: &std::path::Path) -> bool {
     std::fs::read_dir(dir).is_err()

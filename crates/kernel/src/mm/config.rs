@@ -42,6 +42,9 @@ numalab_base::tunables! {
         swappiness: u8 = 60, "", "vm.swappiness", range 0..=200;
         /// New anonymous pages start inactive, and are activated when found used twice or read back early (5.9 on).
         anon_workingset: bool = true, "", "commits b518154e59aa, aae466b0052e";
+        /// A first touch of anonymous memory may map a large folio below 2 MiB, of the sizes that are enabled
+        /// (`system.thp_16kb` to `system.thp_1024kb`; 6.8 on).
+        folio_faults: bool = true, "", "model";
         /// Reclaim moves pages to the next tier instead of freeing them.
         demotion: bool = false, "", "sys/kernel/mm/numa/demotion_enabled";
         /// Which slower nodes take demoted pages, and what a cpuset says to that. Tasks of the simulator are in no

@@ -70,5 +70,5 @@ pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 pub use unmapped::Unmapped;
 pub use vma::{
     AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, HeldPages, MarkOutcome, PageState, PendingPages, Vma,
-    VmaKind,
+    VmaKind, MAX_FOLIO_ORDER,
 };

@@ -134,6 +134,14 @@ impl MarkRules {
             && self.filter.verdict(&PageFacts::private_anon(0)) == Verdict::Mark
     }
 
+    /// Whether entries of large folios below 2 MiB are marked, as those of base pages are. A folio has a reference for
+    /// each of its entries, so filters that count references leave it alone (up to 6.9).
+    #[inline]
+    pub fn marks_folios(&self) -> bool {
+        let folio = PageFacts::private_anon_folio(0, 2);
+        self.filter.is_of_caller() || self.filter.verdict(&folio) == Verdict::Mark
+    }
+
     /// Whether all present private anonymous base pages on a node, with mapcount 1, one reference and no pin, are
     /// marked. If false, none of them is marked, unless a filter of the caller marks it
     /// ([`Self::marks_one_exclusive_anon`]).

@@ -78,6 +78,18 @@ impl PageFacts {
     pub fn private_anon_huge(nid: usize) -> Self {
         Self { pages: HPAGE_PAGES, huge: true, entire_mapcount: 1, ..Self::private_anon(nid) }
     }
+    /// Like [`Self::private_anon`], a large folio of `pages` base pages, each mapped by an entry of its own.
+    pub fn private_anon_folio(nid: usize, pages: u32) -> Self {
+        Self { pages, mapcount: pages, refcount: pages, ..Self::private_anon(nid) }
+    }
+    /// The facts of an exclusive anonymous page of so many base pages: a base page, a large folio, or a huge page.
+    pub fn private_anon_of(nid: usize, pages: u32) -> Self {
+        match pages {
+            1 => Self::private_anon(nid),
+            HPAGE_PAGES => Self::private_anon_huge(nid),
+            pages => Self::private_anon_folio(nid, pages),
+        }
+    }
     /// Whether the mapping is private and may become writable, whether or not it is writable now.
     #[inline]
     pub fn is_cow(&self) -> bool {

@@ -193,6 +193,7 @@ pub fn mm_config(kernel: &Kernel) -> MmConfig {
         thp: ThpTunables {
             enabled: system.thp,
             defrag: system.thp_defrag,
+            sizes: system.folio_sizes(),
             locality: roles::filled(kernel, "thp_locality", thp.locality),
             ..thp
         },

@@ -41,6 +41,7 @@ impl Scheduler {
     pub(in crate::sched) fn activate_task(&mut self, t: TaskId, arrival: Arrival) {
         let cpu = self.tasks[t as usize].cpu;
         self.update_curr(cpu);
+        self.enter_group(t);
         let node = self.topo.node_of(cpu);
         let rq = &mut self.rqs[cpu as usize];
         debug_assert!(!rq.list.contains(&t), "task {t} is on the queue of CPU {cpu} already");
@@ -72,6 +73,7 @@ impl Scheduler {
             self.overload = true;
         }
         self.count_tasks(cpu, before, now);
+        self.update_cfs_group(cpu);
     }
     /// Dequeues a task, to sleep (`sleep`) or to move. A current task is no longer current afterwards.
     pub(in crate::sched) fn deactivate_task(&mut self, t: TaskId, sleep: bool) {
@@ -114,6 +116,8 @@ impl Scheduler {
         }
         let now = NodeTasks::of(rq);
         self.count_tasks(cpu, before, now);
+        self.leave_group(t);
+        self.update_cfs_group(cpu);
         if sleep {
             self.util_est_update(t);
         }

@@ -14,7 +14,7 @@
 //! | [`domains`] | every CPU's scheduling domains, built from the machine | `topology.c` |
 //! | [`pelt`], `rq` | load averages; run queues of CFS (6.1) and EEVDF (6.12) | `pelt.c`, `fair.c` |
 //! | [`state`] | the struct [`Scheduler`] and what it holds | `sched.h` |
-//! | `update_curr`, `enqueue`, `locks`, `preferred_node`, `capacity` | what others are made of | `enqueue_task_fair` |
+//! | `update_curr`, `enqueue`, `reweight`, `locks`, `preferred_node`, `capacity` | what others are made of | `enqueue_task_fair` |
 //! | [`select_cpu`] | the CPU of a task at fork and wake-up | `select_task_rq_fair` |
 //! | [`balance`] | periodic, newly-idle and nohz balancing, active balance | `sched_balance_rq` |
 //! | `wake_up`, `schedule`, `tick`, `affinity`, `numa` | the calls of the event loop | `try_to_wake_up`, `__schedule` |
@@ -67,6 +67,7 @@ pub mod pelt;
 mod preferred_node;
 mod quiet;
 mod recount;
+mod reweight;
 mod rq;
 pub mod rules;
 mod schedule;
@@ -88,5 +89,6 @@ pub use numa_view::{NoNuma, NumaView};
 pub use quiet::UnseenPass;
 pub use rq::cfs::sched_slice;
 pub use rq::sched_entity::{State, TaskId};
+pub use rq::task_group::GroupId;
 pub use rules::{Form, Locality};
 pub use state::{Counters, Scheduler};

@@ -169,6 +169,17 @@ impl Pelt {
         self.util += task.util;
         self.util_sum += task.util_sum;
     }
+    /// Changes the weight of `task`, which is part of this queue, from `old` to `new` (`reweight_entity`). Both must be
+    /// up to date.
+    pub fn reweight(&mut self, task: &mut Pelt, old: u64, new: u64) {
+        self.settle(1);
+        task.settle(old);
+        self.load = self.load.saturating_sub(task.load);
+        self.load_sum = self.load_sum.saturating_sub(old * task.load_sum).max(self.load * MIN_DIVIDER);
+        task.settle(new);
+        self.load += task.load;
+        self.load_sum += new * task.load_sum;
+    }
     /// Removes `task`, of `weight`, from this queue (`detach_entity_load_avg`). Both must be up to date.
     pub fn detach(&mut self, task: &mut Pelt, weight: u64) {
         self.settle(1);

@@ -14,6 +14,7 @@ use crate::sched::domains::{DomId, Domains, Flags};
 use crate::sched::event::Event;
 use crate::sched::rq::eevdf;
 use crate::sched::rq::sched_entity::NONE;
+use crate::sched::rq::task_group::NO_GROUP;
 use crate::sched::rules::{Form, Locality};
 use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::{CpuIdleType, Scheduler};
@@ -58,6 +59,10 @@ impl Scheduler {
     /// else happens to the CPU before [`Event::QuietEnds`].
     pub fn plain_ticks(&self, cpu: u32, first_ns: u64) -> u64 {
         let rq = &self.rqs[cpu as usize];
+        // What others of its group do changes the weight of its task at ticks.
+        if rq.cur != NONE && self.tasks[rq.cur as usize].group != NO_GROUP {
+            return 0;
+        }
         let alone = rq.cur != NONE && rq.list.len() == 1 && !rq.need_resched && !rq.tickless;
         if !alone || !self.nohz.set.is_empty() || self.cache_aware.active || self.params.balancer.by_past_load() {
             return 0;

@@ -29,6 +29,13 @@ impl Scheduler {
                 ));
             }
         }
+        for (g, group) in self.groups.iter().enumerate() {
+            let members = self.tasks.iter().filter(|t| t.group as usize == g && t.on_rq());
+            let load: u64 = members.map(|t| t.weight_in_group).sum();
+            if load != group.load {
+                return Err(format!("group {g} keeps a load of {} but its tasks sum to {load}", group.load));
+            }
+        }
         let lone = self.rqs.iter().filter(|rq| rq.list.len() == 1).count();
         let marked = self.imbalanced.iter().filter(|i| **i).count();
         if (lone, marked) != (self.lone as usize, self.marked_imbalanced as usize) {

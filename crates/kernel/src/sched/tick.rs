@@ -15,6 +15,7 @@ impl Scheduler {
             return;
         }
         self.update_curr(cpu);
+        self.update_cfs_group(cpu);
         if self.cache_aware.active {
             self.elect_cache(cpu, view);
         }

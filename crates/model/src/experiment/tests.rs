@@ -73,6 +73,7 @@ impl Sources for Memory {
             prologue: vec![].into(),
             threads: vec![thread],
             mems: None,
+            cpu_group: None,
         };
         Ok(Workload {
             name: name.value.clone(),

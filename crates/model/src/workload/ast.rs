@@ -175,6 +175,8 @@ pub(super) struct ProcessSpec {
     pub fork: ForkPoint,
     pub policy: Option<usize>,
     pub cpuset: Option<CpusetSpec>,
+    /// `cpu.weight` of the control group that its instances and their children are in.
+    pub cpu_weight: Option<Formula>,
     pub regions: Vec<RegionSpec>,
     /// Regions that its steps can name, inherited ones first.
     pub visible: Vec<RegionId>,

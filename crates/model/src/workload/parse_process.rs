@@ -28,6 +28,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
     let forked = forking(t, cx, &name, count.is_some(), before)?;
     let policy = cx.opt_policy(t, "policy")?;
     let cpuset = cpuset(t, cx, &scope)?;
+    let cpu_weight = cx.opt_formula(t, "cpu_weight", &cx.global())?;
     let grouped = t.has("group");
     let region_scope = if grouped { scope.clone() } else { with(&scope, &[THREADS]) };
     let mut visible = inherited(&forked, before);
@@ -51,6 +52,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
         fork: forked.point,
         policy,
         cpuset,
+        cpu_weight,
         regions,
         visible: place.visible.iter().map(|(id, _)| *id).collect(),
         prologue,

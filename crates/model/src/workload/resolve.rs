@@ -7,7 +7,7 @@ use super::emit::{default_policy, Emitter, Mapped, Regions};
 use super::families::Members;
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
 use super::tables::Tables;
-use super::{check, policy, ForkPoint, Op, Policy, Process, Region, RegionKind, Thread, Workload};
+use super::{check, policy, CpuGroup, ForkPoint, Op, Policy, Process, Region, RegionKind, Thread, Workload};
 use crate::expr::{Env, Formula, Value};
 use crate::machine::Machine;
 use crate::spec::{SpecError, Spot};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub const MAX_THREADS: u64 = 1_000_000;
 /// Most process instances of a workload.
 pub const MAX_PROCESSES: u64 = 100_000;
+/// Largest `cpu.weight` of a control group (`CGROUP_WEIGHT_MAX`).
+pub const MAX_CPU_WEIGHT: u64 = 10_000;
 
 /// How many ops a mapping of a process counts as.
 const OPS_PER_MAPPING: u64 = 16;
@@ -76,6 +78,7 @@ impl WorkloadSpec {
             tables,
             affinities: Affinities::default(),
             cpuset: Cpuset::default(),
+            cpu_groups: 0,
             instances: Vec::new(),
             first: Vec::new(),
             processes: Vec::new(),
@@ -166,6 +169,7 @@ struct Instance {
     regions: Regions,
     policy: Option<Policy>,
     cpuset: Cpuset,
+    cpu_group: Option<CpuGroup>,
 }
 
 /// Builds process instances in order.
@@ -176,6 +180,8 @@ struct Builder<'a> {
     affinities: Affinities,
     /// The cpuset of the process that is being resolved.
     cpuset: Cpuset,
+    /// Number of control groups so far.
+    cpu_groups: u32,
     instances: Vec<Instance>,
     /// The first instance and the number of instances of each entry.
     first: Vec<(usize, u64)>,
@@ -193,15 +199,24 @@ impl Builder<'_> {
         if self.processes.len() as u64 + count > MAX_PROCESSES {
             return Err(p.name.error("too many processes", format!("at most {MAX_PROCESSES} in all")));
         }
+        let cpu_group = self.cpu_group(p, count)?;
         self.env.set(PROCESSES, Value::plain(count as f64));
         for k in 0..count {
             self.env.set(PROCESS, Value::plain(k as f64));
-            self.instance(entry, p, k)?;
+            self.instance(entry, p, k, cpu_group)?;
         }
         for name in [PROCESS, PROCESSES] {
             self.env.unset(name);
         }
         Ok(())
+    }
+    /// The control group of an entry with a `cpu_weight`. All its instances are in it.
+    fn cpu_group(&mut self, p: &ProcessSpec, count: u64) -> Result<Option<CpuGroup>, SpecError> {
+        let Some(weight) = &p.cpu_weight else { return Ok(None) };
+        let cpu_weight = weight.whole(&self.env, 1, MAX_CPU_WEIGHT)? as u32;
+        let id = self.cpu_groups;
+        self.cpu_groups += u32::from(count > 0);
+        Ok(Some(CpuGroup { id, cpu_weight }))
     }
     fn parent(&self, entry: usize, p: &ProcessSpec, k: u64) -> Result<Option<usize>, SpecError> {
         if p.forked_from_first {
@@ -215,18 +230,26 @@ impl Builder<'_> {
         let index = which.as_ref().map_or(Ok(0), |w| w.whole(&self.env, 0, count - 1))?;
         Ok(Some(first + index as usize))
     }
-    fn instance(&mut self, entry: usize, p: &ProcessSpec, k: u64) -> Result<(), SpecError> {
+    fn instance(
+        &mut self,
+        entry: usize,
+        p: &ProcessSpec,
+        k: u64,
+        own_group: Option<CpuGroup>,
+    ) -> Result<(), SpecError> {
         let parent = self.parent(entry, p, k)?;
         let counts = self.thread_counts(p)?;
         let mut regions = Regions::new();
         let mut policy = None;
         let mut cpuset = Cpuset::default();
+        let mut cpu_group = own_group;
         if let Some(parent) = parent.map(|i| &self.instances[i]) {
             let after = p.fork == ForkPoint::AfterPrologue;
             regions = parent.regions.clone();
             regions.retain(|(id, _), _| after || parent.inherited.contains(id));
             policy = parent.policy.clone();
             cpuset = parent.cpuset.clone();
+            cpu_group = own_group.or(parent.cpu_group);
         }
         if let Some(spec) = &p.cpuset {
             cpuset = Cpuset::new(spec, &mut self.affinities, &self.env, self.machine)?;
@@ -265,9 +288,10 @@ impl Builder<'_> {
             prologue,
             threads,
             mems: self.cpuset.mems.clone(),
+            cpu_group,
         });
         let cpuset = std::mem::take(&mut self.cpuset);
-        self.instances.push(Instance { inherited, regions, policy, cpuset });
+        self.instances.push(Instance { inherited, regions, policy, cpuset, cpu_group });
         Ok(())
     }
     /// The number of threads of each group; refuses more than [`MAX_THREADS`] in all.

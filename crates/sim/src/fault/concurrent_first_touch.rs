@@ -37,7 +37,7 @@ use crate::state::fault_locks::LockKind;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_base::math::exp;
-use numalab_kernel::mm::{PageClass, Work, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{PageClass, Work, CHUNK_PAGES, PAGE_BYTES};
 use numalab_nouns::machine::Machine;
 
 /// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`,
@@ -49,9 +49,9 @@ pub(crate) fn concurrent_first_touch(
     clock: u64,
     took_ns: u64,
 ) {
-    let huge = folio.huge;
+    let pages = folio.pages;
     let fill_ns = (took_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
-    let bytes = if huge { CHUNK_BYTES } else { PAGE_BYTES };
+    let bytes = u64::from(pages) * PAGE_BYTES;
     if sim.cfg.harness.cpus_take_turns() {
         let busy = sim.cpus.iter().filter(|c| c.task.is_some()).count().max(1);
         let turn_ns = ROUND_NS as f64 / busy as f64;
@@ -79,7 +79,7 @@ pub(crate) fn concurrent_first_touch(
         let at_ns = clock + last_ns as u64;
         let mut ns = take_fault_lock(sim, (cpu, task), s.vma, at_ns);
         if last_ns < fault_ns.fill_ns {
-            ns += fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, at_ns + ns);
+            ns += fill_and_free(sim, &PageSite { cpu, task, ..*s }, pages, at_ns + ns);
             ns += table.take(sim, cpu, last_ns + ns as f64);
             freed += 1;
         } else {
@@ -90,7 +90,7 @@ pub(crate) fn concurrent_first_touch(
     }
     // Of those who filled the page any might have been first. Whoever is first at the next page has filled this one in
     // vain with these odds.
-    if !huge && sim.rng.below(freed + 1) < freed {
+    if pages == 1 && sim.rng.below(freed + 1) < freed {
         keep_freed_page(sim, s.cpu, folio.got.node, clock + took_ns);
     }
 }
@@ -107,14 +107,14 @@ fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, bytes: u64, clock: 
     }
     let task = sim.convoy.tasks[sim.rng.below(count as u64) as usize];
     if comes_before(sim, task, place, before_ns) {
-        fill_in_vain(sim, s, task, bytes == CHUNK_BYTES, clock);
+        fill_in_vain(sim, s, task, (bytes / PAGE_BYTES) as u32, clock);
     }
 }
 
 /// `task` fills a page for the place of `s` from `clock` on, and frees it.
-fn fill_in_vain(sim: &mut Simulation<'_>, s: &PageSite, task: u32, huge: bool, clock: u64) {
+fn fill_in_vain(sim: &mut Simulation<'_>, s: &PageSite, task: u32, pages: u32, clock: u64) {
     let cpu = sim.kernel.sched.cpu_of(task) as usize;
-    let ns = fill_and_free(sim, &PageSite { cpu, task, ..*s }, huge, clock);
+    let ns = fill_and_free(sim, &PageSite { cpu, task, ..*s }, pages, clock);
     delay(sim, task, cpu, ns);
 }
 
@@ -217,27 +217,28 @@ fn exp_minus(x: f64) -> f64 {
 }
 
 /// Allocates, fills and frees a page; returns the time, ns.
-fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, huge: bool, clock: u64) -> u64 {
+fn fill_and_free(sim: &mut Simulation<'_>, s: &PageSite, pages: u32, clock: u64) -> u64 {
     sim.kernel.vm.pgfault += 1;
     let mut work = Work::default();
-    if !huge {
+    if u64::from(pages) < CHUNK_PAGES {
         let got = alloc_and_free_base(sim, s, PageClass::Anon, &mut work);
         let ns = work_ns(sim, &work, clock);
         return match got {
+            Ok(node) if pages > 1 => ns + fill_ns(sim, s.cpu, node, pages, clock + ns) as u64,
             Ok(node) => ns + fill_freed_page_ns(sim, s.cpu, node, clock + ns) as u64,
             Err(_) => ns + sim.machine.costs.exception_ns as u64,
         };
     }
     let got = alloc_thp(sim, s, &mut work);
     let ns = work_ns(sim, &work, clock);
-    let Some(AllocatedFolio { huge, got }) = got else { return ns + sim.machine.costs.exception_ns as u64 };
+    let Some(AllocatedFolio { huge, got, .. }) = got else { return ns + sim.machine.costs.exception_ns as u64 };
     let class = if huge { PageClass::AnonHuge } else { PageClass::Anon };
     sim.mm.physical.free_page(got.node, got.frame, class);
     if huge && !sim.cfg.mm.thp.counts_unused_alloc {
         sim.mm.physical.events.thp_fault_alloc -= 1;
     }
     if huge {
-        return ns + fill_ns(sim, s.cpu, got.node, true, clock + ns) as u64;
+        return ns + fill_ns(sim, s.cpu, got.node, pages, clock + ns) as u64;
     }
     ns + fill_freed_page_ns(sim, s.cpu, got.node, clock + ns) as u64
 }

@@ -92,7 +92,7 @@ fn handle_pte_fault(
             match sim.kernel.numa_2012.cfg.faults {
                 Faults::Kernel => {
                     let ns = hint_fault(sim, cpu, task, &found, write, clock);
-                    if pages == 1 || is_huge(&sim.processes, s) {
+                    if !found.is_huge() || is_huge(&sim.processes, s) {
                         return (ns, FaultEnd::Go);
                     }
                     // The huge page has been split, and its base pages are still marked.

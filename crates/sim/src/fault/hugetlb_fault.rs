@@ -31,7 +31,7 @@ pub(crate) fn hugetlb_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
     };
     sim.processes[s.process].space.vma_mut(s.vma).populate_huge(s.chunk, got.node, got.frame);
     log_first_touch(&mut sim.record.log, got.node, CHUNK_PAGES);
-    (fill_ns(sim, s.cpu, got.node, true, clock) as u64, FaultEnd::Go)
+    (fill_ns(sim, s.cpu, got.node, CHUNK_PAGES as u32, clock) as u64, FaultEnd::Go)
 }
 
 /// Sets aside what the hugetlb regions of a workload need, on each node with memory.

@@ -54,7 +54,7 @@ pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, m
             let (class, mut waited) = (sim.mm.shared.object(at.object).backing.class(false), 0);
             let alloc = if mapped { alloc_base_page } else { alloc_cache_page };
             let got = alloc(sim, s, class, sim.now_ns, &mut waited)?;
-            (got.node, got.frame, fill_ns(sim, s.cpu, got.node, false, sim.now_ns) + waited as f64)
+            (got.node, got.frame, fill_ns(sim, s.cpu, got.node, 1, sim.now_ns) + waited as f64)
         }
     };
     let b = sim.mm.shared.block_of(at);

@@ -5,12 +5,13 @@ use crate::hardware::access_rates::When;
 use crate::state::cpu::FreedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt::{self, stream_share, Sibling};
-use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
 
-/// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns. Beside a busy hardware thread it takes
-/// longer, as user work does: the way into the kernel as computing, the clear as a stream.
-pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, huge: bool, clock: u64) -> f64 {
-    if !huge {
+/// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns: a base page, a large folio, or a huge page
+/// of so many base pages. Beside a busy hardware thread it takes longer, as user work does: the way into the kernel as
+/// computing, the clear as a stream.
+pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: u32, clock: u64) -> f64 {
+    if pages == 1 {
         // The lines stay in the CPU's cache. A sweep behind the fault finds them there and is charged for them as for
         // any others.
         sim.mm.cleared_page = Some(node as u16);
@@ -19,10 +20,16 @@ pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, huge: b
     let here = sim.cpus[cpu].node;
     let (slower, sibling) = (sim.hw.contention.latency_factor(here, node), sibling(sim, cpu));
     let costs = &sim.hw.costs;
-    let (all, clear) = (costs.huge_fault_ns(here, node, slower), costs.clear_2m_ns(here, node, slower));
-    let ns = beside(sibling, all - clear, clear);
+    let (way, clear) = if u64::from(pages) == CHUNK_PAGES {
+        let clear = costs.clear_2m_ns(here, node, slower);
+        (costs.huge_fault_ns(here, node, slower) - clear, clear)
+    } else {
+        let clear = costs.clear_4k_ns(here, node, slower);
+        (costs.minor_fault_ns(here, node, slower) - clear, f64::from(pages) * clear)
+    };
+    let ns = beside(sibling, way, clear);
     let when = When { now_ns: sim.now_ns, from_ns: clock };
-    sim.hw.contention.cleared(here, node, CHUNK_BYTES, when, ns)
+    sim.hw.contention.cleared(here, node, u64::from(pages) * PAGE_BYTES, when, ns)
 }
 
 /// As [`fill_ns`], for a base page that is freed again. A CPU's list gives the page that came last (`free_unref_page`),

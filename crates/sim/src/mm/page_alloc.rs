@@ -10,7 +10,7 @@ use crate::state::policies::page_index;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
-use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work};
+use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work, CHUNK_PAGES};
 use numalab_nouns::record::Status;
 
 /// A page for a fault.
@@ -18,15 +18,31 @@ use numalab_nouns::record::Status;
 pub struct AllocatedFolio {
     /// A huge page.
     pub huge: bool,
+    /// Base pages: 512 of a huge page, else 1 or those of a large folio, whose frames are in
+    /// [`Memory::folio_frames`](crate::state::simulation::Memory::folio_frames).
+    pub pages: u32,
     /// Node and pageblock.
     pub got: AllocatedPage,
 }
 
-/// Allocates a page for an empty entry of anonymous memory, a huge one if the mapping may have it there. Returns `None`
-/// when memory is exhausted, which ends the run. Adds the time of the task to `ns`.
+impl AllocatedFolio {
+    /// A base page.
+    fn base(got: AllocatedPage) -> Self {
+        Self { huge: false, pages: 1, got }
+    }
+    /// Whether it is a large folio below 2 MiB.
+    pub fn is_large(&self) -> bool {
+        self.pages > 1 && !self.huge
+    }
+}
+
+/// Allocates a page for an empty entry of anonymous memory: a huge one if the mapping may have it there, or a large
+/// folio of at most this order. Returns `None` when memory is exhausted, which ends the run. Adds the time of the task
+/// to `ns`.
 pub(crate) fn alloc_anon_folio(
     sim: &mut Simulation<'_>,
     s: &PageSite,
+    order: u32,
     clock: u64,
     ns: &mut u64,
 ) -> Option<AllocatedFolio> {
@@ -34,16 +50,31 @@ pub(crate) fn alloc_anon_folio(
     let vma = sim.processes[s.process].space.vma(s.vma);
     let fits = vma.huge_fault_fits(s.chunk) || sim.cfg.mm.thp.zero_page_write_huge && vma.is_huge_zero_page(s.chunk);
     let placed = if fits { alloc_thp(sim, s, &mut work) } else { None };
-    let out = placed.or_else(|| {
-        let got = alloc_base_or_fail(sim, s, PageClass::Anon, &mut work);
-        got.map(|got| AllocatedFolio { huge: false, got })
-    });
+    let placed = placed.or_else(|| alloc_large_folio(sim, s, order));
+    let out = placed.or_else(|| alloc_base_or_fail(sim, s, PageClass::Anon, &mut work).map(AllocatedFolio::base));
     alloc_page_table(sim, s, &mut work);
     *ns += work_ns(sim, &work, clock + *ns);
-    if let Some(AllocatedFolio { huge: false, got }) = out {
+    if let Some(AllocatedFolio { pages: 1, got, .. }) = out {
         *ns += take_listed_page(sim, s.cpu, got.node, clock + *ns);
     }
     out
+}
+
+/// Allocates a large folio of at most this order: the largest enabled one that the memory policy's nodes have room for.
+fn alloc_large_folio(sim: &mut Simulation<'_>, s: &PageSite, order: u32) -> Option<AllocatedFolio> {
+    if order == 0 {
+        return None;
+    }
+    let enabled = sim.processes[s.process].space.vma(s.vma).folio_orders;
+    for order in (1..=order).rev().filter(|order| enabled >> order & 1 == 1) {
+        let first = PageSite { page: s.page >> order << order, ..*s };
+        let site = base_site(sim, &first);
+        if let Some(node) = sim.mm.physical.alloc_folio(&site, 1 << order, &mut sim.mm.folio_frames) {
+            let got = AllocatedPage { node, frame: sim.mm.folio_frames[0] };
+            return Some(AllocatedFolio { huge: false, pages: 1 << order, got });
+        }
+    }
+    None
 }
 
 /// Allocates a huge page for the copy of a shared one, by the rules of a fault; `None` if there is none.
@@ -57,7 +88,7 @@ pub(crate) fn alloc_thp_for_cow(
     let placed = alloc_thp(sim, s, &mut work);
     *ns += work_ns(sim, &work, clock + *ns);
     match placed {
-        Some(AllocatedFolio { huge: true, got }) => Some(got),
+        Some(AllocatedFolio { huge: true, got, .. }) => Some(got),
         Some(AllocatedFolio { got, .. }) => {
             // The ladder prefers a near base page, but the caller needs a huge one.
             sim.mm.physical.free_page(got.node, got.frame, PageClass::Anon);
@@ -90,7 +121,8 @@ pub(crate) fn alloc_thp(sim: &mut Simulation<'_>, s: &PageSite, work: &mut Work)
     let (forget, pins) = (sim.kernel.numa.cpupid_forgotten_from(), (&sim.mm.pins, sim.now_ns));
     let mut env = ReclaimContext { processes, shared, hands, forget, pins };
     let landed = sim.mm.physical.alloc_thp(thp.locality, &ctx, &mut env, work)?;
-    Some(AllocatedFolio { huge: landed.huge, got: landed.got })
+    let pages = if landed.huge { CHUNK_PAGES as u32 } else { 1 };
+    Some(AllocatedFolio { huge: landed.huge, pages, got: landed.got })
 }
 
 /// Allocates a base page of a class for an entry, under the mapping's or the task's policy. `None` ends the run.

@@ -11,8 +11,8 @@ pub(crate) fn mapping(space: &AddressSpace, process: usize, vma: usize) -> Mappi
     Mapping { process: process as u32, vma: vma as u32, object }
 }
 
-/// Whether any of `pages` pages from a page of a mapping on is pinned at `at_ns`. A pin of one base page holds its huge
-/// page.
+/// Whether any of the `pages` aligned pages around a page of a mapping is pinned at `at_ns`. A pin of one base page holds
+/// its huge page or folio.
 #[inline]
 pub(crate) fn is_pinned(
     sim: &Simulation<'_>,
@@ -37,6 +37,6 @@ pub(crate) fn pins_hold(
     if pins.is_empty() {
         return false;
     }
-    let first = if pages > 1 { page_number(chunk, 0) } else { page_number(chunk, page) };
+    let first = page_number(chunk, page) / pages * pages;
     pins.holds(mapping(space, process, vma), (first, first + pages), at_ns)
 }

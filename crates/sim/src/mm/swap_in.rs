@@ -36,7 +36,7 @@ pub(crate) fn swap_in(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> Opt
     sim.mm.physical.events.pswpin += 1;
     sim.mm.physical.events.pgmajfault += 1;
     ns += work_ns(sim, &Work { swapped_in: 1, ..Work::default() }, clock + ns);
-    Some(ns + fill_ns(sim, s.cpu, got.node, false, clock + ns) as u64)
+    Some(ns + fill_ns(sim, s.cpu, got.node, 1, clock + ns) as u64)
 }
 
 /// Makes the entry of a swapped page map the page, which is in memory again.

@@ -47,7 +47,7 @@ pub(crate) fn tries_that_fail(
     if !sim.kernel.numa.cfg.switches.migration_waiters_pin || sim.cfg.harness.cpus_take_turns() {
         return None;
     }
-    let moved = if f.pages > 1 {
+    let moved = if f.is_huge() {
         copy_in_vain(sim, (cpu, task), f, target, clock, ns)
     } else {
         tries_against_waiters(sim, (cpu, task), f, clock, ns)
@@ -61,7 +61,7 @@ pub(crate) fn tries_that_fail(
 
 /// Time of a try that finds a reference: the entry is replaced, flushed where that is needed, and restored.
 fn failed_try_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage) -> u64 {
-    let op = if f.pages > 1 { FlushOp::MigrateHuge } else { FlushOp::HintMigrateBase };
+    let op = if f.is_huge() { FlushOp::MigrateHuge } else { FlushOp::HintMigrateBase };
     let flushes = shootdowns(op, &sim.cfg.flush, false);
     let flush_ns: u64 = (0..flushes).map(|_| shoot_down(sim, cpu, task, u64::from(f.pages))).sum();
     (2.0 * sim.machine.costs.fork_pte_ns) as u64 + flush_ns

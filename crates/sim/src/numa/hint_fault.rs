@@ -11,7 +11,7 @@ use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_chec
 use crate::record::log::log_before;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::{PageState, CHUNK_PAGES};
+use numalab_kernel::mm::{PageState, Vma, CHUNK_PAGES};
 use numalab_kernel::numa::{FaultOutcome, LastCpupid, MigrateResult, PageFacts};
 
 /// Splits a huge page that should migrate, on kernels without native migration of huge pages. Its base pages keep the
@@ -81,15 +81,15 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     };
     let s = PageSite { cpu, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write };
     let at = fault_site(sim.cfg.jiffy_ns(), &s, clock);
-    let mut facts = if f.pages > 1 { PageFacts::private_anon_huge(f.node) } else { PageFacts::private_anon(f.node) };
+    let mut facts = PageFacts::private_anon_of(f.node, f.pages);
     facts.last = LastCpupid::from_raw(f.last);
     let decision = numa_migrate_check(sim, at, &s, &mut facts);
     let vma = sim.processes[process].space.vma_mut(f.vma);
-    if f.pages > 1 && decision.target.is_some() && !sim.cfg.mm.thp.native_migration {
+    if f.is_huge() && decision.target.is_some() && !sim.cfg.mm.thp.native_migration {
         vma.set_last_cpupid(f.chunk, f.page, facts.last.raw());
         return sim.machine.costs.hint_fault_ns as u64 + split_for_migration(sim, cpu, task, f);
     }
-    vma.unmark(f.chunk, f.page);
+    unmark(vma, f, decision.ignored);
     let mut ns = own_ns as u64;
     let (mut result, mut met) = (MigrateResult::NotTried, ConcurrentFault::Alone);
     if let Some(target) = decision.target {
@@ -104,32 +104,43 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     // Under a marked table only pages with a target are recorded.
     let recorded = trap != Trap::Table || result != MigrateResult::NotTried;
     let out = if recorded { task_numa_fault(sim, at, &mut facts, &decision, result) } else { FaultOutcome::default() };
-    ns +=
-        restore_entry(sim, &s, f.last, facts.last.raw(), result, out.write_dropped && met != ConcurrentFault::Writable);
+    let read_only = out.write_dropped && met != ConcurrentFault::Writable;
+    ns += restore_entry(sim, &s, f, facts.last.raw(), result, read_only);
     log_hint_fault(sim, before, &s, (f.node, f.pages), (clock, ns), result);
     ns
 }
 
-/// Restores the entry of a page that one process maps: its last cpupid, where it changed, and whether it may be
+/// Removes the mark of the page, and those of its large folio (`numa_rebuild_large_mapping`), unless the kernel restores
+/// the entry alone (`only_own`).
+fn unmark(vma: &mut Vma, f: &MarkedPage, only_own: bool) {
+    if f.pages == 1 || f.is_huge() || only_own {
+        vma.unmark(f.chunk, f.page);
+    } else {
+        f.entries().for_each(|page| vma.unmark(f.chunk, page));
+    }
+}
+
+/// Restores the entries of a page that one process maps: its last cpupid, where it changed, and whether they may be
 /// written. Returns the time of a write fault that follows at once.
 fn restore_entry(
     sim: &mut Simulation<'_>,
     s: &PageSite,
-    was_last: u32,
+    f: &MarkedPage,
     last: u32,
     result: MigrateResult,
     read_only: bool,
 ) -> u64 {
     let vma = sim.processes[s.process].space.vma_mut(s.vma);
-    if last != was_last {
-        vma.set_last_cpupid(s.chunk, s.page, last);
+    let entries = if f.is_huge() { s.page..s.page + 1 } else { f.entries() };
+    if last != f.last {
+        vma.set_last_cpupid(s.chunk, entries.start, last);
     }
     if result == MigrateResult::NotTried {
         // The entry is restored writable where the page is exclusive, so the next store does not fault.
-        vma.restore_write(s.chunk, s.page);
+        entries.clone().for_each(|page| vma.restore_write(s.chunk, page));
     }
     if read_only {
-        vma.set_read_only(s.chunk, s.page);
+        entries.for_each(|page| vma.set_read_only(s.chunk, page));
         if s.write {
             // The store that caused the fault meets the read-only entry at once.
             return write_fault(sim, s.process, s.vma, s.chunk, s.page);

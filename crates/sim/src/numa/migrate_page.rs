@@ -33,7 +33,7 @@ pub(crate) fn migrate_misplaced_folio(
         wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, Some(refusal), target, facts.pages);
         return MigrateResult::Refused;
     }
-    let device = f.pages > 1 && sim.kernel.numa.cfg.switches.huge_references_refuse;
+    let device = f.is_huge() && sim.kernel.numa.cfg.switches.huge_references_refuse;
     if device && is_held_by_device(sim, process, f, clock + *ns) {
         sim.kernel.numa.reasons.refused[Refusal::Pinned as usize] += 1;
         return MigrateResult::Refused;
@@ -42,19 +42,19 @@ pub(crate) fn migrate_misplaced_folio(
     let pages = u64::from(f.pages);
     // The target page is allocated within the cpuset of the faulting task (`__cpuset_zone_allowed`).
     let allowed = sim.processes[process].mems.contains(target);
-    let Some(frame) = allowed.then(|| sim.mm.physical.alloc_on(here, target, pages)).flatten() else {
+    if !allowed || !alloc_target(sim, f, (here, target)) {
         return MigrateResult::Failed;
-    };
+    }
     if let Some(holder) = tries_that_fail(sim, (at.cpu, at.task), f, target, clock, ns) {
-        let class = if f.pages > 1 { PageClass::AnonHuge } else { PageClass::Anon };
-        sim.mm.physical.free_page(target, frame, class);
+        let class = if f.is_huge() { PageClass::AnonHuge } else { PageClass::Anon };
+        for frame in sim.mm.folio_frames.drain(..) {
+            sim.mm.physical.free_page(target, frame, class);
+        }
         sim.kernel.numa.reasons.refused[holder as usize] += 1;
         return MigrateResult::Failed;
     }
     *ns += split_deferred_thp(sim, process, f.vma, f.chunk);
-    let vma = sim.processes[process].space.vma_mut(f.vma);
-    let to = AllocatedPage { node: target, frame };
-    move_page(&mut sim.mm.physical, vma, (f.chunk, f.page), f.node, to, pages, f.last);
+    move_folio(sim, process, f, target);
     add_migrated_to_lru(sim, at.cpu, process, f);
     let moving_ns = migration_ns(sim, at.cpu, at.task, f, target, clock);
     let when = When { now_ns: sim.now_ns, from_ns: clock + *ns };
@@ -62,13 +62,40 @@ pub(crate) fn migrate_misplaced_folio(
     MigrateResult::Migrated
 }
 
+/// Allocates the page on the target that the page moves to, or the pages of its large folio, into
+/// [`Memory::folio_frames`](crate::state::simulation::Memory::folio_frames). Returns whether there is room.
+fn alloc_target(sim: &mut Simulation<'_>, f: &MarkedPage, (here, target): (usize, usize)) -> bool {
+    let (memory, frames, pages) = (&mut sim.mm.physical, &mut sim.mm.folio_frames, u64::from(f.pages));
+    if f.pages > 1 && !f.is_huge() {
+        return memory.alloc_folio_on(here, target, pages, frames);
+    }
+    frames.clear();
+    frames.extend(memory.alloc_on(here, target, pages));
+    !frames.is_empty()
+}
+
+/// Moves the page, or all pages of its large folio, to the frames that have been allocated.
+fn move_folio(sim: &mut Simulation<'_>, process: usize, f: &MarkedPage, target: usize) {
+    let Simulation { processes, mm, .. } = sim;
+    let vma = processes[process].space.vma_mut(f.vma);
+    let folio = f.pages > 1 && !f.is_huge();
+    let (first, each) = if folio { (f.entries().start, 1) } else { (f.page, u64::from(f.pages)) };
+    for (i, &frame) in mm.folio_frames.iter().enumerate() {
+        let to = AllocatedPage { node: target, frame };
+        move_page(&mut mm.physical, vma, (f.chunk, first + i), f.node, to, each, f.last);
+    }
+    if folio {
+        vma.join_folio(f.chunk, first, f.pages as usize);
+    }
+}
+
 /// Time to migrate the page of a hint fault at `clock`, ns, with a TLB flush where the kernel needs one.
 fn migration_ns(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage, target: usize, clock: u64) -> u64 {
     let slowdown = copy_slowdown(sim, cpu, f.node, target);
-    let (ns, op) = if f.pages > 1 {
+    let (ns, op) = if f.is_huge() {
         (sim.hw.costs.migrate_2m_ns(f.node, target, slowdown), FlushOp::MigrateHuge)
     } else {
-        (sim.hw.costs.migrate_4k_ns(f.node, target, slowdown), FlushOp::HintMigrateBase)
+        (sim.hw.costs.migrate_folio_ns(f.pages, (f.node, target), slowdown), FlushOp::HintMigrateBase)
     };
     let process = sim.tasks[task as usize].process as usize;
     let protecting = sim.processes[process].protecting_until_ns > clock;

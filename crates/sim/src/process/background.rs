@@ -93,6 +93,7 @@ fn process(name: String, affinity: Option<Arc<[u32]>>, ops: Vec<Op>) -> Process 
         prologue: Arc::from([]),
         threads: vec![Thread { affinity, ops: ops.into() }],
         mems: None,
+        cpu_group: None,
     }
 }
 

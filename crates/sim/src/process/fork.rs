@@ -86,6 +86,9 @@ fn create_task(sim: &mut Simulation<'_>, process: usize, thread: usize, parent_c
         }
     };
     debug_assert_eq!(id as usize, sim.tasks.len());
+    if let Some(group) = sim.workload.processes[process].cpu_group {
+        sim.kernel.sched.join_group(id, group.id);
+    }
     let random_spans = sim.hw.working_sets.colds();
     let mut t = Task::new(process as u32, thread as u32, ops, stage, random_spans);
     if let Some(parent) = parent.filter(|_| !first) {
@@ -178,7 +181,7 @@ fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let page = CHUNK_PAGES as usize - stack_frame_page(sim.cfg.harness);
     let s = PageSite { cpu, task, process: child, vma, chunk, page, write: true };
     let mut ns = 0;
-    if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, sim.now_ns, &mut ns) {
+    if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, 0, sim.now_ns, &mut ns) {
         sim.processes[child].space.vma_mut(vma).populate(chunk, page, got.node, got.frame);
         sim.kernel.vm.pgfault += 1;
         sim.cpus[cpu].debt_ns += ns + sim.hw.costs.cow_fault_ns(got.node, got.node, 1.0) as u64;

@@ -9,7 +9,7 @@ use crate::state::scan_visits::ScanVisits;
 use crate::state::wait::NOBODY;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::thp::{may_have_huge, ThpTunables};
+use numalab_kernel::mm::thp::{folio_orders, may_have_huge, ThpTunables};
 use numalab_kernel::mm::{
     AddressSpace, CopiedEntries, Mapper, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
 };
@@ -216,6 +216,9 @@ impl ProcessState {
                 vma.objects.push(store.create(backing, vma.chunk_count()));
             }
             vma.advised = region.advice == HugeAdvice::Huge;
+            if kind == VmaKind::PrivateAnon {
+                vma.folio_orders = folio_orders(thp, region.advice);
+            }
             let objects = vma.objects.clone();
             let vma_id = self.space.insert(vma) as u32;
             for object in objects {

@@ -38,7 +38,7 @@ use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::locality::Locality;
 use numalab_kernel::mm::thp::Ladders;
-use numalab_kernel::mm::{LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory};
+use numalab_kernel::mm::{Frame, LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory, MAX_FOLIO_ORDER};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
 use numalab_nouns::machine::Machine;
@@ -158,6 +158,8 @@ pub struct Memory {
     pub clock_hands: Vec<ClockHands>,
     /// Node of a base page that the last fault has cleared, whose lines are still in the CPU's cache.
     pub cleared_page: Option<u16>,
+    /// Frames of the folio that is being allocated.
+    pub folio_frames: Vec<Frame>,
     /// The swap device.
     pub swap_queue: SwapQueue,
     /// Waits for devices in the faults of the present step, ns.
@@ -276,6 +278,12 @@ impl Kernel {
     fn new(machine: &Machine, workload: &Workload, cfg: &SimConfig, next_pid: u32) -> Result<Self, String> {
         let topology = NumaTopology::new(machine).map_err(|e| e.to_string())?;
         let mut sched = Scheduler::new(machine, &cfg.sched).map_err(|e| e.to_string())?;
+        for group in workload.processes.iter().filter_map(|p| p.cpu_group) {
+            // Groups are numbered in this order.
+            if group.id as usize == sched.group_count() {
+                sched.add_group(group.cpu_weight);
+            }
+        }
         if cfg.harness.cpus_take_turns() {
             // The clock of such a guest counts instructions and misses of its own caches; lines of others cost nothing.
             sched.free_lines();
@@ -309,6 +317,7 @@ impl Memory {
             ladders: ladders(machine, &cfg.mm)?,
             clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
             cleared_page: None,
+            folio_frames: Vec::with_capacity(1 << MAX_FOLIO_ORDER),
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
             daemons: Daemons::new(nodes, &cfg.mm),

@@ -2,7 +2,7 @@
 
 use crate::state::logged::{Fault, Visit};
 use crate::state::process::ProcessState;
-use numalab_kernel::mm::CHUNK_BYTES;
+use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES};
 use numalab_kernel::numa::counters::{Denial, Placement, Refusal, SkipReason};
 use numalab_kernel::numa::MigrateResult;
 use numalab_nouns::record::events::{Fate, MOVE_WORDS};
@@ -156,7 +156,7 @@ impl Collector {
             at => at as usize,
         };
         let c = &mut self.why.chunks[at];
-        c.huge = f.pages > 1;
+        c.huge = u64::from(f.pages) == CHUNK_PAGES;
         c.faults.add(f.clock_ns);
         c.local += u64::from(local);
         c.migrated += moved;

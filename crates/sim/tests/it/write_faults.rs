@@ -118,3 +118,23 @@ fn huge_pages_that_moved_take_a_write_fault_from_6_2_on() {
         assert_eq!(counter(&wrote, "pgreuse"), counter(&read, "pgreuse"), "{kernel}");
     }
 }
+
+/// A thread that writes memory on its own node, beside another one, so that local pages are marked too. Up to b191f9b106ea
+/// every hint fault, also one that leaves the page, takes the write permission, and the next store faults again.
+#[test]
+fn local_hint_faults_of_4_0_rc1_lose_the_write_permission() {
+    let text = "[[process]]\nname = \"p\"\nthreads = 2\naffinity = { nodes = 0 }\n\
+        [[process.region]]\nname = \"r\"\nsize = \"32MiB\"\n\
+        [[process.phase]]\ntime = \"8s\"\naccess = \"r\"\nslice = \"thread\"\nwrite = 1\n";
+    let m = machine("2x1x2x1");
+    let go = |kernel: &str| run(&m, &inline(text, &m, 1, &[]), &kernel_set(kernel, &[("system.thp", "never")]), 1);
+    let (before, during) = (go("3.19"), go("4.0-rc1"));
+    for o in [&before, &during] {
+        assert!(counter(o, "numa_hint_faults") > 2 * PAGES && counter(o, "numa_pages_migrated") == 0);
+    }
+    let others = |o: &Outcome| counter(o, "pgfault") - counter(o, "numa_hint_faults");
+    let (touched, lost) = (others(&before), others(&during) - others(&before));
+    assert!(touched < 2 * PAGES + 100, "{touched} first touches of {} pages", 2 * PAGES);
+    let faults = counter(&during, "numa_hint_faults");
+    assert!(lost > faults * 9 / 10 && lost <= faults, "{lost} write faults after {faults} hint faults");
+}

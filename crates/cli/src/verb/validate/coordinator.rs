@@ -38,6 +38,7 @@ pub fn beside(workload: &Workload) -> Workload {
         prologue: Arc::from([]),
         threads: vec![Thread { affinity: None, ops: ops.into() }],
         mems: None,
+        cpu_group: None,
     };
     let mut out = workload.clone();
     out.processes.push(coordinator);

@@ -123,6 +123,13 @@ impl CostModel {
         self.costs.migrate_4k_ns + self.copy_4k_ns(from, to, slowdown)
     }
 
+    /// Migration of a large folio of `pages` base pages with its copy, without the flush, ns. Each further entry is
+    /// replaced and restored, at the cost of a copied entry each (estimate).
+    pub fn migrate_folio_ns(&self, pages: u32, (from, to): (usize, usize), slowdown: f64) -> f64 {
+        let more = f64::from(pages - 1) * (self.copy_4k_ns(from, to, slowdown) + 2.0 * self.costs.fork_pte_ns);
+        self.migrate_4k_ns(from, to, slowdown) + more
+    }
+
     /// Migration of one 2 MiB page as a whole with its copy, without the flush, ns.
     pub fn migrate_2m_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.costs.migrate_2m_ns + self.copy_2m_ns(from, to, slowdown)

@@ -5,10 +5,12 @@
 //! * `fast` one walk over the zonelist above the low watermarks, with node reclaim where it is enabled;
 //! * `slow` the slow path: kswapd, the min watermarks, compaction, reclaim, the OOM killer;
 //! * `slow_rules` rules of the slow path that changed between kernels;
+//! * `folio` large folios below 2 MiB;
 //! * `by_node` pages of one node, without reclaim.
 
 mod by_node;
 pub(in crate::mm) mod fast;
+mod folio;
 pub(in crate::mm) mod gfp;
 pub(in crate::mm) mod request;
 mod slow;

@@ -13,6 +13,11 @@ pub fn may_have_huge(thp: &ThpTunables, advice: HugeAdvice) -> bool {
     }
 }
 
+/// The orders of large folios below 2 MiB that a mapping with this advice may hold, one bit each.
+pub fn folio_orders(thp: &ThpTunables, advice: HugeAdvice) -> u32 {
+    thp.sizes.orders(advice, may_have_huge(thp, advice))
+}
+
 /// Request flags of a huge-page fault (`vma_thp_gfp_mask`), in a mapping that is advised or not.
 pub fn fault_gfp(thp: &ThpTunables, advised: bool) -> Gfp {
     match thp.effort {

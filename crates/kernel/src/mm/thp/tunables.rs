@@ -1,5 +1,6 @@
 //! Tunables of transparent huge pages.
 
+use super::folio_sizes::FolioSizes;
 use super::ladders::Ladders;
 use crate::mm::thp::locality::parts::HugeRules;
 use crate::mm::thp::locality::{Ladder, Locality};
@@ -18,6 +19,8 @@ numalab_base::tunables! {
             enabled: ThpEnabled = ThpEnabled::Madvise;
             /// What a fault may do to get a huge page: `system.thp_defrag`.
             defrag: ThpDefrag = ThpDefrag::Madvise;
+            /// Sizes below 2 MiB that may be mapped: `system.thp_16kb` to `system.thp_1024kb`.
+            sizes: FolioSizes = FolioSizes::NONE;
             /// Where a huge page comes from when the local node has none free: the role `thp_locality`.
             locality: Locality = Locality::TwoStep;
         }

@@ -81,6 +81,7 @@ impl Vma {
             let pages = std::mem::take(&mut self.counts[c.index as usize * self.nodes + n]);
             self.pages_on_node[n] -= u64::from(pages);
         }
+        self.folios.split_chunk(chunk);
         self.chunks[chunk] = EMPTY;
         self.blocks[c.index as usize] = Block::empty();
         self.free_blocks.push(c.index);
@@ -91,6 +92,7 @@ impl Vma {
     pub fn swap_out(&mut self, chunk: usize, page: usize, slot: u32) -> (usize, Frame) {
         debug_assert!(self.partly_mapped.iter().all(|p| !p.maps(chunk, page)), "its deferred huge page is not split");
         self.unmark(chunk, page);
+        self.folios.split(chunk, page);
         let index = self.chunks[chunk].index;
         let (c, b) = self.small_block(chunk);
         debug_assert!(b.present.get(page) && !b.shared.get(page));

@@ -2,6 +2,7 @@
 
 use super::access_runs::{runs, RandomUses, ALL_RUNS};
 use super::chunk::{Chunk, ChunkKind, EMPTY};
+use super::folio_orders::Folios;
 use super::frame_map::FrameMap;
 use super::kind::VmaKind;
 use super::page_state::PageState;
@@ -36,6 +37,8 @@ pub struct Vma {
     pub huge_ok: bool,
     /// Whether `MADV_HUGEPAGE` was given.
     pub advised: bool,
+    /// Orders of the large folios below 2 MiB that a first touch may map, one bit each.
+    pub folio_orders: u32,
     /// Shared objects whose pages the VMA can map. The object of a file or of shared memory is the first.
     pub objects: Vec<u32>,
     /// Whether the mapping has had exclusive anonymous pages (`anon_vma`). If so, a fork copies its entries even if it
@@ -56,6 +59,7 @@ pub struct Vma {
     /// Pageblocks, swap slots and page tables.
     pub frame_map: FrameMap,
     pub(in crate::mm) zeros: ZeroEntries,
+    pub(in crate::mm) folios: Folios,
     /// Huge pages of which a part is mapped.
     pub(in crate::mm) partly_mapped: Vec<PartlyMappedThp>,
     /// Random accesses that have not yet been turned into accessed bits.
@@ -73,6 +77,7 @@ impl Vma {
             kind,
             huge_ok,
             advised: false,
+            folio_orders: 0,
             objects: Vec::new(),
             anon: false,
             chunks: vec![EMPTY; n],
@@ -85,6 +90,7 @@ impl Vma {
             write_protected: false,
             frame_map: FrameMap::new(n, nodes),
             zeros: ZeroEntries::default(),
+            folios: Folios::default(),
             partly_mapped: Vec::new(),
             random: RandomUses::default(),
         }
@@ -237,6 +243,7 @@ impl Vma {
             + self.blocks.capacity() * std::mem::size_of::<Block>()
             + own * std::mem::size_of::<OwnPages>()
             + self.frame_map.state_bytes()
+            + self.folios.state_bytes()
     }
     /// Number of marked pages.
     pub fn marked_pages(&self) -> u64 {
@@ -260,8 +267,12 @@ impl Vma {
             return PageState::Absent;
         }
         let shared = self.page_ref(chunk, page);
+        let (head, folio) = match (shared, c.kind) {
+            (None, ChunkKind::Small) => self.folios.of_page(chunk, page),
+            _ => (page, 1),
+        };
         let (node, last) = match (shared, c.kind) {
-            (None, ChunkKind::Small) => self.blocks[c.index as usize].own_page(page),
+            (None, ChunkKind::Small) => self.blocks[c.index as usize].own_page(head),
             (None, _) => (c.node, c.index),
             (Some(at), _) => store.object(at.object).block(chunk).map_or((0, NEVER), |b| {
                 let page = usize::from(at.page);
@@ -271,7 +282,7 @@ impl Vma {
         let (marked, read_only, pages) = match c.kind {
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                (b.marked.get(page), b.read_only.get(page), 1)
+                (b.marked.get(page), b.read_only.get(page), folio)
             }
             _ => (c.pmd_marked, c.read_only > 0, CHUNK_PAGES as u32),
         };
@@ -379,6 +390,7 @@ impl Vma {
     /// frame.
     #[inline]
     pub fn move_page(&mut self, chunk: usize, page: usize, node: usize, frame: Frame, last: u32) -> Frame {
+        self.folios.split(chunk, page);
         let c = &mut self.chunks[chunk];
         debug_assert!(c.kind == ChunkKind::Small || c.shared == 0);
         debug_assert!(self.partly_mapped.iter().all(|p| !p.maps(chunk, page)), "its deferred huge page is not split");

@@ -146,6 +146,9 @@ impl Vma {
                 seen = seen.zip(&Bits512::range(0, stop + 1), |s, b| s & b);
             }
         }
+        if self.folios.of(chunk).is_some() && !rules.marks_folios() {
+            fresh = fresh.zip(&self.folio_pages(chunk), |f, p| f & !p);
+        }
         let own = fresh.zip(&self.blocks[index].shared, |f, s| f & !s);
         self.filter_own(chunk, own, rules, &mut fresh);
         if rules.spares_pinned() {

@@ -7,6 +7,7 @@
 //! * `marking` PROT_NONE marking for NUMA hinting;
 //! * `sharing` fork, copy-on-write, unmapping; `shared_runs` many shared pages at once; `shared_slots` their swap
 //!   slots;
+//! * `folios` large folios below 2 MiB (`folio_orders`);
 //! * `huge` splitting, collapsing and swapping out huge pages;
 //! * `deferred_split` huge pages of which a part is mapped (`partly_mapped_thp`);
 //! * `zero_page` entries that map the zero page (`zero_entries`);
@@ -18,6 +19,8 @@ mod accessed;
 pub(in crate::mm) mod chunk;
 mod deferred_split;
 mod exclusive;
+mod folio_orders;
+mod folios;
 pub(in crate::mm) mod frame_map;
 mod huge;
 pub(in crate::mm) mod kind;
@@ -35,6 +38,7 @@ mod zero_page_entries;
 
 pub use access_sample::AccessSample;
 pub use chunk::{Chunk, ChunkKind};
+pub use folios::MAX_FOLIO_ORDER;
 pub use frame_map::FrameMap;
 pub use kind::VmaKind;
 pub use mapping::Vma;

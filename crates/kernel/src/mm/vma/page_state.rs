@@ -13,7 +13,7 @@ pub enum PageState {
         node: u8,
         /// Last cpupid of the page.
         last: u32,
-        /// Base pages: 1, or 512 for a huge page.
+        /// Base pages: 1, those of its large folio, or 512 for a huge page. `last` is that of the whole folio.
         pages: u32,
         /// The shared page that the entry maps; `None` for an exclusive page.
         shared: Option<PageRef>,

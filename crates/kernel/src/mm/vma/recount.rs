@@ -41,6 +41,7 @@ impl Vma {
             }
         }
         self.check_partly_mapped()?;
+        self.check_folios()?;
         let zeros = |i: usize| u64::from(self.zeros.bits(i).count());
         let maps_page = |i: usize| (0..512).any(|p| self.zeros.bits(i).get(p) && !self.is_absent(i, p));
         let n = self.chunks.len();

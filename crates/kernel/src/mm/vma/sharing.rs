@@ -271,6 +271,8 @@ impl Vma {
                 c.index = layer as u32;
                 continue;
             }
+            // Each of its pages is mapped by both from now on.
+            self.folios.split_chunk(i);
             let b = &mut self.blocks[c.index as usize];
             let mine = b.exclusive();
             let mut from = 0;
@@ -340,6 +342,9 @@ impl Vma {
     ) -> u64 {
         let index = self.chunks[chunk].index;
         let gone = range.zip(&self.blocks[index as usize].present, |a, p| a & p);
+        if self.folios.of(chunk).is_some() {
+            (0..CHUNK_PAGES as usize).filter(|p| gone.get(*p)).for_each(|p| self.folios.split(chunk, p));
+        }
         let mut from = if self.unmap_at_once(chunk, &gone, store) { CHUNK_PAGES as usize } else { 0 };
         while let Some(p) = gone.next(from) {
             from = p + 1;

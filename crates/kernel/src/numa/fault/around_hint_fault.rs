@@ -84,7 +84,9 @@ impl NumaBalancing {
         }
         // The new entry has the VMA's default protection, which is read-only in these mappings.
         let protected = !page.shared_mapping || page.write_notify;
-        outcome.write_dropped = tried && page.writable && protected && self.cfg.switches.migration_drops_write;
+        let switches = &self.cfg.switches;
+        let drops = switches.hint_fault_drops_write || tried && switches.migration_drops_write;
+        outcome.write_dropped = drops && page.writable && protected;
         if self.cfg.period_model == PeriodModel::V38 && !flags.has(FaultFlags::MIGRATED) {
             let t = &mut self.tasks[at.task as usize];
             t.numa_scan_period = v38::after_unmigrated_fault(&self.cfg.scan, self.cfg.hz, t.numa_scan_period);

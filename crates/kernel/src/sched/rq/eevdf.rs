@@ -63,6 +63,28 @@ pub(in crate::sched) fn place_entity(params: &Params, rq: &Rq, tasks: &mut [Task
     task.deadline = task.vruntime + if halved { slice / 2 } else { slice };
 }
 
+/// What changes with the weight of a task: lag and deadline in the inverse proportion, so that V stays as it is
+/// (`reweight_eevdf`). `queued`: it is in the list. The weight itself is changed by the caller.
+pub(in crate::sched) fn reweight(rq: &Rq, tasks: &mut [Task], t: TaskId, weight: u64, queued: bool) {
+    let mean = avg_vruntime(rq, tasks);
+    let task = &mut tasks[t as usize];
+    let old = task.weight;
+    let scaled = |ns: i64| (i128::from(ns) * i128::from(old) / i128::from(weight)) as i64;
+    task.vlag = scaled(task.vlag);
+    if !queued {
+        if task.relative_deadline {
+            task.deadline = scaled(task.deadline);
+        }
+        return;
+    }
+    let (vruntime, protected) = (task.vruntime, is_protected(task));
+    task.vruntime = mean - scaled(mean - vruntime);
+    task.deadline = task.vruntime + scaled(task.deadline - vruntime);
+    if protected {
+        task.picked_deadline = Some(task.deadline);
+    }
+}
+
 /// Gives the task a new deadline if its request is used up; returns whether it did.
 pub(in crate::sched) fn update_deadline(params: &Params, task: &mut Task) -> bool {
     if task.vruntime < task.deadline {

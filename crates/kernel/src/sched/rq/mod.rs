@@ -7,3 +7,4 @@ pub(in crate::sched) mod rounding;
 pub(in crate::sched) mod runqueue;
 pub(in crate::sched) mod sched_entity;
 pub(in crate::sched) mod sis_prop;
+pub(in crate::sched) mod task_group;

@@ -1,5 +1,6 @@
 //! What the scheduler knows of a task (kernel: `struct task_struct`, `struct sched_entity`).
 
+use super::task_group::{GroupId, NO_GROUP};
 use crate::sched::pelt::Pelt;
 
 /// Number of a task, counted from 0; never reused.
@@ -48,6 +49,7 @@ pub(in crate::sched) struct Task {
     /// The averages are part of a queue's.
     pub attached: bool,
     pub util_changed: bool,
+    /// What it weighs among all tasks of its queue.
     pub weight: u64,
     /// Virtual runtime. While the task moves it is relative to the queue's minimum (6.1).
     pub vruntime: i64,
@@ -78,6 +80,10 @@ pub(in crate::sched) struct Task {
     /// Index of the affinity mask; 0 is every CPU.
     pub allowed: u32,
     pub nr_allowed: u32,
+    /// Its control group, or [`NO_GROUP`].
+    pub group: GroupId,
+    /// What it weighs inside its group, by its nice value.
+    pub weight_in_group: u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Task, vlag) == 56, "what ticks read is in one line of 64 bytes");
@@ -114,6 +120,8 @@ impl Task {
             preferred_nid: NO_NODE,
             allowed,
             nr_allowed,
+            group: NO_GROUP,
+            weight_in_group: weight,
         }
     }
     /// Whether the task is on a run queue, also as a delayed sleeper.

@@ -15,6 +15,7 @@ use crate::sched::event::Event;
 use crate::sched::quiet::{plain_domains, Unseen, UnseenPass};
 use crate::sched::rq::runqueue::Rq;
 use crate::sched::rq::sched_entity::{State, Task, TaskId, NONE};
+use crate::sched::rq::task_group::TaskGroup;
 use numalab_base::cpu_set::CpuSet;
 use numalab_nouns::machine::Machine;
 
@@ -28,6 +29,8 @@ pub struct Scheduler {
     pub(in crate::sched) topo: Domains,
     pub(in crate::sched) rqs: Vec<Rq>,
     pub(in crate::sched) tasks: Vec<Task>,
+    /// Control groups below the root.
+    pub(in crate::sched) groups: Vec<TaskGroup>,
     /// Distinct affinity masks; tasks hold an index. Mask 0 is every CPU.
     pub(in crate::sched) masks: Vec<CpuSet>,
     pub(in crate::sched) dom: Vec<DomState>,
@@ -92,6 +95,7 @@ impl Scheduler {
         Ok(Self {
             rqs: vec![Rq::new(cost); cpus],
             tasks: Vec::new(),
+            groups: Vec::new(),
             masks: vec![CpuSet::full(cpus)],
             dom,
             imbalanced: vec![false; topo.record_count()],

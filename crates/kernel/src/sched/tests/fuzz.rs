@@ -116,6 +116,9 @@ impl Run {
                 let pinned = [cpu, (cpu + 1) % cpus];
                 let affinity = if rng.below(4) == 0 { Some(&pinned[..]) } else { None };
                 let t = self.s.add_task(affinity, rng.below(6) as i32 - 3).unwrap();
+                if self.s.group_count() > 0 && rng.below(3) > 0 {
+                    self.s.join_group(t, rng.below(self.s.group_count() as u64) as u32);
+                }
                 if rng.below(3) == 0 {
                     self.s.set_preferred_nid(t, Some(rng.below(2) as u32));
                 }
@@ -163,7 +166,13 @@ impl Run {
 
 /// Runs a random history of `steps`; returns a fingerprint of all switches and moves.
 fn history(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64) -> u64 {
-    let s = Scheduler::new(&shape.machine("m"), config).unwrap();
+    history_with_groups(shape, config, seed, steps, &[])
+}
+
+/// The same beside control groups of these weights, which two thirds of the tasks join.
+fn history_with_groups(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64, groups: &[u32]) -> u64 {
+    let mut s = Scheduler::new(&shape.machine("m"), config).unwrap();
+    groups.iter().for_each(|w| _ = s.add_group(*w));
     let cpus = s.domains().cpus();
     let mut rng = Rng(seed);
     let mut r = Run {
@@ -186,7 +195,8 @@ fn history(shape: &Shape, config: &SchedConfig, seed: u64, steps: u64) -> u64 {
             let promised = next_resched_ns(&r.s, cpu);
             let before = r.s.current(cpu);
             r.s.tick(cpu, at, &View);
-            if before.is_some() && promised == at && r.s.current(cpu) == before {
+            // A tick may change the weights of groups, and the promise with them.
+            if groups.is_empty() && before.is_some() && promised == at && r.s.current(cpu) == before {
                 assert!(r.s.need_resched(cpu), "step {step}: a tick at the promised time keeps CPU {cpu}");
             }
             r.settle();
@@ -259,6 +269,20 @@ fn random_histories_of_older_releases() {
     for locality in [Locality::Selected, Locality::Home] {
         let config = SchedConfig { locality, balancer: word("v37"), ..super::release(3, 7) };
         (14..17).for_each(|seed| _ = history(&small(), &config, seed, 1500));
+    }
+}
+
+#[test]
+fn random_histories_with_control_groups() {
+    for seed in 30..34 {
+        for form in ["v61", "v612"] {
+            let run = || history_with_groups(&small(), &config(form, "imb_6_0"), seed, 1500, &[1, 100, 10_000]);
+            assert_eq!(run(), run());
+            assert_ne!(run(), history(&small(), &config(form, "imb_6_0"), seed, 1500));
+        }
+        for (major, minor) in [(3, 7), (3, 13), (4, 15), (5, 4), (6, 6)] {
+            history_with_groups(&small(), &super::release(major, minor), seed, 1500, &[1, 100, 10_000]);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod balance_v55;
 mod check;
 mod four_nodes;
 mod fuzz;
+mod groups;
 mod locality;
 mod locks;
 mod newidle;

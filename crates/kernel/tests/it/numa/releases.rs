@@ -59,6 +59,8 @@ fn rows_of_the_version_table() {
     assert_eq!((cfg("4.18").switches.rate_limit, cfg("4.19").switches.rate_limit), (RateLimit::Legacy, RateLimit::Off));
     let s = |r: &str| cfg(r).switches;
     assert!(!s("6.1").migration_drops_write && s("6.2").migration_drops_write);
+    let dropped = ["3.19", "4.0-rc1", "4.0-rc1+slowscan", "4.0", "6.12"].map(|r| s(r).hint_fault_drops_write);
+    assert_eq!(dropped, [false, true, true, false, false]);
     let refused = ["6.1", "6.2", "6.10", "6.11", "6.12"].map(|r| s(r).refusal_drops_write);
     assert_eq!(refused, [false, true, true, false, false]);
     let lost = ["6.0", "6.1", "6.2", "6.10", "6.11"].map(|r| s(r).changed_entry_drops_fault);

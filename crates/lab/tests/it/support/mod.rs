@@ -105,6 +105,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         prologue: vec![access(0, bytes, None)].into(),
         threads: (0..threads).map(thread).collect(),
         mems: None,
+        cpu_group: None,
     };
     let score = Score {
         name: "rate".into(),

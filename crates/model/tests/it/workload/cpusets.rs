@@ -69,6 +69,21 @@ fn a_forked_process_is_in_its_parents_cpuset_unless_it_has_its_own() {
 }
 
 #[test]
+fn wrong_cpu_weights_are_refused() {
+    for (weight, what) in [
+        ("0", "1 to 10000"),
+        ("10_001", "1 to 10000"),
+        ("1.5", "`cpu_weight`"),
+        ("\"1GiB\"", "`cpu_weight`"),
+        ("\"process\"", "`process`"),
+        ("true", "expected a number or an expression"),
+    ] {
+        let e = resolve(&format!("[[process]]\nname = \"p\"\ncpu_weight = {weight}\n{WORK}")).unwrap_err();
+        assert!(e.contains(what) && e.contains("w.toml:7:"), "{weight}: {e}");
+    }
+}
+
+#[test]
 fn wrong_cpusets_are_refused() {
     for (cpuset, what) in [
         ("{}", "cpuset is empty"),
