@@ -46,7 +46,7 @@ fn the_advice_is_that_of_the_simulated_runs() {
     assert!(text.contains("--backend host"), "{text}");
     // What was asked is smaller than the cut, so it is simulated as asked, and no cut is claimed.
     assert_eq!((&simulated["cut"], &found["full_size"]), (&false.into(), &serde_json::Value::Null));
-    assert!(text.starts_with("Predicted  at 1 GiB and 4 threads, as asked, over 6 s, and over 120 s."), "{text}");
+    assert!(text.starts_with("Predicted  at 1 GiB and 4 threads, as asked, over 6 s, and over 240 s."), "{text}");
     assert!(!text.contains("--full-size"), "{text}");
 }
 
@@ -81,7 +81,7 @@ fn a_prediction_whose_times_disagree_has_no_verdict() {
     let cells = found["simulated"]["simulated"].as_array().unwrap().iter();
     let own = cells.map(|c| c["kernels"].as_array().unwrap().iter().find(|k| k["kernel"] == "interleave").unwrap());
     let calls: Vec<&str> = own.map(|k| k["call"].as_str().unwrap()).collect();
-    assert_eq!(calls, ["better", "worse"], "over 6 s and over 120 s");
+    assert_eq!(calls, ["better", "worse"], "over 6 s and over 240 s");
     assert_eq!(found["advice"], "no_verdict");
     assert_eq!(found["commands"].as_array().unwrap().len(), 0, "nothing is to be done");
     let sure = found["how_sure"].as_str().unwrap();
@@ -103,7 +103,7 @@ fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
         cells.map(|c| (c["memory_bytes"].as_u64().unwrap() >> 30, c["threads"].as_u64().unwrap())).collect();
     assert_eq!(sizes[..4], [(1, 16), (1, 16), (4, 20), (4, 20)]);
 
-    let note = "at 1 GiB and 16 threads, and at 4 GiB and 20 threads, over 6 s, and over 120 s each; \
+    let note = "at 1 GiB and 16 threads, and at 4 GiB and 20 threads, over 6 s, and over 240 s each; \
                 asked: 8 GiB and 20 threads.";
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = lab.ok(command).out;
@@ -111,7 +111,7 @@ fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
     assert!(text.contains("--memory 8GiB --threads 20 --full-size"), "{text}");
     // The folder's name, its comparison and its page say what was simulated, too.
     let dir = found["directory"].as_str().unwrap();
-    assert_eq!(dir, "out/advise_hpc_2x1x2x1_6.12_1GiB-16t_6s_120s_4GiB-20t");
+    assert_eq!(dir, "out/advise_hpc_2x1x2x1_6.12_1GiB-16t_6s_240s_4GiB-20t");
     let compared = lab.ok(&format!("compare {dir}")).out;
     assert!(flat(&compared).starts_with(&format!("Predicted {note} Question ")), "{compared}");
     assert_eq!(json(&lab.ok(&format!("compare {dir} --json")).out)["decision"]["prediction"], found["simulated"]);

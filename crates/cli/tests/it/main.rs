@@ -4,6 +4,7 @@
 mod advise;
 mod answer;
 mod bad_input;
+mod bad_requests;
 mod catalog;
 mod columns;
 mod common;

@@ -134,8 +134,8 @@ numalab_base::tunables! {
             read when "scan" is ScanRole::V313.or_later();
         /// Local hint faults update the last cpupid of the page too (before about 5.15).
         local_fault_updates_cpupid: bool = false, "", "model";
-        /// A hint fault leaves private pages write-protected, whatever becomes of the page (4.0-rc1 to 4.0-rc6; fixed by
-        /// b191f9b106ea).
+        /// A hint fault leaves private pages write-protected, whatever becomes of the page (4.0-rc1 to 4.0-rc6; fixed
+        /// by b191f9b106ea).
         hint_fault_drops_write: bool = false, "", "model";
         /// A migration attempt leaves private pages write-protected (6.2 on).
         migration_drops_write: bool = true, "", "model";

@@ -31,7 +31,7 @@ counters! {
         pgreuse,
         /// Base pages that were hot enough to be promoted (memory tiering).
         pgpromote_candidate,
-        /// Base pages promoted without asking for the rate limit, as the target had much free memory (tiering, 6.18 on).
+        /// Base pages promoted past the rate limit, as the target had much free memory (tiering, 6.18 on).
         pgpromote_candidate_nrl,
         /// Base pages promoted from a slow tier to the top tier (memory tiering).
         pgpromote_success,

@@ -67,8 +67,9 @@ impl Scheduler {
             }
         }
     }
-    /// Changes the weight of a task, which is in the list of its queue (`queued`) or not. Its average load changes in proportion, and with EEVDF its lag and
-    /// deadline in the inverse one: the virtual time of the others stays as it is.
+    /// Changes the weight of a task, which is in the list of its queue (`queued`) or not. Its average load changes in
+    /// proportion, and with EEVDF its lag and deadline in the inverse one: the virtual time of the others stays as it
+    /// is.
     fn reweight_entity(&mut self, t: TaskId, weight: u64, queued: bool) {
         let old = self.tasks[t as usize].weight;
         if weight == old {

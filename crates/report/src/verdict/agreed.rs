@@ -33,7 +33,8 @@ impl Agreement {
         };
         let parted = named(&|w| w.disagrees());
         if parted.is_empty() {
-            return format!("no column is clearly better than {} {}", c.baseline_name(), self.every());
+            let comma = if self.settled { "," } else { "" };
+            return format!("no column is clearly better than {}{comma} {}", c.baseline_name(), self.every());
         }
         let what = if self.settled { "sizes" } else { "sizes and times" };
         format!("the simulated {what} disagree about {}", super::answer::join(&parted, "and"))

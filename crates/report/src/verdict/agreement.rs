@@ -3,10 +3,11 @@
 //! Problem: a prediction simulates a program that was cut down, over some seconds. The sign of a difference can depend
 //! on both: a longer run has time to pay a move of memory back, and more threads fill a memory controller. Approach:
 //! the same ways to run the program are simulated at every size over every time. A way is advised only if it is clearly
-//! better in every one of them. Where all runs have settled, what they settled at decides ([`crate::settled`]). *Clearly* means: by more than the model's own error, and no run of the one side within
-//! the runs of the other. Seeds of a simulated run differ little, so two runs a side do: that they part in one
-//! direction is chance in 1 of 6 cases, and in 1 of 1296 for two sizes and two times. Units: percent of the baseline.
-//! Invariant: without agreement there is no verdict, whatever a single size and time says.
+//! better in every one of them. Where all runs have settled, what they settled at decides ([`crate::settled`]).
+//! *Clearly* means: by more than the model's own error, and no run of the one side within the runs of the other. Seeds
+//! of a simulated run differ little, so two runs a side do: that they part in one direction is chance in 1 of 6 cases,
+//! and in 1 of 1296 for two sizes and two times. Units: percent of the baseline. Invariant: without agreement there is
+//! no verdict, whatever a single size and time says.
 
 use super::call::Call;
 use super::finding::measurements;

@@ -7,9 +7,9 @@ use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt::{self, stream_share, Sibling};
 use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
 
-/// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns: a base page, a large folio, or a huge page
-/// of so many base pages. Beside a busy hardware thread it takes longer, as user work does: the way into the kernel as
-/// computing, the clear as a stream.
+/// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns: a base page, a large folio, or a huge
+/// page of so many base pages. Beside a busy hardware thread it takes longer, as user work does: the way into the
+/// kernel as computing, the clear as a stream.
 pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: u32, clock: u64) -> f64 {
     if pages == 1 {
         // The lines stay in the CPU's cache. A sweep behind the fault finds them there and is charged for them as for

@@ -11,8 +11,8 @@ pub(crate) fn mapping(space: &AddressSpace, process: usize, vma: usize) -> Mappi
     Mapping { process: process as u32, vma: vma as u32, object }
 }
 
-/// Whether any of the `pages` aligned pages around a page of a mapping is pinned at `at_ns`. A pin of one base page holds
-/// its huge page or folio.
+/// Whether any of the `pages` aligned pages around a page of a mapping is pinned at `at_ns`. A pin of one base page
+/// holds its huge page or folio.
 #[inline]
 pub(crate) fn is_pinned(
     sim: &Simulation<'_>,

@@ -110,8 +110,8 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     ns
 }
 
-/// Removes the mark of the page, and those of its large folio (`numa_rebuild_large_mapping`), unless the kernel restores
-/// the entry alone (`only_own`).
+/// Removes the mark of the page, and those of its large folio (`numa_rebuild_large_mapping`), unless the kernel
+/// restores the entry alone (`only_own`).
 fn unmark(vma: &mut Vma, f: &MarkedPage, only_own: bool) {
     if f.pages == 1 || f.is_huge() || only_own {
         vma.unmark(f.chunk, f.page);

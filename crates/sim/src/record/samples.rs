@@ -58,8 +58,9 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
         sim.mm.shared.add_pages_on_node(&mut s.scratch);
         push(&mut s.workload_pages, now, s.scratch.iter().map(|p| *p as f64));
     }
-    let periods = sim.kernel.numa.tasks.iter().map(|t| f64::from(t.numa_scan_period));
-    s.scan_period_ms.push(periods.sum::<f64>() / sim.kernel.numa.tasks.len().max(1) as f64);
+    let tasks = || sim.tasks.iter().zip(&sim.kernel.numa.tasks).filter(|(t, _)| (t.process as usize) < own);
+    let periods = tasks().map(|(_, n)| f64::from(n.numa_scan_period)).sum::<f64>();
+    s.scan_period_ms.push(periods / tasks().count().max(1) as f64);
     let c = &sim.kernel.numa.counters;
     let activity = [c.numa_hint_faults, c.numa_hint_faults_local, c.numa_pages_migrated, c.numa_pte_updates];
     let activity = activity.into_iter().chain([sim.kernel.vm.pgfault]);

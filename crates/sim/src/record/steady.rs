@@ -13,8 +13,10 @@ use std::ops::Range;
 const RATE: f64 = 0.01;
 /// Most by which rates of hint faults and scan periods may differ, unless the kernel's time is below [`SYSTEM`].
 const FAULTS: f64 = 0.1;
+/// Scan periods that a quarter must have, unless the kernel's time is below [`SYSTEM`].
+const PERIODS: f64 = 4.0;
 /// Largest share of the kernel in all CPU time at which the rate of hint faults does not matter.
-const SYSTEM: f64 = 0.005;
+const SYSTEM: f64 = 0.001;
 /// Largest share of all pages that may still change node in the rest of the run, at the present pace.
 const DRIFT: f64 = 0.02;
 /// Shortest quarter, ns.
@@ -75,7 +77,10 @@ fn faults_repeat(samples: &Samples, cut: &Cut) -> bool {
     let time = |i: usize| cut.growth(&samples.cpu.values[i]).iter().sum::<f64>();
     let (user, system) = (time(0), time(1));
     let period = |i: usize| samples.scan_period_ms[cut.at[i]];
-    let repeats = || alike(cut.rates(&samples.activity.values[0]), FAULTS) && alike([period(0), period(2)], FAULTS);
+    // A task adapts its period once a pass over memory, so a few periods tell nothing yet.
+    let long = cut.seconds[1] >= PERIODS * period(2) / 1000.0;
+    let repeats =
+        || long && alike(cut.rates(&samples.activity.values[0]), FAULTS) && alike([period(0), period(2)], FAULTS);
     system <= SYSTEM * (user + system) || repeats()
 }
 
@@ -133,7 +138,7 @@ mod tests {
             s.pages.values.iter_mut().for_each(|v| v.push(1000.0));
             s.cpu.values.iter_mut().for_each(|v| v.push(now_ns as f64 / 1e9));
             s.activity.values.iter_mut().for_each(|v| v.push(100.0 * now_ns as f64));
-            s.scan_period_ms.push(1000.0);
+            s.scan_period_ms.push(500.0);
         }
         s
     }
@@ -174,9 +179,11 @@ mod tests {
             *v = 1e6 * (1.0 - (-(i as f64) / 40.0).exp());
         }
         assert!(!is_steady(&s, 5_000_000_000, 0), "half of all CPU time is the kernel's here");
-        let rising = |i: usize| 1000.0 + 100.0 * i as f64;
+        let rising = |i: usize| 500.0 + 10.0 * i as f64;
         let mut constant = samples(&machine(), 20, |_| 7.0);
         assert!(is_steady(&constant, 5_000_000_000, 0));
+        constant.scan_period_ms.fill(2000.0);
+        assert!(!is_steady(&constant, 5_000_000_000, 0), "too few periods");
         constant.scan_period_ms.iter_mut().enumerate().for_each(|(i, ms)| *ms = rising(i));
         assert!(!is_steady(&constant, 5_000_000_000, 0), "scans will come less often");
         s.cpu.values[1].iter_mut().for_each(|v| *v *= 0.001);

@@ -61,7 +61,8 @@ fn a_first_touch_maps_a_folio_of_the_largest_enabled_size() {
     }
 }
 
-/// From 6.10 on one fault moves a folio and clears all its marks. Marks and moves count base pages, faults count events.
+/// From 6.10 on one fault moves a folio and clears all its marks. Marks and moves count base pages, faults count
+/// events.
 #[test]
 fn one_hint_fault_moves_a_whole_folio_from_6_10_on() {
     let base = remote("6.12", &[NO_PMD]);

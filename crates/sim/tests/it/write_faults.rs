@@ -119,8 +119,9 @@ fn huge_pages_that_moved_take_a_write_fault_from_6_2_on() {
     }
 }
 
-/// A thread that writes memory on its own node, beside another one, so that local pages are marked too. Up to b191f9b106ea
-/// every hint fault, also one that leaves the page, takes the write permission, and the next store faults again.
+/// A thread that writes memory on its own node, beside another one, so that local pages are marked too. Up to
+/// b191f9b106ea every hint fault, also one that leaves the page, takes the write permission, and the next store faults
+/// again.
 #[test]
 fn local_hint_faults_of_4_0_rc1_lose_the_write_permission() {
     let text = "[[process]]\nname = \"p\"\nthreads = 2\naffinity = { nodes = 0 }\n\
