@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that `make test` runs, stage by stage. Ends with a table of what each stage took, and the ten slowest tests.
 #
-# One build serves all stages: the profile `checked`, optimised, with assertions and overflow checks. Guests run beside
-# the other tests, and what they printed comes last.
+# One build serves all stages: the profile `checked`, optimised, with assertions and overflow checks. Guests and browsers
+# run beside the other tests, since both wait a lot; what they printed comes last.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export NUMALAB_PROFILE=checked
@@ -33,15 +33,35 @@ table() {
     sort -t "$(printf '\t')" -k 1,1 -rn "$times"/tests-* | head -n 10 | awk -F '\t' '{ printf "%-70s %7.1f\n", $2, $1 }' || true
   fi
 }
-guests=
+# Stages that run beside others: name and process group of each.
+declare -A groups=()
+
+# Starts a stage beside those that follow, in a group of its own, so that all of it ends with this script.
+beside() {
+  set -m
+  stage "$@" >"$times/$1.log" 2>&1 &
+  groups[$1]=$!
+  set +m
+}
+
+# Waits for a stage that runs beside others, and prints what it said.
+await() {
+  local code=0
+  wait "${groups[$1]}" || code=$?
+  unset "groups[$1]"
+  echo "== $1"
+  cat "$times/$1.log"
+  return $code
+}
+
 end() {
   code=$?
-  if [ -n "$guests" ]; then
-    # Another stage failed: what the guests said until now may tell more.
-    kill -- "-$guests" 2>/dev/null || true
-    echo "== guests, as far as they came"
-    cat "$times/guests.log"
-  fi
+  # If another stage failed, what these said until now may tell more.
+  for name in "${!groups[@]}"; do
+    kill -- "-${groups[$name]}" 2>/dev/null || true
+    echo "== $name, as far as it came"
+    cat "$times/$name.log"
+  done
   table
   exit $code
 }
@@ -54,21 +74,13 @@ main() {
   stage lint make --no-print-directory lint
   stage build scripts/unit-tests.sh build
   export NUMALAB_BUILT=yes
-  # A group of its own, so that all of it ends with this script.
-  set -m
-  stage guests scripts/vm-tests.sh >"$times/guests.log" 2>&1 &
-  guests=$!
-  set +m
+  beside guests scripts/vm-tests.sh
   stage unit scripts/unit-tests.sh run
   stage changes scripts/prove-changes.py
   stage instructions scripts/instructions.sh
+  beside browser tests/browser/run.sh
   stage python scripts/python-tests.sh
-  stage browser tests/browser/run.sh
-  echo "== guests"
-  code=0
-  wait "$guests" || code=$?
-  guests=
-  cat "$times/guests.log"
-  [ $code = 0 ]
+  await browser
+  await guests
 }
 main
