@@ -67,6 +67,8 @@ class Outcome:
     @property
     def tunables(self) -> list[tuple[str, str, str, str]]: ...
     @property
+    def settled(self) -> tuple[float, float, float, list[tuple[str, float, float]]] | None: ...
+    @property
     def warnings(self) -> list[str]: ...
     @property
     def series_names(self) -> list[str]: ...
@@ -125,6 +127,7 @@ class _Asked(TypedDict):
     params: Sequence[tuple[str | None, str, str]]
     settings: Sequence[tuple[str, str]]
     quiet_machine: bool
+    until_settled: bool
 
 @final
 class Catalog:

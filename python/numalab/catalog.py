@@ -94,6 +94,7 @@ class Catalog:
         name: str = "python",
         files: bool = True,
         quiet_machine: bool | None = None,
+        until_settled: bool | None = None,
     ) -> _native.Request:
         """Resolve machines × kernels × workloads × seeds into plans. Raises ``SpecError``.
 
@@ -122,6 +123,7 @@ class Catalog:
                 "params": of_params,
                 "settings": of_settings,
                 "quiet_machine": bool(quiet_machine),
+                "until_settled": bool(until_settled),
             },
             seed,
             iterations,

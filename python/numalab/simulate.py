@@ -31,6 +31,19 @@ Progress = Callable[[int, int, Mapping[str, float]], None]
 
 
 @dataclass(frozen=True)
+class Settled:
+    """Where a run had settled whose rest was not simulated. Its other figures are those of the whole run."""
+
+    # From when on its scores had their settled rates, what was simulated, and what was not: s of model time.
+    after_s: float
+    simulated_s: float
+    skipped_s: float
+    # Units a second of each score, once settled and before.
+    per_second: dict[str, float]
+    before_per_second: dict[str, float]
+
+
+@dataclass(frozen=True)
 class Run:
     """A run and what it measured."""
 
@@ -85,6 +98,15 @@ class Run:
     def reasons(self) -> dict[str, int]:
         """Counts of skips and refusals by reason."""
         return Named("reason", self.outcome.reasons)
+
+    @property
+    def settled(self) -> Settled | None:
+        """Where the run had settled, if the rest of it was not simulated."""
+        if self.outcome.settled is None:
+            return None
+        after_s, simulated_s, skipped_s, rates = self.outcome.settled
+        once, before = ({name: pair[i] for name, *pair in rates} for i in (0, 1))
+        return Settled(after_s, simulated_s, skipped_s, Named("score", once), Named("score", before))
 
     @property
     def series_names(self) -> list[str]:
@@ -154,6 +176,7 @@ def run(
     settings: Mapping[str, object] | None = None,
     baseline: str | None = None,
     quiet_machine: bool | None = None,
+    until_settled: bool | None = None,
     policy: Policy | Sequence[Policy | None] | None = None,
     jobs: int | None = None,
     progress: bool | Progress = True,
@@ -164,9 +187,11 @@ def run(
     ``machine``, ``kernels`` and ``workload`` are names of the catalog, paths of TOML files, or specs built in
     Python; each may be a list. In their place, one name, path or spec of an experiment may be given. Iteration
     ``i`` has seed ``seed + i``. ``params`` are parameters of workloads, ``settings`` roles and tunables of all
-    kernels. On a ``quiet_machine`` no kernel threads and daemons run beside the workload, and timers fire on
-    time. ``jobs`` runs are made at a time (default: one per CPU). They are threads, and none holds the
-    interpreter's lock. ``progress`` is a bar on standard error or in the notebook, ``False``, or a function.
+    kernels. On a ``quiet_machine`` no kernel threads and daemons run beside the workload, and timers fire on time.
+    ``until_settled`` leaves out the rest of runs that have settled (``Run.settled``,
+    ``docs/explanation/settled-runs.md``). ``jobs`` runs are made at a time (default: one per CPU). They are
+    threads, and none holds the interpreter's lock. ``progress`` is a bar on standard error or in the notebook,
+    ``False``, or a function.
 
     Records go to ``out`` as those of ``numalab run``; runs that have one are not repeated. Without ``out`` they
     are in a temporary directory that lives as long as the comparison.
@@ -190,6 +215,7 @@ def run(
         iterations=iterations,
         baseline=baseline,
         quiet_machine=quiet_machine,
+        until_settled=until_settled,
     )
     keep = None
     if out is None:

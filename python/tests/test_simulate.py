@@ -207,3 +207,19 @@ def test_a_run_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.Monk
     with pytest.raises(nl.LabError, match="would take about .* of memory") as e:
         nl.run("milan-2s-nps1", "6.12", "numa02", params=params, progress=False)
     assert e.value.code == 3
+
+
+def test_a_settled_run_says_what_it_left_out() -> None:
+    long = nl.run(
+        machine="2x2x4x1",
+        kernels="6.12",
+        workload="first-touch",
+        params={"memory": "128MiB", "duration": "60s"},
+        until_settled=True,
+        progress=False,
+    )
+    settled = long.runs[0].settled
+    assert settled is not None
+    assert settled.skipped_s > 20
+    assert settled.simulated_s + settled.skipped_s == pytest.approx(long.runs[0].elapsed_s)
+    assert settled.per_second["swept"] > settled.before_per_second["swept"]

@@ -1,13 +1,15 @@
 //! One virtual machine: starts QEMU, follows the guest's report, and classifies the end.
 //!
 //! The guest reports in frames on its second serial line, which is a file on the host that is read as it grows. Three
-//! budgets of wall time bound every run: until process 1 reports, until the report is complete, and between two frames.
+//! budgets of the time in which QEMU could run bound every run: until process 1 reports, until the report is complete,
+//! and between two frames.
 //! Every kind of [`Failure`] has an exit code and keeps the last console lines.
 
 use crate::cache::Cache;
 use crate::child::ends_with_parent;
 use crate::failure::{at_path, classify, tail, Failure, RunError};
 use crate::initrd::initrd;
+use crate::own_time::OwnTime;
 use crate::plugin::Plugin;
 use crate::qemu::{self, Launch, Timing};
 use crate::topology::GuestTopology;
@@ -21,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Wall-time budgets of a run.
+/// Budgets of a run, in time in which QEMU could run ([`OwnTime`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budgets {
     /// From QEMU's start until process 1 of the guest reports.
@@ -211,7 +213,7 @@ struct Guest {
     child: Child,
     report: File,
     reader: Reader,
-    started: Instant,
+    time: OwnTime,
     booted: Option<Duration>,
     release: String,
     outcome: Option<Outcome>,
@@ -240,11 +242,12 @@ impl Guest {
         command.args(qemu::arguments(&launch(vm, files, seed)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         let child = ends_with_parent(&mut command, libc::SIGKILL).spawn().map_err(at_path(&vm.qemu))?;
+        let time = OwnTime::start(child.id());
         Ok(Self {
             child,
             report,
             reader: Reader::default(),
-            started: Instant::now(),
+            time,
             booted: None,
             release: String::new(),
             outcome: None,
@@ -257,7 +260,7 @@ impl Guest {
 
     /// Reads frames until the report is complete, QEMU ends, or a budget is exceeded.
     fn follow(&mut self, budgets: Budgets, progress: &mut dyn FnMut(Progress)) -> End {
-        let mut heard = self.started.elapsed();
+        let mut heard = self.time.elapsed();
         loop {
             let status = match self.child.try_wait() {
                 Ok(status) => status,
@@ -266,7 +269,7 @@ impl Guest {
             // Read after the status: once QEMU has ended, everything it wrote is in the file.
             match self.read(progress) {
                 Ok(0) => {}
-                Ok(_) => heard = self.started.elapsed(),
+                Ok(_) => heard = self.time.elapsed(),
                 Err(what) => return End::Failed(Failure::Garbage, what),
             }
             if self.complete {
@@ -280,7 +283,7 @@ impl Guest {
             if self.is_stopped_by_kvm() {
                 return End::Failed(Failure::QemuFailed, "KVM stopped the guest".to_string());
             }
-            if let Some((kind, detail)) = budgets.exceeded(self.started.elapsed(), self.booted, heard) {
+            if let Some((kind, detail)) = budgets.exceeded(self.time.elapsed(), self.booted, heard) {
                 return End::Failed(kind, detail);
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -298,7 +301,7 @@ impl Guest {
         self.report.read_to_end(&mut bytes).map_err(|e| e.to_string())?;
         for frame in self.reader.feed(&bytes).map_err(|e| e.to_string())? {
             let guest_ns = self.frame(frame)?;
-            progress(Progress { guest_ns, wall: self.started.elapsed() });
+            progress(Progress { guest_ns, wall: self.time.wall() });
         }
         Ok(bytes.len())
     }
@@ -307,7 +310,8 @@ impl Guest {
         let text = || String::from_utf8_lossy(&frame.payload).into_owned();
         match frame.kind {
             Kind::Hello => {
-                self.booted.get_or_insert(self.started.elapsed());
+                let now = self.time.elapsed();
+                self.booted.get_or_insert(now);
                 self.release = text();
             }
             Kind::Beat => return Ok(text().parse().ok()),
@@ -354,7 +358,7 @@ impl Guest {
             }
             End::Complete => {}
         }
-        let total = self.started.elapsed();
+        let total = self.time.elapsed();
         if let Some(reason) = self.refused.take() {
             return Err((Failure::Refused, reason));
         }

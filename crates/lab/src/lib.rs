@@ -22,6 +22,7 @@ pub mod host_backend;
 pub mod image;
 pub mod initrd;
 pub mod knobs;
+mod own_time;
 pub mod plugin;
 pub mod probe;
 pub mod qemu;

@@ -35,6 +35,7 @@ struct Asked {
     params: Vec<(Option<String>, String, String)>,
     settings: Vec<(String, String)>,
     quiet_machine: bool,
+    until_settled: bool,
 }
 
 /// An experiment with its runs.
@@ -202,7 +203,7 @@ impl Catalog {
             seed,
             sets: asked.settings.into_iter().map(|(n, v)| setting("settings", &n, v)).collect(),
             params: asked.params.into_iter().map(param).collect(),
-            axes: Axes { quiet_machine: asked.quiet_machine, ..Axes::default() },
+            axes: Axes { quiet_machine: asked.quiet_machine, until_settled: asked.until_settled, ..Axes::default() },
         };
         self.resolve(py, experiment, files)
     }

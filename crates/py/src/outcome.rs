@@ -8,6 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
+/// Times in s, and name and rates of each score.
+type SettledParts = (f64, f64, f64, Vec<(String, f64, f64)>);
+
 /// The outcome of a run.
 #[pyclass(frozen, module = "numalab._native")]
 pub struct Outcome {
@@ -97,6 +100,14 @@ impl Outcome {
         let one =
             |t: &record::EffectiveTunable| (t.name.clone(), t.value.clone(), t.unit.clone(), t.kernel_name.clone());
         self.inner.tunables.iter().map(one).collect()
+    }
+    /// Of a run whose rest was not simulated: when it had settled, what was simulated and what was not, s, and of each
+    /// score its units a second once settled and before.
+    #[getter]
+    fn settled(&self) -> Option<SettledParts> {
+        let s = self.inner.settled.as_ref()?;
+        let rates = s.rates.iter().map(|r| (r.name.clone(), r.per_second, r.before_per_second));
+        Some((s.after_s, s.simulated_s, s.skipped_s, rates.collect()))
     }
     /// Warnings for the reader.
     #[getter]
