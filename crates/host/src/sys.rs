@@ -3,7 +3,10 @@
 //! Every function is safe: the kernel checks addresses and ids of other processes, and no memory of this process is
 //! given to it beyond the arguments.
 
-use std::io;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
 
 fn check(result: i64) -> io::Result<i64> {
@@ -104,6 +107,22 @@ pub fn set_affinity(tid: u32, cpus: &[u32]) -> io::Result<()> {
     let bytes = std::mem::size_of_val(&mask);
     // SAFETY: the kernel reads `bytes` bytes of `mask`.
     check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, tid as i32, bytes, mask.as_ptr()) }).map(|_| ())
+}
+
+/// Lets the child that `command` starts write `child PID` and a line end to `to`, before its program begins.
+pub fn announces_itself(command: &mut Command, to: OwnedFd) {
+    let announce = move || {
+        // Room for the word, ten digits and the line end. Nothing is allocated: other threads may hold the heap's lock.
+        let mut line = [0_u8; 32];
+        let mut rest = &mut line[..];
+        // SAFETY: getpid is async-signal-safe and has no arguments.
+        writeln!(rest, "child {}", unsafe { libc::getpid() })?;
+        let len = 32 - rest.len();
+        // SAFETY: `line` has `len` bytes, and `to` is open: the closure owns it. write is async-signal-safe.
+        check(unsafe { libc::write(to.as_raw_fd(), line.as_ptr().cast(), len) } as i64).map(drop)
+    };
+    // SAFETY: between fork and exec the closure makes two async-signal-safe calls, and formats a number on its stack.
+    unsafe { command.pre_exec(announce) };
 }
 
 #[cfg(test)]

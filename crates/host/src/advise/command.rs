@@ -55,7 +55,7 @@ impl CommandRuns {
         let started = Instant::now();
         let mut child = self.spawn(way, &out, &errors)?;
         if let Some(switch) = &mut self.switch {
-            switch.guardian().child_started(child.id())?;
+            switch.guardian().child_started()?;
         }
         let status = self.wait(&mut child)?;
         let elapsed_s = started.elapsed().as_secs_f64();
@@ -80,6 +80,9 @@ impl CommandRuns {
         let copy = |f: &File| f.try_clone().map_err(|e| Error::Machine(e.to_string()));
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::null()).stdout(copy(out)?).stderr(copy(errors)?);
+        if let Some(switch) = &self.switch {
+            switch.ends_with_session(&mut command)?;
+        }
         let start = || {
             self.place(way)?;
             command.spawn().map_err(|e| Error::Program(format!("{program}: {e}")))

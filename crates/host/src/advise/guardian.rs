@@ -6,8 +6,10 @@
 //! SIGHUP.
 
 use super::{file_error, Error};
+use crate::sys;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -43,12 +45,24 @@ impl Guardian {
         self.ask(&format!("restore {} {}", value.trim(), file.display()))
     }
 
-    /// From now on, the process `pid` gets SIGTERM when this process ends; until [`Guardian::child_ended`].
+    /// The child that `command` starts gets SIGTERM when this process ends; until [`Guardian::child_ended`]. The child
+    /// itself says so, before its program begins: this process may be killed as soon as it has started it. Once it is
+    /// there, [`Guardian::child_started`] must be called.
     ///
     /// # Errors
     /// The guardian is gone.
-    pub fn child_started(&mut self, pid: u32) -> Result<(), Error> {
-        self.ask(&format!("child {pid}"))
+    pub fn ends_with_session(&self, command: &mut Command) -> Result<(), Error> {
+        let to = self.to.as_ref().and_then(|to| to.as_fd().try_clone_to_owned().ok()).ok_or_else(gone)?;
+        sys::announces_itself(command, to);
+        Ok(())
+    }
+
+    /// Reads the answer to what the child said.
+    ///
+    /// # Errors
+    /// The guardian is gone.
+    pub fn child_started(&mut self) -> Result<(), Error> {
+        self.answer()
     }
 
     /// The process of [`Guardian::child_started`] has ended.
@@ -68,10 +82,12 @@ impl Guardian {
     }
 
     fn ask(&mut self, line: &str) -> Result<(), Error> {
-        let gone =
-            || Error::Machine("the guardian that puts settings back has ended; nothing is changed without it".into());
         let to = self.to.as_mut().ok_or_else(gone)?;
         writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|_| gone())?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<(), Error> {
         let mut answer = String::new();
         self.from.read_line(&mut answer).map_err(|_| gone())?;
         if answer.trim() == "ok" {
@@ -80,6 +96,10 @@ impl Guardian {
             Err(gone())
         }
     }
+}
+
+fn gone() -> Error {
+    Error::Machine("the guardian that puts settings back has ended; nothing is changed without it".into())
 }
 
 impl Drop for Guardian {

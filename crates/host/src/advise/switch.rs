@@ -2,6 +2,7 @@
 
 use super::{file_error, guardian::Guardian, Error, Way};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// `kernel.numa_balancing` with its value before the session.
 #[derive(Debug)]
@@ -57,6 +58,14 @@ impl Switch {
             return Ok(());
         }
         std::fs::write(&self.file, value).map_err(|e| file_error(&self.file, e))
+    }
+
+    /// See [`Guardian::ends_with_session`].
+    ///
+    /// # Errors
+    /// The guardian is gone.
+    pub fn ends_with_session(&self, command: &mut Command) -> Result<(), Error> {
+        self.guardian.ends_with_session(command)
     }
 
     /// The guardian.
