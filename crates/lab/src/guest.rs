@@ -54,10 +54,10 @@ impl Budgets {
             None if now > self.boot => {
                 Some((Failure::BootTimeout, format!("process 1 did not report within {} s", self.boot.as_secs())))
             }
-            Some(_) if now - heard > self.silence => {
+            Some(_) if now.saturating_sub(heard) > self.silence => {
                 Some((Failure::Hang, format!("nothing was reported for {} s", self.silence.as_secs())))
             }
-            Some(boot) if now - boot > self.run => {
+            Some(boot) if now.saturating_sub(boot) > self.run => {
                 Some((Failure::RunTimeout, format!("the report was not complete within {} s", self.run.as_secs())))
             }
             _ => None,

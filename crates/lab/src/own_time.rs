@@ -14,12 +14,14 @@ pub struct OwnTime {
     pid: u32,
     /// The longest wait seen, since threads end and take theirs with them.
     waited: Duration,
+    /// What the clock showed last: it never goes back, although waits become known later than they happen.
+    shown: Duration,
 }
 
 impl OwnTime {
     /// The clock of a child that starts now.
     pub fn start(pid: u32) -> Self {
-        Self { started: Instant::now(), pid, waited: Duration::ZERO }
+        Self { started: Instant::now(), pid, waited: Duration::ZERO, shown: Duration::ZERO }
     }
 
     /// Wall time since the start.
@@ -31,7 +33,8 @@ impl OwnTime {
     /// without these statistics it is wall time.
     pub fn elapsed(&mut self) -> Duration {
         self.waited = self.waited.max(waited(self.pid));
-        self.wall().saturating_sub(self.waited)
+        self.shown = self.shown.max(self.wall().saturating_sub(self.waited));
+        self.shown
     }
 }
 
@@ -57,6 +60,15 @@ mod tests {
         assert_eq!(run_delay("12 3000000 4\n"), Some(Duration::from_millis(3)));
         assert_eq!(run_delay("12"), None);
         assert_eq!(run_delay("a b c"), None);
+    }
+
+    #[test]
+    fn a_wait_that_becomes_known_later_does_not_turn_the_clock_back() {
+        let started = Instant::now() - Duration::from_secs(10);
+        let mut time = OwnTime { started, pid: std::process::id(), waited: Duration::ZERO, shown: Duration::ZERO };
+        let before = time.elapsed();
+        time.waited += Duration::from_secs(5);
+        assert!(time.elapsed() >= before && time.elapsed() < before + Duration::from_secs(1), "{before:?}");
     }
 
     #[test]
