@@ -78,7 +78,7 @@ pub struct SettledRate {
 }
 
 impl Settled {
-    /// Warns of settled figures that are none: times below 0 or not finite.
+    /// Whether all times are finite and not below 0, and all rates finite.
     pub fn is_sane(&self) -> bool {
         let times = [self.after_s, self.simulated_s, self.skipped_s];
         let rates = self.rates.iter().flat_map(|r| [r.per_second, r.before_per_second]);
