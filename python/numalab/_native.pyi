@@ -128,6 +128,7 @@ class _Asked(TypedDict):
     settings: Sequence[tuple[str, str]]
     quiet_machine: bool
     until_settled: bool
+    exact: bool
 
 @final
 class Catalog:

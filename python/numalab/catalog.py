@@ -95,6 +95,7 @@ class Catalog:
         files: bool = True,
         quiet_machine: bool | None = None,
         until_settled: bool | None = None,
+        exact: bool | None = None,
     ) -> _native.Request:
         """Resolve machines × kernels × workloads × seeds into plans. Raises ``SpecError``.
 
@@ -124,6 +125,7 @@ class Catalog:
                 "settings": of_settings,
                 "quiet_machine": bool(quiet_machine),
                 "until_settled": bool(until_settled),
+                "exact": bool(exact),
             },
             seed,
             iterations,

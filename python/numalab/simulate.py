@@ -177,6 +177,7 @@ def run(
     baseline: str | None = None,
     quiet_machine: bool | None = None,
     until_settled: bool | None = None,
+    exact: bool | None = None,
     policy: Policy | Sequence[Policy | None] | None = None,
     jobs: int | None = None,
     progress: bool | Progress = True,
@@ -189,7 +190,8 @@ def run(
     ``i`` has seed ``seed + i``. ``params`` are parameters of workloads, ``settings`` roles and tunables of all
     kernels. On a ``quiet_machine`` no kernel threads and daemons run beside the workload, and timers fire on time.
     ``until_settled`` leaves out the rest of runs that have settled (``Run.settled``,
-    ``docs/explanation/settled-runs.md``). ``jobs`` runs are made at a time (default: one per CPU). They are
+    ``docs/explanation/settled-runs.md``). ``exact`` handles each page as a step of its own
+    (``docs/explanation/runs-of-pages.md``). ``jobs`` runs are made at a time (default: one per CPU). They are
     threads, and none holds the interpreter's lock. ``progress`` is a bar on standard error or in the notebook,
     ``False``, or a function.
 
@@ -216,6 +218,7 @@ def run(
         baseline=baseline,
         quiet_machine=quiet_machine,
         until_settled=until_settled,
+        exact=exact,
     )
     keep = None
     if out is None:

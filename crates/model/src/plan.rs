@@ -21,6 +21,10 @@ pub const NUMACTL: &str = "numactl";
 pub const MACHINE: &str = "machine";
 /// The value of [`MACHINE`].
 pub const QUIET: &str = "quiet";
+/// Name of the condition of a plan that says how its simulated run handles pages side by side: [`EXACT`].
+pub const PAGES: &str = "pages";
+/// The value of [`PAGES`]: each page is a step of its own.
+pub const EXACT: &str = "exact";
 /// Name of the condition of a plan that says when its simulated run ends: [`SETTLED`].
 pub const END: &str = "end";
 /// The value of [`END`]: what is left of a run that has settled is not simulated.
@@ -148,6 +152,11 @@ impl PlanInput {
     /// Whether what is left of the run once it has settled is not simulated.
     pub fn ends_settled(&self) -> bool {
         self.plan.conditions.iter().any(|(name, value)| name == END && value == SETTLED)
+    }
+
+    /// Whether each page is a step of its own.
+    pub fn is_exact(&self) -> bool {
+        self.plan.conditions.iter().any(|(name, value)| name == PAGES && value == EXACT)
     }
 
     /// The same plan with the files from which it was read.

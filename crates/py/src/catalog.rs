@@ -36,6 +36,7 @@ struct Asked {
     settings: Vec<(String, String)>,
     quiet_machine: bool,
     until_settled: bool,
+    exact: bool,
 }
 
 /// An experiment with its runs.
@@ -203,7 +204,12 @@ impl Catalog {
             seed,
             sets: asked.settings.into_iter().map(|(n, v)| setting("settings", &n, v)).collect(),
             params: asked.params.into_iter().map(param).collect(),
-            axes: Axes { quiet_machine: asked.quiet_machine, until_settled: asked.until_settled, ..Axes::default() },
+            axes: Axes {
+                quiet_machine: asked.quiet_machine,
+                until_settled: asked.until_settled,
+                exact: asked.exact,
+                ..Axes::default()
+            },
         };
         self.resolve(py, experiment, files)
     }

@@ -139,7 +139,7 @@ fn simulate(
 ) -> Result<numalab_model::record::Outcome, (u8, String)> {
     let config = SimConfig::of(&input.kernel).map_err(|e| (2, format!("kernel {}: {e}", input.kernel.name)))?;
     let config = config.with_policies(policies).with_machine_background(!input.on_quiet_machine());
-    let config = config.with_settling(input.ends_settled()).with_checks(check);
+    let config = config.with_settling(input.ends_settled()).with_exact_pages(input.is_exact()).with_checks(check);
     numalab_cli::memory::check(input, &config).map_err(|e| (e.exit.code(), e.message))?;
     let ran = numalab_sim::observe(&input.machine, &input.workload, &config, input.seed, check, observers);
     let mut outcome = ran.map(|o| o.outcome).map_err(|e| match e {

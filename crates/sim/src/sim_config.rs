@@ -44,6 +44,8 @@ pub struct SimConfig {
     pub timer_slack_ns: u64,
     /// Whether the rest of a run that has settled is left out.
     pub until_settled: bool,
+    /// Whether each page is a step of its own, also where pages side by side could be one.
+    pub exact: bool,
     /// Time between two checks of the run's invariants, ns of model time; 0 for none on the way. Builds with debug
     /// assertions check every second.
     pub check_every_ns: u64,
@@ -116,6 +118,7 @@ impl SimConfig {
             machine_threads: 0,
             timer_slack_ns: 0,
             until_settled: false,
+            exact: false,
             check_every_ns: if cfg!(debug_assertions) { CHECK_NS } else { 0 },
         })
     }
@@ -152,6 +155,10 @@ impl SimConfig {
     /// The settings with the rest of a settled run left out (`on`), or simulated.
     pub fn with_settling(self, on: bool) -> Self {
         Self { until_settled: on, ..self }
+    }
+    /// The settings with each page as a step of its own (`on`), or with runs of pages.
+    pub fn with_exact_pages(self, on: bool) -> Self {
+        Self { exact: on, ..self }
     }
     /// The settings with checks of the run's invariants in every second of model time (`on`), or as they are. A run
     /// that checks itself has the same outcome.

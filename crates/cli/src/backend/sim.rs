@@ -42,7 +42,8 @@ impl Sim {
     fn config(&self, input: &PlanInput) -> Result<SimConfig, String> {
         let cfg = SimConfig::of(&input.kernel)?;
         let cfg = cfg.with_harness(self.harness).with_background(self.background).with_checks(self.check);
-        Ok(cfg.with_machine_background(!input.on_quiet_machine()).with_settling(input.ends_settled()))
+        let cfg = cfg.with_machine_background(!input.on_quiet_machine());
+        Ok(cfg.with_settling(input.ends_settled()).with_exact_pages(input.is_exact()))
     }
 }
 

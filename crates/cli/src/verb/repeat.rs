@@ -15,7 +15,7 @@ use crate::run_label::run_label;
 use crate::sources::CatalogSources;
 use numalab_model::experiment::{Axes, Column, Experiment, Named, Numactl, Param};
 use numalab_model::kernel::{Setting, OVERRIDE};
-use numalab_model::plan::{KernelPlan, Plan, PlanInput, END, MACHINE, NUMACTL, QUIET, SETTLED, WORKLOAD};
+use numalab_model::plan::{KernelPlan, Plan, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, QUIET, SETTLED, WORKLOAD};
 use numalab_model::record::{Outcome, Record, SOURCES};
 use numalab_model::spec::SpecError;
 use serde_json::json;
@@ -97,8 +97,9 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
         condition(WORKLOAD).map(|of| Named { name: named("repeat", &plan.workload.name), of: named("repeat", of) });
     let quiet_machine = condition(MACHINE) == Some(QUIET);
     let until_settled = condition(END) == Some(SETTLED);
+    let exact = condition(PAGES) == Some(EXACT);
     let workloads = renamed.into_iter().collect();
-    let axes = Axes { columns: vec![own], workloads, quiet_machine, until_settled, ..Axes::default() };
+    let axes = Axes { columns: vec![own], workloads, quiet_machine, until_settled, exact, ..Axes::default() };
     let param = |(name, value): &(String, String)| {
         let setting = Setting::from_argument("--param", &format!("{name}={value}"))?;
         Ok(Param { workload: None, setting })

@@ -81,6 +81,10 @@ pub struct Args {
     /// (docs/how-to/simulate-long-runs.md)
     #[arg(long, conflicts_with_all = ["trace", "explain"])]
     until_settled: bool,
+    /// Handle each page as a step of its own, where runs of pages are one step otherwise: slower, and other last digits
+    /// (docs/explanation/runs-of-pages.md)
+    #[arg(long)]
+    exact: bool,
     /// Verify the simulator's invariants in every second of model time and at the end, also of runs that have a record
     #[arg(long)]
     check: bool,
@@ -167,6 +171,7 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     }
     experiment.axes.quiet_machine |= args.quiet_machine;
     experiment.axes.until_settled |= args.until_settled;
+    experiment.axes.exact |= args.exact;
     experiment.check()?;
     // The baseline is checked later, since it may be a kernel of the directory.
     experiment.baseline = args.baseline.as_ref().map(|b| named("--baseline", b)).or(experiment.baseline);

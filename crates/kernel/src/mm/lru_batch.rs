@@ -77,6 +77,17 @@ impl LruBatches {
         self.next[place] = std::mem::replace(&mut self.first[page.slot()], place as u32);
         self.push(cpu, Held::Own(page), store)
     }
+    /// Adds exclusive pages side by side, from `first` on, to the batch of a CPU, up to `most` of them or until it is
+    /// full. Returns how many, and whether the batch was full and went to the LRU.
+    pub fn add_own_run(&mut self, cpu: usize, first: OwnPage, most: u64, store: &mut SharedMemory) -> (u64, bool) {
+        let room = (self.size - self.batches[cpu].len()).max(1) as u64;
+        let pages = most.min(room);
+        let mut full = false;
+        for i in 0..pages {
+            full = self.add_own(cpu, OwnPage { page: first.page + i as u16, ..first }, store);
+        }
+        (pages, full)
+    }
     #[inline]
     fn push(&mut self, cpu: usize, held: Held, store: &mut SharedMemory) -> bool {
         self.batches[cpu].push(held);

@@ -39,6 +39,8 @@ pub struct Axes {
     pub quiet_machine: bool,
     /// Simulated runs leave out what is left of them once they have settled.
     pub until_settled: bool,
+    /// Simulated runs handle each page as a step of its own.
+    pub exact: bool,
     /// What the workloads stand for, if they are cut-down copies of one program. No file has it.
     pub prediction: Option<Prediction>,
 }

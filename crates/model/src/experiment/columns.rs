@@ -4,7 +4,7 @@ use super::axes::Column;
 use super::numactl::Numactl;
 use super::{unique, Experiment, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::plan::{Backend, PlanInput, END, MACHINE, NUMACTL, QUIET, SETTLED, WORKLOAD};
+use crate::plan::{Backend, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, QUIET, SETTLED, WORKLOAD};
 use crate::spec::{SpecError, Spot};
 use std::sync::Arc;
 
@@ -145,6 +145,9 @@ impl Experiment {
         }
         if self.axes.until_settled && backend.name == "sim" {
             conditions.push((END.to_string(), SETTLED.to_string()));
+        }
+        if self.axes.exact && backend.name == "sim" {
+            conditions.push((PAGES.to_string(), EXACT.to_string()));
         }
         if self.source_of(workload) != workload {
             conditions.push((WORKLOAD.to_string(), original.to_string()));

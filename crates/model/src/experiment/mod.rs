@@ -95,6 +95,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
     }
     let quiet_machine = root.opt_bool("quiet_machine")?.is_some_and(|q| q.value);
     let until_settled = root.opt_bool("until_settled")?.is_some_and(|q| q.value);
+    let exact = root.opt_bool("exact")?.is_some_and(|q| q.value);
     let experiment = Experiment {
         name: name.value.clone(),
         title,
@@ -107,7 +108,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         seed: seed.as_ref().map_or(1, |n| n.value as u64),
         sets,
         params,
-        axes: Axes { columns, workloads: named, sets: scoped, quiet_machine, until_settled, prediction: None },
+        axes: Axes { columns, workloads: named, sets: scoped, quiet_machine, until_settled, exact, prediction: None },
     };
     root.finish()?;
     // An error about the seed is placed where the file states it.

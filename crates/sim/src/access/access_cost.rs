@@ -281,6 +281,11 @@ impl SweepAhead {
         let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
         Self { chunk, base, lo, fault, clear }
     }
+    /// Whether the first byte behind what is clear is that of a page that faults.
+    #[inline]
+    pub fn faults_at_once(&self) -> bool {
+        self.fault.is_some_and(|page| self.base + page as u64 * PAGE_BYTES == self.clear)
+    }
 }
 
 /// What a sweep costs apart from where its pages lie.

@@ -3,12 +3,15 @@
 use crate::access::access_cost::{
     sweep_costs, touched_counts, want_moved, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times,
 };
+use crate::access::hint_run::hint_run;
 use crate::access::progress::sharing;
+use crate::access::touch_run::{may_run, touch_run};
 use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::{block_task, is_blocked};
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
 use crate::hardware::access_rates::{waiting_ns, AccessRates};
+use crate::hardware::working_sets::WorkingSets;
 use crate::numa::concurrent_hint_fault::contender_is_first;
 use crate::state::cpu::Pending;
 use crate::state::page_migration::PlannedSweep;
@@ -19,10 +22,17 @@ use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use numalab_nouns::access::Order;
 use numalab_nouns::workload::Access;
 
+/// So far behind a fault that had to be handled alone no run is tried: what was in its way is there for a while.
+const SINGLE_BYTES: u64 = 16 * PAGE_BYTES;
+
 /// Accesses in address order: one pass over the span, or blocks of it.
 pub(crate) struct Sweep {
     order: Order,
     sharing: bool,
+    /// Faults may be runs.
+    runs: bool,
+    /// Up to this address a fault was not the first of a run, and others are not tried.
+    single_to: u64,
     /// Page that may be accessed this once.
     passed: Option<usize>,
     last: LastChunkTimes,
@@ -31,7 +41,15 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     pub(crate) fn new(order: Order) -> Self {
-        Self { order, sharing: false, passed: None, last: LastChunkTimes::NONE, costs: SweepCosts::NONE }
+        Self {
+            order,
+            sharing: false,
+            runs: false,
+            single_to: 0,
+            passed: None,
+            last: LastChunkTimes::NONE,
+            costs: SweepCosts::NONE,
+        }
     }
 
     /// Goes up to `ahead.clear`, where nothing faults; how the access leaves the CPU if it does.
@@ -47,17 +65,10 @@ impl Sweep {
         let known = self
             .last
             .or_else(counts, present, |c, p| costs.times(sim.hw.contention.ns_of_pages(pace.kind, pace.place, c), p));
-        let (Times { per_byte, memory, of_pages }, node) = known;
-        let room = real(at.end - at.clock);
-        let want = real(clear - addr) * per_byte;
-        let (bytes, ns) =
-            if want > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (clear - addr, want) };
-        let mut run = Stretch { bytes, ns, per_byte, stalled_ns: 0.0, full: want > room };
-        let (hw, far) = ((&mut sim.hw.contention, &mut sim.hw.working_sets), real(bytes) * costs.far);
-        if want_moved(hw, sim.cpus[at.cpu].llc, pace, far) || memory > 0.0 {
-            run.cross(&mut sim.hw.contention, pace, (counts, node), costs.traffic(), (sim.now_ns, at.clock), room);
-        }
-        let Stretch { bytes, ns, per_byte, stalled_ns, full } = run;
+        let (times, node) = known;
+        let ways = Ways { rates: &mut sim.hw.contention, sets: &mut sim.hw.working_sets, llc: sim.cpus[at.cpu].llc };
+        let over = Stretch::over(ways, (pace, costs), &times, (counts, node), clear - addr, (sim.now_ns, at));
+        let Stretch { bytes, ns, per_byte, full, .. } = over;
         if self.sharing {
             let (pc, vma, offset) = (sim.tasks[at.task as usize].pc, at.vma as u32, addr - base);
             let stretch = PlannedSweep { pc, vma, chunk, at: offset, done: at.done, from_ns: at.clock, per_byte };
@@ -67,8 +78,6 @@ impl Sweep {
         if bytes > 0 {
             sim.tasks[at.task as usize].ns_per_byte = per_byte;
         }
-        let busy_ns = waiting_ns(real(bytes) * memory, stalled_ns);
-        sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, busy_ns, (at.clock, ns));
         let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
         sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, lo, reached);
         at.clock += whole(ns + 0.5);
@@ -82,6 +91,24 @@ impl Sweep {
         } else {
             is_blocked(sim, at.task).then_some(Step::Go)
         }
+    }
+
+    /// Handles the faults on pages side by side as one step; `None` if the page of the fault has to be handled alone.
+    fn run(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, ahead: &SweepAhead, left: u64) -> Option<Next> {
+        let (pages, times, node) = match hint_run(sim, at, &self.costs, ahead, left) {
+            Some((pages, times)) => (pages, times, None),
+            None => touch_run(sim, at, &self.costs, ahead, left)?,
+        };
+        let ways = Ways { rates: &mut sim.hw.contention, sets: &mut sim.hw.working_sets, llc: sim.cpus[at.cpu].llc };
+        let (on, want, pace) = ((&sim.hw.run_pages[..], node), pages * PAGE_BYTES, (&at.pace, &self.costs));
+        let over = Stretch::over(ways, pace, &times, on, want, (sim.now_ns, at));
+        at.done += over.bytes;
+        if over.bytes > 0 {
+            sim.tasks[at.task as usize].ns_per_byte = over.per_byte;
+        }
+        at.clock += whole(over.ns + 0.5);
+        let leaves = !sim.task_migrations.decided.is_empty() || is_blocked(sim, at.task);
+        Some(if over.full || leaves { Next::End(Step::Go) } else { Next::Go })
     }
 
     /// Faults on a page; how the access leaves the CPU if it does.
@@ -118,6 +145,7 @@ impl Walker for Sweep {
 
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
         self.sharing = sharing(sim, at.process);
+        self.runs = !self.sharing && may_run(sim, at);
         self.costs = sweep_costs(sim, &at.pace, at.access);
     }
 
@@ -131,6 +159,12 @@ impl Walker for Sweep {
             if let Some(step) = self.clear(sim, at, addr, &ahead) {
                 return Next::End(step);
             }
+        }
+        if self.runs && at.clock < at.end && ahead.clear >= self.single_to && ahead.faults_at_once() {
+            if let Some(next) = self.run(sim, at, &ahead, addr + left - ahead.clear) {
+                return next;
+            }
+            self.single_to = ahead.clear + SINGLE_BYTES;
         }
         match ahead.fault.and_then(|page| self.fault(sim, at, (ahead.chunk, page))) {
             Some(step) => Next::End(step),
@@ -168,7 +202,39 @@ struct Stretch {
     full: bool,
 }
 
+/// What a stretch crosses on its way to memory, from a CPU of an LLC.
+struct Ways<'a> {
+    rates: &'a mut AccessRates,
+    sets: &'a mut WorkingSets,
+    llc: usize,
+}
+
 impl Stretch {
+    /// Goes over up to `want` bytes of pages that lie as `pages` say, in the time that the slice has left, and sends
+    /// them through the pipes.
+    #[inline]
+    fn over(
+        ways: Ways<'_>,
+        (pace, costs): (&AccessCost, &SweepCosts),
+        times: &Times,
+        pages: (&[u16], Option<usize>),
+        want: u64,
+        (now_ns, at): (u64, &Going<'_>),
+    ) -> Self {
+        let &Times { per_byte, memory, of_pages } = times;
+        let room = real(at.end.saturating_sub(at.clock));
+        let want_ns = real(want) * per_byte;
+        let (bytes, ns) =
+            if want_ns > room { (whole(room / per_byte) & !(LINE_BYTES - 1), room) } else { (want, want_ns) };
+        let mut run = Self { bytes, ns, per_byte, stalled_ns: 0.0, full: want_ns > room };
+        let Ways { rates, sets, llc } = ways;
+        if want_moved((&mut *rates, sets), llc, pace, real(bytes) * costs.far) || memory > 0.0 {
+            run.cross(rates, pace, pages, costs.traffic(), (now_ns, at.clock), room);
+        }
+        let busy_ns = waiting_ns(real(run.bytes) * memory, run.stalled_ns);
+        rates.occupy(pace.kind, pace.place, pages, of_pages, busy_ns, (at.clock, run.ns));
+        run
+    }
     /// Sends the stretch, with `traffic` bytes per byte to memory of these pages, through the pipes of the machine,
     /// from `from_ns` on. If they let less through than its rate asks for, it takes longer, up to `room_ns`, or gets
     /// less far.

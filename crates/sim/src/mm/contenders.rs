@@ -1,6 +1,7 @@
 //! Which other threads come to a page soon: those that sweep the same mapping, and when each of them arrives.
 
 use crate::state::contender::Contender;
+use crate::state::convoy::Convoy;
 use crate::state::cpu::CpuState;
 use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
@@ -73,20 +74,64 @@ pub(crate) fn find_contenders(sim: &mut Simulation<'_>, first: u32, vma: usize, 
 /// Brings the list of threads up to date that may fill the missing page at byte `page.0` of a mapping, of `page.1`
 /// bytes, together with `first`, whose fault is from `fault_ns.0` to `fault_ns.1`. Empty if `first` is alone in its
 /// process.
-pub(crate) fn update_convoy(
+pub(crate) fn update_convoy(sim: &mut Simulation<'_>, by: (u32, usize), page: (u64, u64), fault_ns: (f64, f64)) {
+    let mut convoy = std::mem::take(&mut sim.convoy);
+    list_comers(sim, &mut convoy, by, page, fault_ns);
+    sim.convoy = convoy;
+}
+
+fn list_comers(
     sim: &mut Simulation<'_>,
+    list: &mut Convoy,
     (first, vma): (u32, usize),
     page: (u64, u64),
     fault_ns: (f64, f64),
 ) {
     if !update_sweep_positions(sim, first) {
-        sim.convoy.tasks.clear();
+        list.tasks.clear();
         return;
     }
     let of = (sim.tasks[first as usize].process, vma as u32);
     let (cpus, sched, tasks) = (&sim.cpus, &sim.kernel.sched, &sim.tasks);
     let owes_ns = |task: u32| owes_ns(&cpus[sched.cpu_of(task) as usize], &tasks[task as usize], task);
-    sim.convoy.update(&sim.sweep_positions, of, page, fault_ns, sim.now_ns as f64, owes_ns);
+    list.update(&sim.sweep_positions, of, page, fault_ns, sim.now_ns as f64, owes_ns);
+}
+
+/// A page that takes longer than this is handled alone, ns.
+const LONGEST_PAGE_NS: f64 = 1e6;
+
+/// Which other threads count as coming to a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// Those that store.
+    Writers,
+    /// All.
+    Anybody,
+}
+
+/// Pages side by side from (chunk, page) of a mapping on that a thread goes through alone from `clock` on, of `most`:
+/// nobody else of its process comes to any of them while it does, `page_ns` for each.
+pub(crate) fn pages_alone(
+    sim: &mut Simulation<'_>,
+    (first, vma, who): (u32, usize, Who),
+    (chunk, page): (usize, usize),
+    most: u64,
+    (clock, page_ns): (u64, f64),
+) -> u64 {
+    if sim.processes[sim.tasks[first as usize].process as usize].live_threads < 2 {
+        return most;
+    }
+    // A thread that a full pipe makes stand still is not ahead of anybody.
+    if page_ns > LONGEST_PAGE_NS {
+        return 0;
+    }
+    let place = offset_in_vma(&sim.processes, &sim.tasks, first, vma, chunk, page);
+    let mut list = std::mem::take(if who == Who::Writers { &mut sim.convoy } else { &mut sim.passers });
+    list_comers(sim, &mut list, (first, vma), (place, PAGE_BYTES), (clock as f64, clock as f64 + page_ns));
+    let nobody = list.nobody_before();
+    *(if who == Who::Writers { &mut sim.convoy } else { &mut sim.passers }) = list;
+    let Some((end, before_ns)) = nobody else { return 0 };
+    most.min((end - place) / PAGE_BYTES).min(((before_ns - clock as f64) / page_ns) as u64)
 }
 
 /// Whether `task`, which is in the convoy, comes to byte `place` of the mapping before `before_ns`.

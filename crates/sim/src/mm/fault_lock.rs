@@ -32,14 +32,26 @@ const ZONE_BATCH: u16 = 63;
 /// A fault of `task` on a mapping, at `clock`, takes the lock that it shares with other threads and gives it back.
 /// Returns the time on top of an uncontended fault, ns.
 #[inline]
-pub(crate) fn take_fault_lock(sim: &mut Simulation<'_>, (cpu, task): (usize, u32), vma: usize, clock: u64) -> u64 {
+pub(crate) fn take_fault_lock(sim: &mut Simulation<'_>, by: (usize, u32), vma: usize, clock: u64) -> u64 {
+    take_fault_locks(sim, by, vma, clock, 1)
+}
+
+/// As [`take_fault_lock`], for so many faults one after the other.
+#[inline]
+pub(crate) fn take_fault_locks(
+    sim: &mut Simulation<'_>,
+    (cpu, task): (usize, u32),
+    vma: usize,
+    clock: u64,
+    faults: u64,
+) -> u64 {
     let process = sim.tasks[task as usize].process as usize;
     let p = &sim.processes[process];
     sim.mm.locks.fault_waited_ns = 0;
     if p.live_threads < 2 || p.lock_lines.is_empty() {
         return 0;
     }
-    take_shared_lock(sim, (cpu, task), (process, vma), clock)
+    take_shared_lock(sim, (cpu, task), (process, vma), clock, faults)
 }
 
 fn take_shared_lock(
@@ -47,6 +59,7 @@ fn take_shared_lock(
     (cpu, task): (usize, u32),
     (process, vma): (usize, usize),
     clock: u64,
+    faults: u64,
 ) -> u64 {
     let one = sim.cfg.mm.vm.fault_holds_mmap_lock;
     let (kind, number) = if one { (LockKind::Mmap, 0) } else { (LockKind::Vma, vma) };
@@ -58,7 +71,7 @@ fn take_shared_lock(
         now_ns: sim.now_ns,
         at_ns: clock,
         node,
-        times: FAULT_ATOMICS,
+        times: FAULT_ATOMICS * faults as f32,
         hold_ns: 0.0,
         from_ns: locks.distances.ns_to(node),
     };
@@ -83,6 +96,18 @@ pub(crate) fn take_listed_page(sim: &mut Simulation<'_>, cpu: usize, node: usize
     }
     c.listed_pages = ZONE_BATCH - 1;
     take_machine_lock(sim, LockKind::Zone, cpu, (node, ZONE_BATCH.into()), clock)
+}
+
+/// As [`take_listed_page`], for so many pages one after the other.
+pub(crate) fn take_listed_pages(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: u64, clock: u64) -> u64 {
+    let (mut left, mut ns) = (pages, 0);
+    while left > u64::from(sim.cpus[cpu].listed_pages) {
+        left -= u64::from(sim.cpus[cpu].listed_pages) + 1;
+        sim.cpus[cpu].listed_pages = 0;
+        ns += take_listed_page(sim, cpu, node, clock + ns);
+    }
+    sim.cpus[cpu].listed_pages -= left as u16;
+    ns
 }
 
 /// The batch of `cpu`, of `pages` pages, goes to the LRU list of `node` at `clock`. Returns the wait and the transfer

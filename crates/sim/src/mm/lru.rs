@@ -17,6 +17,27 @@ pub(crate) fn add_to_lru_batch(sim: &mut Simulation<'_>, s: &PageSite, node: usi
     add_batch_to_lru(sim, s.cpu, (node, pages), clock)
 }
 
+/// As [`add_to_lru_batch`], for `pages` new pages of the chunk side by side from that of `s` on.
+pub(crate) fn add_run_to_lru_batches(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    (node, pages): (usize, u64),
+    clock: u64,
+) -> u64 {
+    let first = OwnPage { process: s.process as u32, vma: s.vma as u32, chunk: s.chunk as u32, page: s.page as u16 };
+    let size = sim.mm.lru_batches.size() as u32;
+    let (mut done, mut ns) = (0, 0);
+    while done < pages {
+        let page = OwnPage { page: first.page + done as u16, ..first };
+        let (added, full) = sim.mm.lru_batches.add_own_run(s.cpu, page, pages - done, &mut sim.mm.shared);
+        done += added;
+        if full {
+            ns += add_batch_to_lru(sim, s.cpu, (node, size), clock + ns);
+        }
+    }
+    ns
+}
+
 /// Whether a base page is still on its way to the LRU.
 pub(crate) fn is_in_lru_batch(mm: &Memory, process: usize, f: &MarkedPage) -> bool {
     let (process, vma, chunk, page) = (process as u32, f.vma as u32, f.chunk as u32, f.page as u16);

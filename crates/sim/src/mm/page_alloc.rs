@@ -8,7 +8,7 @@ use crate::mm::work::cpu_ns;
 use crate::state::page_site::PageSite;
 use crate::state::policies::page_index;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::alloc::{AllocSite, Constraint};
+use numalab_kernel::mm::alloc::{AllocSite, Constraint, RunSource};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
 use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work, CHUNK_PAGES};
 use numalab_nouns::record::Status;
@@ -198,6 +198,11 @@ pub(crate) fn alloc_and_free_base(
     let site = base_site(sim, s);
     let (physical, mut env) = reclaim_context(sim);
     physical.alloc_and_free(Gfp::HIGHUSER_MOVABLE, class, &site, &mut env, work)
+}
+
+/// Where the base pages of entries side by side come from, from that of `s` on, if it is one zone for all of them.
+pub(crate) fn run_source(sim: &Simulation<'_>, s: &PageSite) -> Option<RunSource> {
+    sim.mm.physical.run_source(&base_site(sim, s))
 }
 
 /// Where the base page of an entry may come from.

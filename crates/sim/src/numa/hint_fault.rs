@@ -67,7 +67,19 @@ pub(crate) fn hint_fault(
     clock: u64,
 ) -> u64 {
     sim.kernel.vm.pgfault += 1;
-    do_numa_page(sim, cpu, task, f, Trap::Page { write }, clock)
+    do_numa_page(sim, cpu, task, f, Trap::Page { write, alone: false }, clock)
+}
+
+/// As [`hint_fault`], on a base page to which no other thread comes meanwhile.
+pub(crate) fn hint_fault_alone(
+    sim: &mut Simulation<'_>,
+    (cpu, task): (usize, u32),
+    f: &MarkedPage,
+    write: bool,
+    clock: u64,
+) -> u64 {
+    sim.kernel.vm.pgfault += 1;
+    do_numa_page(sim, cpu, task, f, Trap::Page { write, alone: true }, clock)
 }
 
 /// Handles a marked page at `clock`, in a trap of its own or of its table. Returns the time, ns, including its own
@@ -76,7 +88,7 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     let mut before = log_before(&sim.record.log, &sim.kernel.numa, task);
     let process = sim.tasks[task as usize].process as usize;
     let (own_ns, write) = match trap {
-        Trap::Page { write } => (sim.machine.costs.hint_fault_ns, write),
+        Trap::Page { write, .. } => (sim.machine.costs.hint_fault_ns, write),
         Trap::Table => (sim.machine.costs.hint_page_ns, false),
     };
     let s = PageSite { cpu, task, process, vma: f.vma, chunk: f.chunk, page: f.page, write };
@@ -94,7 +106,8 @@ fn do_numa_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, f: &MarkedPage,
     let (mut result, mut met) = (MigrateResult::NotTried, ConcurrentFault::Alone);
     if let Some(target) = decision.target {
         result = migrate_misplaced_folio(sim, at, f, &facts, target, clock, &mut ns);
-        if result == MigrateResult::Migrated {
+        let alone = matches!(trap, Trap::Page { alone: true, .. });
+        if result == MigrateResult::Migrated && !alone {
             met = concurrent_hint_fault(sim, task, f, &mut facts, clock, ns);
             // The other thread's fault has logged its own decisions.
             before = log_before(&sim.record.log, &sim.kernel.numa, task);
@@ -156,6 +169,8 @@ pub(crate) enum Trap {
     Page {
         /// The access is a store.
         write: bool,
+        /// No other thread comes to the page meanwhile.
+        alone: bool,
     },
     /// The trap of its page table.
     Table,

@@ -20,6 +20,8 @@ const FAULTS: f64 = 256.0;
 pub(crate) struct Convoy {
     /// Who may come, in an order that draws change.
     pub(crate) tasks: Vec<u32>,
+    /// Whether threads that only read count too.
+    readers: bool,
     /// The least time per byte of any of them, ns.
     pub(crate) least_ns_per_byte: f64,
     /// For which slice and which state of the sweeps the list holds.
@@ -32,6 +34,10 @@ pub(crate) struct Convoy {
 }
 
 impl Convoy {
+    /// A list of whoever comes, whether it stores or only reads.
+    pub(crate) fn of_anybody() -> Self {
+        Self { readers: true, ..Self::default() }
+    }
     /// Brings the list up to date for a fault of the present slice on a page of `page_bytes` at byte `place` of a
     /// mapping, which began at `from_ns` and ends at `before_ns`. `now_ns` is the start of the slice.
     pub(crate) fn update(
@@ -47,7 +53,7 @@ impl Convoy {
         if holds && (self.places.0..self.places.1).contains(&place) && before_ns <= self.before_ns {
             return;
         }
-        let mut tasks = std::mem::take(&mut self.tasks);
+        let (mut tasks, readers) = (std::mem::take(&mut self.tasks), self.readers);
         tasks.clear();
         let places = (place, place + STRETCH_BYTES);
         let more = if page_bytes < STRETCH_BYTES { FAULTS } else { 0.0 };
@@ -55,7 +61,7 @@ impl Convoy {
         let mut least_ns_per_byte = f64::INFINITY;
         sweeps.each_near(of, places, until_ns - now_ns, |s| {
             let (at, at_ns) = sweeps.start_of(s, now_ns, &owes_ns);
-            let meets = s.writes && at < places.1 && place.max(at) < s.end;
+            let meets = (s.writes || readers) && at < places.1 && place.max(at) < s.end;
             if meets && at_ns + real(place.max(at) - at) * s.ns_per_byte < until_ns {
                 tasks.push(s.task);
                 least_ns_per_byte = least_ns_per_byte.min(s.ns_per_byte);
@@ -65,7 +71,15 @@ impl Convoy {
         tasks.sort_unstable();
         tasks.dedup();
         let (slice, changes) = (sweeps.slice, sweeps.changes);
-        *self = Self { tasks, least_ns_per_byte, slice, changes, of, places, before_ns: until_ns };
+        *self = Self { tasks, readers, least_ns_per_byte, slice, changes, of, places, before_ns: until_ns };
+    }
+}
+
+impl Convoy {
+    /// Up to which byte of the mapping, and up to when, ns, nobody comes to the pages that the list was made for; `None`
+    /// if somebody may.
+    pub(crate) fn nobody_before(&self) -> Option<(u64, f64)> {
+        self.tasks.is_empty().then_some((self.places.1, self.before_ns))
     }
 }
 

@@ -74,6 +74,8 @@ pub struct Simulation<'a> {
     pub sweep_positions: SweepPositions,
     /// Who may come to the next missing pages of the slice that is being simulated.
     pub(crate) convoy: Convoy,
+    /// Who may come to the next pages of the sweep that is being simulated, readers included.
+    pub(crate) passers: Convoy,
     /// Pages of each randomly accessed span: where they are, and how many would fault.
     pub pending_counts: PendingCounts,
     /// Task migrations that NUMA balancing has decided.
@@ -112,6 +114,8 @@ pub struct Hardware {
     pub flush_targets: Vec<u32>,
     /// Scratch: pages of each node in the stretch that an access is at.
     pub touched_pages: Vec<u16>,
+    /// Scratch: pages of each node in a run of hint faults.
+    pub run_pages: Vec<u16>,
 }
 
 /// The kernel without its memory management.
@@ -244,6 +248,7 @@ impl<'a> Simulation<'a> {
             quiet: QuietCpus::new(machine.cpu_count()),
             sweep_positions: SweepPositions::new(),
             convoy: Convoy::default(),
+            passers: Convoy::of_anybody(),
             pending_counts,
             task_migrations: TaskMigrations::default(),
             effects: Effects::default(),
@@ -270,6 +275,7 @@ impl Hardware {
             busy_cores: vec![0; machine.sockets.max(1)],
             flush_targets: vec![0; machine.node_count()],
             touched_pages: vec![0; machine.node_count()],
+            run_pages: vec![0; machine.node_count()],
         }
     }
 }

@@ -46,6 +46,7 @@ mod read_file;
 mod reclaim;
 mod refused_moves;
 mod requests;
+mod runs_of_pages;
 mod sched_costs;
 mod second_faults;
 mod second_level;

@@ -61,7 +61,11 @@ fn readers_that_come_back_from_a_pause_get_what_the_node_delivers() {
     let mut late = Vec::new();
     for (readers, array) in [("8", "64MiB"), ("16", "64MiB"), ("32", "64MiB"), ("16", "512MiB"), ("32", "512MiB")] {
         let (mean, best) = rates(readers, array);
-        assert!(best <= 198.0, "{readers} readers of {array}: {best} GB/s");
+        // A stretch may end a bin of 250 us before the last one that it is entered in, but on average nobody gains.
+        let bytes = 64.0 * 1.048_576e6 * readers.parse::<f64>().unwrap() * if array == "64MiB" { 1.0 } else { 8.0 };
+        let round_ns = bytes / 198.0;
+        assert!(mean <= 198.0, "{readers} readers of {array}: {mean} GB/s");
+        assert!(best <= 198.0 * (1.0 + 250_000.0 / round_ns), "{readers} readers of {array}: {best} GB/s");
         println!("{readers} readers of {array}: {mean:.1} GB/s");
         // Nobody starves: the last of a round is not much later than the first.
         if mean <= 0.8 * 198.0 {

@@ -6,6 +6,7 @@
 //! * `slow` the slow path: kswapd, the min watermarks, compaction, reclaim, the OOM killer;
 //! * `slow_rules` rules of the slow path that changed between kernels;
 //! * `folio` large folios below 2 MiB;
+//! * `run` base pages that one CPU allocates one after the other;
 //! * `by_node` pages of one node, without reclaim.
 
 mod by_node;
@@ -13,6 +14,7 @@ pub(in crate::mm) mod fast;
 mod folio;
 pub(in crate::mm) mod gfp;
 pub(in crate::mm) mod request;
+mod run;
 mod slow;
 pub(in crate::mm) mod slow_rules;
 pub(in crate::mm) mod take_page;
@@ -20,4 +22,5 @@ pub(in crate::mm) mod take_page;
 pub use fast::AllocSite;
 pub use gfp::Gfp;
 pub use request::{AllocError, AllocatedPage, Constraint, Request};
+pub use run::RunSource;
 pub use slow_rules::{BailRule, SlowRules};

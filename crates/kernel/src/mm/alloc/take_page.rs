@@ -115,6 +115,12 @@ impl PhysicalMemory {
     /// order.
     #[inline]
     pub(in crate::mm) fn count_alloc(&mut self, req: &Request, node: usize) {
+        self.count_allocs(req, node, 1);
+    }
+
+    /// Counts so many allocation events of one request, all of which `node` has served.
+    #[inline]
+    pub(in crate::mm) fn count_allocs(&mut self, req: &Request, node: usize, events: u64) {
         let first = if req.allows(req.preferred) && self.present[req.preferred] > 0 {
             req.preferred
         } else {
@@ -123,24 +129,24 @@ impl PhysicalMemory {
         };
         let total = &mut self.counters;
         if node == first {
-            total.numa_hit += 1;
-            self.node_counters[node].numa_hit += 1;
+            total.numa_hit += events;
+            self.node_counters[node].numa_hit += events;
             if req.interleaved && node == req.preferred {
-                total.numa_interleave += 1;
-                self.node_counters[node].numa_interleave += 1;
+                total.numa_interleave += events;
+                self.node_counters[node].numa_interleave += events;
             }
         } else {
-            total.numa_miss += 1;
-            total.numa_foreign += 1;
-            self.node_counters[node].numa_miss += 1;
-            self.node_counters[first].numa_foreign += 1;
+            total.numa_miss += events;
+            total.numa_foreign += events;
+            self.node_counters[node].numa_miss += events;
+            self.node_counters[first].numa_foreign += events;
         }
         if node == req.here {
-            total.numa_local += 1;
-            self.node_counters[node].numa_local += 1;
+            total.numa_local += events;
+            self.node_counters[node].numa_local += events;
         } else {
-            total.numa_other += 1;
-            self.node_counters[node].numa_other += 1;
+            total.numa_other += events;
+            self.node_counters[node].numa_other += events;
         }
     }
 

@@ -135,6 +135,15 @@ impl Pageblocks {
         self.update(block, b.free - 1, b.unmovable);
         Some(self.frame(block))
     }
+    /// Takes up to `most` pages for movable data from the block that [`Self::take_movable`] would take them from, one
+    /// after the other. Returns the block and their number, at least 1.
+    pub fn take_movable_run(&mut self, most: u64) -> Option<(Frame, u64)> {
+        let block = self.clean.fullest().or_else(|| self.empty.first()).or_else(|| self.polluted.fullest())?;
+        let b = self.blocks[block];
+        let pages = most.min(u64::from(b.free));
+        self.update(block, b.free - pages as u16, b.unmovable);
+        Some((self.frame(block), pages))
+    }
     /// Takes a page for unmovable data, from a polluted block if there is one. Otherwise it pollutes the emptiest
     /// block and returns true.
     pub fn take_unmovable(&mut self) -> Option<(Frame, bool)> {
@@ -339,6 +348,26 @@ mod tests {
         }
         assert_eq!(s.empty_blocks(), 3);
         assert_eq!(s.check(), Ok(4 * 512 - 88));
+    }
+
+    /// A run takes what as many single pages would, and ends where they would go on in another block.
+    #[test]
+    fn a_run_takes_what_single_pages_would() {
+        let mut rng = Rng::new(3);
+        let (mut runs, mut single) = (Pageblocks::new(7, 40 * CHUNK_PAGES), Pageblocks::new(7, 40 * CHUNK_PAGES));
+        for _ in 0..400 {
+            if rng.below(4) == 0 {
+                assert_eq!(runs.take_unmovable(), single.take_unmovable());
+            }
+            let Some((frame, pages)) = runs.take_movable_run(1 + rng.below(90)) else { break };
+            for _ in 0..pages {
+                assert_eq!(single.take_movable(), Some(frame));
+            }
+            assert_eq!((runs.check(), runs.buddies()), (single.check(), single.buddies()));
+            if rng.below(3) == 0 {
+                assert!(runs.put_movable(frame) && single.put_movable(frame));
+            }
+        }
     }
 
     #[test]

@@ -123,6 +123,13 @@ impl FrameMap {
         e.at[page] = frame.0;
         e.used -= u16::from(frame == Frame::UNKNOWN);
     }
+    /// Notes the pageblock of `pages` base pages from `first` on, which had none.
+    pub fn set_run(&mut self, chunk: usize, first: usize, pages: usize, frame: Frame) {
+        let e = self.entries_mut(chunk);
+        debug_assert!(e.at[first..first + pages].iter().all(|at| *at == NOTHING));
+        e.at[first..first + pages].fill(frame.0);
+        e.used += if frame == Frame::UNKNOWN { 0 } else { pages as u16 };
+    }
     /// Pageblock of a base page; [`Frame::UNKNOWN`] if it is not in memory.
     #[inline]
     pub fn get(&self, chunk: usize, page: usize) -> Frame {

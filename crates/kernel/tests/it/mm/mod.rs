@@ -19,6 +19,7 @@ mod lists;
 mod lru_batch;
 mod node_reclaim;
 mod policies;
+mod runs;
 mod setup;
 mod sharing;
 mod tiers;

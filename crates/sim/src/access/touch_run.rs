@@ -1,0 +1,88 @@
+//! First touches of a sweep, page after page, as one step.
+//!
+//! Problem: a sweep over untouched memory faults on every page. One step for the fault and one for the page behind it
+//! cost a thousand times what the page itself does in the simulation.
+//! Approach: pages that lie side by side, come from one pageblock and are touched by nobody else are one *run*. It pays
+//! for each fault, and its bytes cross the pipes as one stretch. The run is cut where something else may happen: at the
+//! end of the slice, of the 2 MiB, of the pageblock or of what the zone gives above its low watermark, and at the first
+//! page that another thread may come to.
+//! What is left out: lines of a run cross the pipes from its beginning on, rather than behind each fault.
+
+use crate::access::access_cost::{SweepAhead, SweepCosts, Times};
+use crate::access::walk::Going;
+use crate::fault::touch_pages::{touch_pages, TouchedPages};
+use crate::float::real;
+use crate::mm::contenders::{pages_alone, Who};
+use crate::mm::fill::fill_ns;
+use crate::mm::page_alloc::run_source;
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::{VmaKind, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::numa::design::Faults;
+
+/// Whether faults of a slice may be runs at all: on anonymous memory in base pages, on a kernel and a machine that
+/// handle each alike.
+pub(crate) fn may_run(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
+    let p = &sim.processes[at.process];
+    let vma = p.space.vma(at.vma);
+    !sim.cfg.exact
+        && vma.kind == VmaKind::PrivateAnon
+        && vma.folio_orders == 0
+        && vma.objects.is_empty()
+        && p.vma_second_level_fault_ns[at.vma] == 0
+        && !sim.cfg.harness.cpus_take_turns()
+        && !sim.kernel.numa.cfg.switches.table_marks
+        && sim.kernel.numa_2012.cfg.faults == Faults::Kernel
+        && !sim.cfg.design.active()
+}
+
+/// Handles the run of first touches that begins at the page where the sweep faults, and adds its time to the sweep.
+/// Returns how many pages it has, what sweeping them costs and their node; `None` if the page has to be handled alone.
+/// The pages by node are in `run_pages` then.
+pub(crate) fn touch_run(
+    sim: &mut Simulation<'_>,
+    at: &mut Going<'_>,
+    costs: &SweepCosts,
+    ahead: &SweepAhead,
+    left: u64,
+) -> Option<(u64, Times, Option<usize>)> {
+    let (page, chunk) = (ahead.fault?, ahead.chunk);
+    let vma = sim.processes[at.process].space.vma(at.vma);
+    let plain = vma.zero_entries() == 0 && vma.frame_map.swapped_in_chunk(chunk) == 0;
+    if !plain || !at.write || !vma.frame_map.has_table(chunk) || vma.huge_fault_fits(chunk) {
+        return None;
+    }
+    let most = vma.absent_run(chunk, page, (left / PAGE_BYTES).min(CHUNK_PAGES) as usize) as u64;
+    if most < 2 || sim.processes[at.process].mmap_write_locks.wait_ns(at.clock) > 0 {
+        return None;
+    }
+    let site = at.site(chunk, page, true);
+    let source = run_source(sim, &site)?;
+    if sim.cpus[at.cpu].freed_page.is_some_and(|f| usize::from(f.node) == source.node) {
+        return None;
+    }
+    let fault_ns = fill_ns(sim, at.cpu, source.node, 1, at.clock) as u64;
+    let times = times_of_node(sim, at, costs, source.node);
+    let page_ns = fault_ns as f64 + real(PAGE_BYTES) * times.per_byte;
+    let in_time = (real(at.limit.saturating_sub(at.clock)) / page_ns) as u64;
+    let most = most.min(in_time).min(source.most);
+    if most < 2 {
+        return None;
+    }
+    let pages = pages_alone(sim, (at.task, at.vma, Who::Writers), (chunk, page), most, (at.clock, page_ns));
+    if pages < 2 {
+        return None;
+    }
+    let TouchedPages { pages, locks_ns } = touch_pages(sim, &site, &source, pages, at.clock);
+    let ns = pages * fault_ns + locks_ns;
+    at.kernel_ns += ns;
+    at.clock += ns;
+    (pages > 0).then_some((pages, times, Some(source.node)))
+}
+
+/// What sweeping pages of one node costs; one such page is in `run_pages` then.
+pub(crate) fn times_of_node(sim: &mut Simulation<'_>, at: &Going<'_>, costs: &SweepCosts, node: usize) -> Times {
+    let counts = &mut sim.hw.run_pages;
+    counts.fill(0);
+    counts[node] = 1;
+    costs.times(sim.hw.contention.ns_of_pages(at.pace.kind, at.pace.place, counts), 1)
+}
