@@ -15,7 +15,7 @@ use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
-use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES};
 use numalab_nouns::access::Order;
 use numalab_nouns::workload::Access;
 
@@ -40,7 +40,8 @@ impl Sweep {
         let &SweepAhead { chunk, base, lo, clear, .. } = ahead;
         let (pace, costs) = (&at.pace, &self.costs);
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let ahead = lo..((clear - base).div_ceil(PAGE_BYTES) as usize);
+        let (page, hi) = (vma.base_page, vma.base_page.pages_up(clear - base) as usize);
+        let ahead = lo..hi;
         let (all, touched) = (ahead.len() as u64 == CHUNK_PAGES, &mut sim.hw.touched_pages);
         let (counts, present) =
             touched_counts((vma, chunk), all, touched, |out| vma.count_range(chunk, ahead, &sim.mm.shared, out));
@@ -69,7 +70,7 @@ impl Sweep {
         }
         let busy_ns = waiting_ns(real(bytes) * memory, stalled_ns);
         sim.hw.contention.occupy(pace.kind, pace.place, (counts, node), of_pages, busy_ns, (at.clock, ns));
-        let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
+        let reached = page.pages_up(addr - base + bytes) as usize;
         sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, lo, reached);
         at.clock += whole(ns + 0.5);
         if !sim.kernel.numa_2012.split_thp_migrations.is_empty() {

@@ -6,7 +6,6 @@ use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::{SweepPosition, SweepPositions};
 use crate::state::task::{Activity, Task};
-use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_kernel::sched::Scheduler;
 use numalab_nouns::access::{Order, Walk};
 use numalab_nouns::workload::Op;
@@ -121,8 +120,7 @@ pub(crate) fn offset_in_vma(
 ) -> u64 {
     let process = tasks[task as usize].process as usize;
     let v = processes[process].space.vma(vma);
-    let lead_in = v.start - v.chunk_base(0);
-    (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
+    v.page_addr(chunk, page).saturating_sub(v.start)
 }
 
 /// The sweep of a task that has a CPU or sleeps behind a page under migration; `None` if it makes none.
