@@ -78,6 +78,8 @@ impl Vma {
     pub fn in_pages(page: BasePage, (start, end): (u64, u64), kind: VmaKind, huge_ok: bool, nodes: usize) -> Self {
         let chunk_bytes = page.bytes_of(CHUNK_PAGES);
         let n = (end.div_ceil(chunk_bytes) - start / chunk_bytes) as usize;
+        let table_order = page.table_bytes().ilog2() - chunk_bytes.ilog2();
+        let before = (start / chunk_bytes) & ((1 << table_order) - 1);
         debug_assert!(page.floor(start) == start && page.floor(end) == end, "{start}..{end}: not whole pages");
         Self {
             start,
@@ -97,7 +99,7 @@ impl Vma {
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
             write_protected: false,
-            frame_map: FrameMap::new(n, nodes),
+            frame_map: FrameMap::new(n, nodes).with_tables_of(table_order, before as u32),
             zeros: ZeroEntries::default(),
             folios: Folios::default(),
             partly_mapped: Vec::new(),
