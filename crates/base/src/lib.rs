@@ -1,6 +1,7 @@
 //! Small value types and macros that every other crate may use. This crate depends on no other crate of the workspace.
 //!
 //! * [`tunable`] tunables of policies and their values; the macro [`tunables!`];
+//! * [`base_page`] the size of a base page;
 //! * [`rung_list`] the value of the tunable `thp.ladder`;
 //! * [`mod@words`] the macro [`words!`]: enums whose variants have a word in catalogs and on the command line;
 //!   the macro [`variants!`]: such enums with a file for each variant;
@@ -11,6 +12,7 @@
 //! * [`rng`] the frozen random number generators;
 //! * [`math`] logarithm and exponential with the same bits on every platform.
 
+pub mod base_page;
 pub mod counters;
 pub mod cpu_set;
 pub mod hook;

@@ -150,6 +150,7 @@ fn without_model(
     sets: &[Setting],
     vocabulary: &Vocabulary,
 ) -> Result<Kernel, SpecError> {
+    knobs::has_our_pages(&kernel).map_err(|e| name.error(e.what, e.expected))?;
     kernel.roles.clear();
     kernel.tunables.retain(|t| knobs::settable(&t.kernel_name));
     for set in sets {

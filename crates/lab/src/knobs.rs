@@ -9,6 +9,8 @@ use numalab_model::kernel::Kernel;
 use numalab_worker::job::Knob;
 use numalab_worker::knob;
 
+/// The size of base pages, for which a kernel is built.
+const BASE_PAGE: &str = "system.base_page_kb";
 /// Origin of a tunable with its default value.
 const DEFAULT: &str = "default";
 /// Group of the settings that an administrator makes on any kernel.
@@ -31,11 +33,26 @@ pub fn settable(kernel_name: &str) -> bool {
     knob::path(kernel_name).is_some()
 }
 
+/// Whether a kernel has the base pages of guests.
+///
+/// # Errors
+/// It has others. Nothing can give them to a guest, whoever set them.
+pub fn has_our_pages(kernel: &Kernel) -> Result<(), KnobError> {
+    match kernel.tunable(BASE_PAGE) {
+        None | Some("4") => Ok(()),
+        Some(kib) => Err(KnobError {
+            what: format!("{BASE_PAGE} = {kib}: guests and the worker program have pages of 4 KiB"),
+            expected: "base pages of 4 KiB, or --backend sim".into(),
+        }),
+    }
+}
+
 /// Settings for the job of a run with `kernel`.
 ///
 /// # Errors
-/// An explicit setting that a real kernel has no file for.
+/// An explicit setting that a real kernel has no file for, or base pages that are not of 4 KiB, whoever set them.
 pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, KnobError> {
+    has_our_pages(kernel)?;
     let mut out: Vec<Knob> = Vec::new();
     for t in &kernel.tunables {
         if !settable(&t.kernel_name) {
@@ -119,6 +136,18 @@ mod tests {
             ("guest.schedstats", "1", false),
         ];
         assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn other_base_pages_are_refused_also_if_a_kernel_file_has_them() {
+        let with = |value: &str, origin: &str| {
+            of(&kernel(&[("system.base_page_kb", value, "CONFIG_ARM64_64K_PAGES, CONFIG_PPC_64K_PAGES", origin)]))
+        };
+        assert!(with("4", "default").is_ok());
+        for origin in ["power", "--set"] {
+            let e = with("64", origin).unwrap_err().to_string();
+            assert!(e.contains("system.base_page_kb = 64: guests") && e.contains("--backend sim"), "{e}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Problem: a new figure must not need new code. Approach: one entry per column, with an expression
 //! ([`numalab_model::expr`]) over counters and the times of a run. [`crate::derive`] computes them.
-//! Invariant: every name in an expression is a counter, a time or an earlier column.
+//! Invariant: every name in an expression is a counter, a time, an earlier column or [`BASE_PAGE_KIB`].
 
 use numalab_model::counters;
 use numalab_model::expr::{shift, Expr};
@@ -11,6 +11,9 @@ use numalab_model::spec::{Doc, SpecError, Spot, Table};
 use numalab_stats::Better;
 
 use crate::reasons;
+
+/// In an expression, the KiB of a base page of the kernel: `system.base_page_kb`, 4 for real kernels.
+pub const BASE_PAGE_KIB: &str = "base_page_kib";
 
 /// Text of `catalog/columns.toml`.
 const BUILT_IN: &str = include_str!("../columns.toml");
@@ -112,10 +115,11 @@ fn read(table: Table<'_>, before: &[Column]) -> Result<Column, SpecError> {
 fn expression(text: &Spot<String>, before: &[Column]) -> Result<Expr, SpecError> {
     let expr = Expr::parse(&text.value).and_then(|e| e.check_plain().map(|()| e)).map_err(|e| e.at(text))?;
     for (name, offset) in expr.names() {
-        let known = TIMES.contains(&name) || counters::find(name).is_some() || before.iter().any(|c| c.name == name);
+        let given = name == BASE_PAGE_KIB || TIMES.contains(&name) || counters::find(name).is_some();
+        let known = given || before.iter().any(|c| c.name == name);
         if !known {
             let names = counters::all().map(|c| c.name).chain(TIMES).chain(before.iter().map(|c| c.name.as_str()));
-            let expected = "a counter, a time or an earlier column";
+            let expected = "a counter, a time, an earlier column or base_page_kib";
             let e = shift(text, offset).error(format!("unknown name `{name}` in the expression"), expected);
             return Err(e.near(name, names));
         }

@@ -76,6 +76,12 @@ impl Kernel {
     pub fn differs_in_scheduler_only(&self, other: &Self) -> bool {
         self.beside_scheduler.is_some() && self.beside_scheduler == other.beside_scheduler
     }
+    /// KiB of its base pages; 4 where that is not known, as for real kernels.
+    pub fn base_page_kib(&self) -> f64 {
+        let all = self.beside_scheduler.iter().flatten();
+        let set = all.filter(|(name, _)| name == "system.base_page_kb").find_map(|(_, kib)| kib.parse().ok());
+        set.unwrap_or(4.0)
+    }
     /// Name as headings print it: `name-mark`.
     pub fn run_name(&self) -> String {
         if self.mark.is_empty() {

@@ -5,15 +5,15 @@
 
 use numalab_model::record::TIMES;
 
-use crate::columns::Column;
-use crate::data::{Comparison, Metric, Workload};
+use crate::columns::{Column, BASE_PAGE_KIB};
+use crate::data::{Comparison, Kernel, Metric, Workload};
 
 /// Computes the columns for every workload of a comparison, in place of those computed before, and keeps their
 /// definitions in it. A column is left out where none of its counters was recorded, and where a score of the workload
 /// has its name, since names are unique in every form.
 pub fn apply(c: &mut Comparison, columns: &[Column]) {
     c.columns = columns.to_vec();
-    let kernels = c.kernels.len();
+    let kernels = &c.kernels;
     for w in &mut c.workloads {
         w.derived.clear();
         for column in columns {
@@ -24,8 +24,8 @@ pub fn apply(c: &mut Comparison, columns: &[Column]) {
     }
 }
 
-fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
-    let names = column.expr.names().into_iter().map(|(name, _)| name);
+fn derive(w: &Workload, column: &Column, kernels: &[Kernel]) -> Option<Metric> {
+    let names = column.expr.names().into_iter().map(|(name, _)| name).filter(|n| *n != BASE_PAGE_KIB);
     let recorded = |n: &str| w.counter(n).is_some() || w.metric(n).is_some();
     // A missing time is not 0. And where no counter was recorded, times alone make no figure.
     let (times, counters): (Vec<&str>, Vec<&str>) = names.partition(|n| TIMES.contains(n));
@@ -34,7 +34,10 @@ fn derive(w: &Workload, column: &Column, kernels: usize) -> Option<Metric> {
     if taken || !any_counted || !times.iter().all(|n| recorded(n)) {
         return None;
     }
-    let samples = (0..kernels).map(|k| (0..runs(w, k)).filter_map(|run| value(w, column, k, run)).collect()).collect();
+    let of = |(k, kernel): (usize, &Kernel)| {
+        (0..runs(w, k)).filter_map(|run| value(w, column, (k, kernel.base_page_kib()), run)).collect()
+    };
+    let samples = kernels.iter().enumerate().map(of).collect();
     Some(Metric::counted(&column.name, &column.unit, column.better, samples))
 }
 
@@ -44,8 +47,11 @@ fn runs(w: &Workload, kernel: usize) -> usize {
     metrics.chain(w.counters.iter().map(|c| c.of(kernel).len())).max().unwrap_or(0)
 }
 
-fn value(w: &Workload, column: &Column, kernel: usize, run: usize) -> Option<f64> {
+fn value(w: &Workload, column: &Column, (kernel, base_page_kib): (usize, f64), run: usize) -> Option<f64> {
     let lookup = |name: &str| {
+        if name == BASE_PAGE_KIB {
+            return Some(base_page_kib);
+        }
         let samples = match w.counter(name) {
             Some(counter) => counter.of(kernel),
             None => w.metric(name).map_or(&[][..], |m| m.of(kernel)),
@@ -104,6 +110,18 @@ mod tests {
         assert_eq!(c.workloads[0].metric("numa_local_percent").unwrap().samples, [vec![50.0]]);
         assert!(c.workloads[0].metric("thp_fault_success_percent").is_none());
         assert!(c.workloads[0].metric("system_percent").is_none(), "user and system were not recorded");
+    }
+
+    #[test]
+    fn migrated_memory_goes_by_the_pages_of_the_kernel() {
+        let columns = built_in().unwrap();
+        let counter = Counter { name: "numa_pages_migrated".into(), samples: vec![vec![1024.0]; 2] };
+        let w = Workload { counters: vec![counter], ..Workload::default() };
+        let large = Some(vec![("system.base_page_kb".to_string(), "64".to_string())]);
+        let kernels = vec![Kernel::named("x"), Kernel { beside_scheduler: large, ..Kernel::named("y") }];
+        let mut c = Comparison { kernels, workloads: vec![w], ..Comparison::default() };
+        apply(&mut c, &columns);
+        assert_eq!(c.workloads[0].metric("numa_migrated_mib").unwrap().samples, [vec![4.0], vec![64.0]]);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!("State of memory");
     for nodes in [2, 8, 64] {
-        let sizes = StateSizes::new(nodes, 8 << 20);
+        let sizes = StateSizes::new(nodes, 2048);
         for (what, bytes, target) in
             [("page of 4 KiB", sizes.page(), STATE_BYTES[0]), ("idle huge page", sizes.huge_page(), STATE_BYTES[1])]
         {

@@ -17,10 +17,11 @@
 //! * [`engine`]: the event loop over CPUs.
 //! * [`predict`]: what a run will need, before it starts.
 //!
-//! Units: ns of model time, bytes, pages of 4 KiB.
+//! Units: ns of model time, bytes, base pages (4 KiB, or `system.base_page_kb`).
 //! Invariants: a run is a pure function of its inputs; [`check`] holds what must be true at any instant.
 
 mod access;
+mod base_pages;
 mod charge;
 mod check;
 mod damon;
@@ -78,7 +79,7 @@ impl std::error::Error for SimError {}
 /// How much a run did and held, for benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Most resident pages of 4 KiB at a sample.
+    /// Most resident base pages at a sample.
     pub pages: u64,
     /// Bytes of page state at that sample.
     pub state_bytes: u64,

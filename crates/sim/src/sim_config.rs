@@ -1,5 +1,7 @@
 //! What a run needs to know of its kernel, in typed form.
 
+use crate::base_pages::{check_kernel, Settings};
+use numalab_base::base_page::BasePage;
 use numalab_base::hook::Hook;
 use numalab_kernel::damon::DamonConfig;
 use numalab_kernel::hw::cost::FlushRules;
@@ -101,10 +103,10 @@ impl SimConfig {
     /// The settings of a resolved kernel. A C program carries out the workload, and no process is in the background.
     ///
     /// # Errors
-    /// Roles that do not work together, or a value outside its declaration, as a sentence.
+    /// Roles or settings that do not work together, or a value outside its declaration, as a sentence.
     pub fn of(kernel: &Kernel) -> Result<Self, String> {
         let sched = sched_config(kernel);
-        Ok(Self {
+        let cfg = Self {
             numa: numa_settings(kernel).resolve(sched.hz).map_err(|e| e.to_string())?,
             sched,
             flush: flush_rules(kernel),
@@ -120,7 +122,15 @@ impl SimConfig {
             until_settled: false,
             exact: false,
             check_every_ns: if cfg!(debug_assertions) { CHECK_NS } else { 0 },
-        })
+        };
+        check_kernel(&Settings {
+            mm: &cfg.mm,
+            numa: &cfg.numa,
+            design: &cfg.design,
+            damon: &cfg.damon,
+            userspace_balance: &cfg.userspace_balance,
+        })?;
+        Ok(cfg)
     }
     /// The settings with decisions of the caller.
     #[must_use]
@@ -164,6 +174,11 @@ impl SimConfig {
     /// that checks itself has the same outcome.
     pub fn with_checks(self, on: bool) -> Self {
         Self { check_every_ns: if on { CHECK_NS } else { self.check_every_ns }, ..self }
+    }
+    /// Base pages of the kernel.
+    #[inline]
+    pub fn base_page(&self) -> BasePage {
+        self.mm.vm.base_page
     }
     /// Length of a jiffy, ns.
     #[inline]

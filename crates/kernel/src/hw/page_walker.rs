@@ -10,7 +10,8 @@
 //! | page table | `F/512` | every walk to a 4 KiB page |
 //! | page directory | `F/512^2` | every walk to a 2 MiB page; to a 4 KiB page where the PDE cache misses |
 //!
-//! An entry of the PDE cache covers 2 MiB. Higher levels are a line for each 8 GiB, and stay in the first-level cache.
+//! An entry of the PDE cache covers 2 MiB. Base pages of 16 and 64 KiB have tables of 16 and 64 KiB, with 2048 and
+//! 8192 entries: the tables of `F` bytes take `F/2048` and `F/8192`, and an entry of the PDE cache covers 32 and 512 MiB. Higher levels are a line for each 8 GiB, and stay in the first-level cache.
 //! Data and tables are read at one rate. So they share L2 and LLC evenly; what does not fill its part leaves the rest
 //! to the others. In a guest every address of this walk, and that of the data, is translated by a second walk over the
 //! tables of the host. With `n` levels in the guest and `m` in the host that a walk reads, this is up to
@@ -19,13 +20,14 @@
 //! Units: bytes, ns.
 
 use super::reuse_window::reuse_miss;
+use numalab_base::base_page::BasePage;
 use numalab_nouns::machine::{Machine, Walker};
 
 /// 4 KiB.
 pub const BASE_PAGE_BYTES: u64 = 4096;
 /// 2 MiB.
 pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
-/// A table maps 512 times its own size.
+/// A table of base pages of 4 KiB maps 512 times its own size.
 pub(super) const TABLE_SPAN: u64 = 512;
 /// Data, two tables of a guest, and two tables of the host for each of these.
 const MAX_SETS: usize = 9;
@@ -33,7 +35,7 @@ const MAX_SETS: usize = 9;
 /// Page size of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageSize {
-    /// 4 KiB, mapped by a PTE.
+    /// A base page, mapped by a PTE.
     Base,
     /// 2 MiB, mapped by a PMD.
     Huge,
@@ -115,6 +117,7 @@ pub struct PageWalker {
     hardware: Walker,
     entries_4k: u32,
     entries_2m: u32,
+    page: BasePage,
     nested: bool,
     tlb_ns: f64,
     l2_ns: f64,
@@ -122,14 +125,15 @@ pub struct PageWalker {
 }
 
 impl PageWalker {
-    /// The walker of `machine`, if it states one; `nested` selects two-dimensional walks.
-    pub fn new(machine: &Machine, nested: bool) -> Option<Self> {
+    /// The walker of `machine`, if it states one, for these base pages; `nested` selects two-dimensional walks.
+    pub fn new(machine: &Machine, nested: bool, page: BasePage) -> Option<Self> {
         let hardware = machine.tlb.walker?;
         let ghz = machine.clock.sustained_ghz;
         Some(Self {
             hardware,
             entries_4k: machine.tlb.entries_4k,
             entries_2m: machine.tlb.entries_2m,
+            page,
             nested,
             tlb_ns: hardware.l2_cycles / ghz,
             l2_ns: machine.cache.l2_cycles / ghz,
@@ -146,9 +150,9 @@ impl PageWalker {
     /// the host, an entry of any size covers a base page.
     pub fn reach_bytes(&self, size: PageSize) -> (u64, u64) {
         let (first, second, page) = match size {
-            PageSize::Base => (self.hardware.l1_4k, self.entries_4k, BASE_PAGE_BYTES),
+            PageSize::Base => (self.hardware.l1_4k, self.entries_4k, self.page.bytes()),
             PageSize::Huge if self.nested && !self.hardware.host_huge => {
-                (self.hardware.l1_4k, self.entries_4k, BASE_PAGE_BYTES)
+                (self.hardware.l1_4k, self.entries_4k, self.page.bytes())
             }
             PageSize::Huge => (self.hardware.l1_2m, self.entries_2m, HUGE_PAGE_BYTES),
         };
@@ -195,9 +199,9 @@ impl PageWalker {
 
     /// Calls `add` with bytes and odds of every table that a walk reads.
     fn levels(&self, size: PageSize, a: &Accessed, add: &mut impl FnMut(u64, f64)) {
-        let table = |bytes: u64| (bytes / TABLE_SPAN).max(1);
+        let table = |bytes: u64| (bytes / self.page.table_entries()).max(1);
         let directory = |bytes: u64| table(table(bytes));
-        let pdes = u64::from(self.hardware.pde_entries) * HUGE_PAGE_BYTES;
+        let pdes = u64::from(self.hardware.pde_entries) * self.page.table_bytes();
         let past_pdes = |bytes: u64| if pdes >= bytes { 0.0 } else { 1.0 - pdes as f64 / bytes as f64 };
         let own = match size {
             PageSize::Base => [(table(a.bytes), 1.0), (directory(a.bytes), a.misses(pdes))],

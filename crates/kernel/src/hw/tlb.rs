@@ -1,6 +1,6 @@
 //! TLB reach and page walks (machines.md section 3, thp-and-allocation.md section 15.1).
 //!
-//! A random access to memory at latency `L` takes `L + b` with a TLB hit or 2 MiB pages. With 4 KiB pages beyond the
+//! A random access to memory at latency `L` takes `L + b` with a TLB hit or 2 MiB pages. With base pages beyond the
 //! reach of the TLB it takes `L + b + W`, where
 //!
 //! ```text
@@ -20,6 +20,7 @@
 
 use super::page_walker::{PageWalker, TABLE_SPAN};
 use super::reuse_window::reuse_miss;
+use numalab_base::base_page::BasePage;
 use numalab_base::math::log2;
 use numalab_nouns::machine::Machine;
 
@@ -34,6 +35,8 @@ const HUGE_LEAF_SPAN: u64 = TABLE_SPAN * TABLE_SPAN;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TlbModel {
     reach_base_bytes: u64,
+    /// Bytes that one byte of page tables maps with base pages.
+    table_span: u64,
     reach_huge_bytes: u64,
     overhead_ns: f64,
     walk_ns: f64,
@@ -42,18 +45,24 @@ pub struct TlbModel {
 }
 
 impl TlbModel {
-    /// The model of `machine`; `guest` selects the constants of two-dimensional walks.
+    /// The model of `machine` with base pages of 4 KiB; `guest` selects the constants of two-dimensional walks.
     pub fn new(machine: &Machine, guest: bool) -> Self {
+        Self::with_pages(machine, guest, BasePage::Kib4)
+    }
+
+    /// As [`Self::new`], with other base pages.
+    pub fn with_pages(machine: &Machine, guest: bool, page: BasePage) -> Self {
         let t = &machine.tlb;
         let (walk_ns, leaf_miss) =
             if guest { (t.walk_4k_guest_ns, t.leaf_miss_guest) } else { (t.walk_4k_ns, t.leaf_miss) };
         Self {
-            reach_base_bytes: u64::from(t.entries_4k) * BASE_PAGE_BYTES,
+            table_span: page.table_entries(),
+            reach_base_bytes: u64::from(t.entries_4k) * page.bytes(),
             reach_huge_bytes: u64::from(t.entries_2m) * HUGE_PAGE_BYTES,
             overhead_ns: if t.walker.is_some() { 0.0 } else { t.base_ns },
             walk_ns,
             leaf_miss,
-            walker: PageWalker::new(machine, guest),
+            walker: PageWalker::new(machine, guest, page),
         }
     }
 
@@ -94,7 +103,7 @@ impl TlbModel {
         match size {
             PageSize::Base if footprint_bytes <= self.reach_base_bytes => Walk::default(),
             PageSize::Base => {
-                let all_missing = TABLE_SPAN.saturating_mul(llc_share_bytes);
+                let all_missing = self.table_span.saturating_mul(llc_share_bytes);
                 let part = ramp(footprint_bytes, self.reach_base_bytes, all_missing);
                 Walk { fixed_ns: self.walk_ns, leaf_miss: self.leaf_miss * part, ..Walk::default() }
             }

@@ -6,7 +6,8 @@ use crate::mm::khugepaged::tunables::KhugepagedTunables;
 use crate::mm::reclaim::demotion::DemotionTargets;
 use crate::mm::reclaim::swap::SwapTunables;
 use crate::mm::thp::tunables::ThpTunables;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
+use numalab_base::base_page::BasePage;
 use numalab_base::tunable::Needs;
 use numalab_base::words;
 
@@ -19,6 +20,8 @@ numalab_base::tunables! {
             zone_reclaim_mode: u8 = 0;
             /// kswapd reclaims up to the promotion mark: `system.numa_balancing` has the tiering bit.
             tiering: bool = false;
+            /// Base pages: `system.base_page_kb`.
+            base_page: BasePage = BasePage::Kib4;
         }
 
         /// Zones: one per node, or node 0 with a DMA32 zone below 4 GiB.
@@ -73,7 +76,7 @@ numalab_base::tunables! {
 impl VmTunables {
     /// Pages of the aligned window that a read fault maps, 1 to 512 (`fault_around_bytes`).
     pub fn fault_around_pages(&self) -> usize {
-        let pages = (self.fault_around_bytes / PAGE_BYTES).clamp(1, CHUNK_PAGES);
+        let pages = self.base_page.pages(self.fault_around_bytes).clamp(1, CHUNK_PAGES);
         1 << pages.ilog2()
     }
 }

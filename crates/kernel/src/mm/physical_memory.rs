@@ -6,7 +6,7 @@
 use super::account::{NodeAccount, PageClass};
 use super::config::{MmConfig, ZoneLayout};
 use super::counters::{AllocCounters, MmCounters};
-use super::units::{CHUNK_PAGES, PAGE_BYTES};
+use super::units::CHUNK_PAGES;
 use crate::mm::alloc::slow_rules::SlowRules;
 use crate::mm::compact::attempt::ZoneCompaction;
 use crate::mm::compact::odds::Odds;
@@ -83,7 +83,7 @@ impl PhysicalMemory {
     /// All memory free, with these settings. `seed` feeds what depends on hardware and timing.
     pub fn with_config(machine: &Machine, cfg: &MmConfig, seed: u64) -> Self {
         let n = machine.nodes.len();
-        let present: Vec<u64> = machine.nodes.iter().map(|node| node.memory_bytes / PAGE_BYTES).collect();
+        let present: Vec<u64> = machine.nodes.iter().map(|node| cfg.vm.base_page.pages(node.memory_bytes)).collect();
         let memory = NodeMask::of((0..n).filter(|i| present[*i] > 0));
         let cpus = NodeMask::of((0..n).filter(|i| !machine.nodes[*i].cpus.is_empty()));
         let fallback = fallback_orders(&NodeShape { distance: &machine.distance, memory, cpus });
@@ -93,7 +93,7 @@ impl PhysicalMemory {
         Self {
             counters: AllocCounters::default(),
             events: MmCounters::default(),
-            swap: SwapDevice::new(cfg.swap.size_mb),
+            swap: SwapDevice::new(cfg.swap.size_mb, cfg.vm.base_page),
             node_counters: vec![AllocCounters::default(); n],
             cfg: *cfg,
             rules: cfg.slow_rules(),
@@ -293,12 +293,12 @@ impl migrate::ZoneInfo for PhysicalMemory {
 /// Zones of all nodes with their watermarks, their data for NUMA balancing, and the first zone of each node.
 fn build_zones(present: &[u64], cfg: &MmConfig) -> (Vec<Zone>, Vec<ZoneFacts>, Vec<usize>) {
     let lowmem: u64 = present.iter().sum();
-    let min_free_kb = min_free_kb(present, lowmem, cfg);
+    let min_free_pages = cfg.vm.base_page.pages(min_free_kb(present, lowmem, cfg) << 10);
     let (mut zones, mut facts, mut first) = (Vec::new(), Vec::new(), vec![0]);
     let mut base = 0;
     for (node, pages) in present.iter().enumerate() {
         for (kind, managed, lowmem_reserve) in layout(node, *pages, cfg.vm.zones == ZoneLayout::Z2) {
-            let marks = Watermarks::new(managed, min_free_kb, lowmem, u64::from(cfg.vm.watermark_scale_factor));
+            let marks = Watermarks::new(managed, min_free_pages, lowmem, u64::from(cfg.vm.watermark_scale_factor));
             let pageblocks = Pageblocks::new(base, managed);
             base = pageblocks.end();
             zones.push(Zone {
@@ -329,7 +329,7 @@ fn min_free_kb(present: &[u64], lowmem: u64, cfg: &MmConfig) -> u64 {
     if cfg.vm.min_free_kbytes > 0 {
         return cfg.vm.min_free_kbytes;
     }
-    let boot = min_free_kbytes(lowmem * 4, cfg.vm.min_free_cap_kbytes);
+    let boot = min_free_kbytes(cfg.vm.base_page.bytes_of(lowmem) >> 10, cfg.vm.min_free_cap_kbytes);
     let zones = present.iter().filter(|p| **p > 0).count() as u64 + 2;
     if cfg.thp.enabled == ThpEnabled::Never {
         boot

@@ -18,15 +18,15 @@ const BLOCKS: u64 = 1 << 12;
 /// Bytes of state for each part of memory, on a machine with a certain number of nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StateSizes {
-    /// Of 2 MiB of a mapping, untouched or with a huge page.
+    /// Of a chunk of a mapping, 512 pages, untouched or with a huge page.
     pub chunk: f64,
-    /// Besides that, of 2 MiB of a mapping with base pages: the entries, and the counts by node.
+    /// Besides that, of a chunk with base pages: the entries, and the counts by node.
     pub entries: f64,
-    /// Besides both, of 2 MiB with base pages of the mapping's own.
+    /// Besides both, of a chunk with base pages of the mapping's own.
     pub own: f64,
-    /// Of 2 MiB of a shared object, touched or not.
+    /// Of a chunk of a shared object, touched or not.
     pub object_chunk: f64,
-    /// Besides that, of 2 MiB of a shared object with pages.
+    /// Besides that, of a chunk of a shared object with pages.
     pub object_block: f64,
     /// Of a pageblock of physical memory.
     pub pageblock: f64,
@@ -35,8 +35,8 @@ pub struct StateSizes {
 }
 
 impl StateSizes {
-    /// The sizes on a machine with `nodes` nodes; `stack_bytes` is the length of a stack, at least one page.
-    pub fn new(nodes: usize, stack_bytes: u64) -> Self {
+    /// The sizes on a machine with `nodes` nodes; `stack_pages` is the length of a stack, at least one page.
+    pub fn new(nodes: usize, stack_pages: u64) -> Self {
         let each = |vma: &Vma| vma.state_bytes() as f64 / CHUNKS as f64;
         let mut vma = mapping(nodes, CHUNKS as u64 * CHUNK_BYTES);
         let chunk = each(&vma);
@@ -44,7 +44,7 @@ impl StateSizes {
         let with_entries = each(&vma);
         (0..CHUNKS).for_each(|c| vma.populate(c, 1, 0, Frame(0)));
         let with_own = each(&vma);
-        let mut stack = mapping(nodes, stack_bytes.max(PAGE_BYTES));
+        let mut stack = mapping(nodes, stack_pages.max(1) * PAGE_BYTES);
         stack.populate(stack.chunk_count() - 1, 0, 0, Frame(0));
         let zone = Pageblocks::new(0, BLOCKS * CHUNK_PAGES);
         Self {
@@ -57,7 +57,7 @@ impl StateSizes {
             stack: (stack.state_bytes() + std::mem::size_of::<Vma>()) as f64,
         }
     }
-    /// Of a resident page of 4 KiB that belongs to one mapping, in a full chunk.
+    /// Of a resident base page that belongs to one mapping, in a full chunk.
     pub fn page(&self) -> f64 {
         (self.chunk + self.entries + self.own) / CHUNK_PAGES as f64
     }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_mapping_takes_what_its_size_says() {
-        let sizes = StateSizes::new(4, 8 << 20);
+        let sizes = StateSizes::new(4, 2048);
         let chunks = 512;
         let mut vma = mapping(4, chunks * CHUNK_BYTES);
         let empty = sizes.chunk * chunks as f64;
@@ -98,7 +98,7 @@ mod tests {
     fn state_per_page_does_not_grow() {
         // A block of 512 pages has a count of 2 bytes for each node.
         for (nodes, page_bytes) in [(2, 9.9), (64, 9.9 + 0.25)] {
-            let sizes = StateSizes::new(nodes, 8 << 20);
+            let sizes = StateSizes::new(nodes, 2048);
             assert!(sizes.page() <= page_bytes, "{} bytes for a page of 4 KiB on {nodes} nodes", sizes.page());
             assert!(sizes.huge_page() <= 64.0, "{} bytes for an idle huge page on {nodes} nodes", sizes.huge_page());
         }

@@ -14,6 +14,7 @@ use super::rules::{
 };
 use super::vma_filter::{VmaFilter, VmaFilterTunables, VmaRules};
 use crate::sched::imbalance::{Allowance, ImbTunables, Rule};
+use numalab_base::base_page::BasePage;
 use numalab_base::hook::Hook;
 use numalab_base::tunable::{Decl, Group, Needs, SetError, Value};
 
@@ -26,6 +27,10 @@ numalab_base::tunables! {
         given {
             /// `system.numa_balancing`: 0 off, 1 normal, 2 memory tiering, 3 both; 4 is on with neither bit.
             numa_balancing: u8 = 1;
+            /// `system.base_page_kb`.
+            base_page: BasePage = BasePage::Kib4;
+            /// Bytes of a huge page (`HPAGE_PMD_SIZE`): see `system.huge_page_mb`.
+            huge_page_bytes: u64 = 2 << 20;
         }
 
         /// First-scan delay, VMA delay and base of the PID window.

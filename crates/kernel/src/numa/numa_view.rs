@@ -21,6 +21,6 @@ impl NumaView for NumaBalancing {
     }
     fn footprint_pages(&self, task: TaskId) -> u64 {
         let mm = self.tasks.get(task as usize).and_then(|t| t.mm);
-        mm.map_or(0, |mm| self.mms[mm as usize].footprint_pages)
+        mm.map_or(0, |mm| self.cfg.scan.base_page.as_4k(self.mms[mm as usize].footprint_pages))
     }
 }

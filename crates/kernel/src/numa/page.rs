@@ -4,12 +4,8 @@ use super::state::LastCpupid;
 
 /// Number of references above which a small page may be pinned for DMA (`GUP_PIN_COUNTING_BIAS`).
 pub(crate) const PIN_BIAS: u32 = 1024;
-/// Base pages of a huge page.
+/// Base pages of a huge page, where they have 4 KiB.
 pub const HPAGE_PAGES: u32 = 512;
-/// Bytes of a base page.
-pub const PAGE_BYTES: u64 = 4096;
-/// Bytes of a huge page.
-pub const HPAGE_BYTES: u64 = PAGE_BYTES * HPAGE_PAGES as u64;
 
 /// A page (or folio) as one of its entries shows it. The caller fills it from its page tables. A fault may change `nid`
 /// and `last`, which the caller writes back.

@@ -17,7 +17,7 @@ words! {
     }
 }
 
-/// Pages admitted per window (128 MiB).
+/// Pages of 4 KiB admitted per window (128 MiB).
 pub const LIMIT_PAGES: u64 = 32_768;
 /// Length of a window, ms.
 const WINDOW_MS: u32 = 100;
@@ -29,13 +29,13 @@ const MARKING_MS: u32 = 1000;
 pub struct NodeLimit {
     /// End of the window, jiffies.
     pub window_end: Jiffies,
-    /// Pages admitted in the window.
+    /// Pages of 4 KiB admitted in the window.
     pub admitted: u64,
 }
 
 impl NodeLimit {
-    /// Admits a migration of `pages` pages at `now`, or refuses it (`numamigrate_update_ratelimit`).
-    pub fn admit(&mut self, hz: Hz, now: Jiffies, pages: u32) -> bool {
+    /// Admits a migration of `pages` pages of 4 KiB at `now`, or refuses it (`numamigrate_update_ratelimit`).
+    pub fn admit(&mut self, hz: Hz, now: Jiffies, pages: u64) -> bool {
         if after(now, self.window_end) {
             self.admitted = 0;
             self.window_end = now.wrapping_add(hz.jiffies(WINDOW_MS));
@@ -43,7 +43,7 @@ impl NodeLimit {
         if self.admitted > LIMIT_PAGES {
             return false;
         }
-        self.admitted += u64::from(pages);
+        self.admitted += pages;
         true
     }
 

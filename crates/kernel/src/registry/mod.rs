@@ -149,7 +149,12 @@ pub fn numa_settings(kernel: &Kernel) -> NumaSettings {
     let system: System = group(kernel);
     NumaSettings {
         roles: numa_roles(kernel),
-        scan: Scan { numa_balancing: system.numa_balancing as u8, ..group(kernel) },
+        scan: Scan {
+            numa_balancing: system.numa_balancing as u8,
+            base_page: system.base_page_kb,
+            huge_page_bytes: system.huge_page_bytes(),
+            ..group(kernel)
+        },
         numa: group(kernel),
         page_filter: group(kernel),
         scan_v38: group(kernel),
@@ -186,6 +191,7 @@ pub fn mm_config(kernel: &Kernel) -> MmConfig {
         vm: VmTunables {
             zone_reclaim_mode: system.zone_reclaim_mode as u8,
             tiering: system.numa_balancing & 2 != 0,
+            base_page: system.base_page_kb,
             ..group(kernel)
         },
         compact: group(kernel),

@@ -1,6 +1,7 @@
 //! System-wide settings that belong to no single policy.
 
 use crate::mm::thp::{FolioSize, FolioSizes, ThpDefrag, ThpEnabled};
+use numalab_base::base_page::BasePage;
 use numalab_base::tunable::Needs;
 
 /// The condition that there are large folios below 2 MiB.
@@ -14,6 +15,15 @@ numalab_base::tunables! {
         numa_balancing: u32 = 1, "", "kernel.numa_balancing", range 0..=4;
         /// Timer ticks per second.
         hz: u32 = 250, "Hz", "CONFIG_HZ", range 100..=1000;
+        /// Size of a base page, for which the kernel is built. All counters of pages count pages of this size. With 16
+        /// and 64 KiB there are no huge pages, no large folios and no second zone: such settings are refused, so
+        /// `system.thp` must be never.
+        base_page_kb: BasePage = BasePage::Kib4, "KiB", "CONFIG_ARM64_64K_PAGES, CONFIG_PPC_64K_PAGES";
+        /// Size of a huge page of such a kernel, to which a scan work rounds its end up (`HPAGE_PMD_SIZE`). 0 is what a
+        /// full page table maps, as on arm64: 32 MiB with pages of 16 KiB, 512 MiB with 64. ppc64 with pages of 64 KiB
+        /// has 16 MiB with the hash MMU (POWER8), and 2 MiB with the radix MMU (POWER9 on).
+        huge_page_mb: u32 = 0, "MiB", "HPAGE_PMD_SIZE", range 0..=512,
+            read when "system.base_page_kb" is Needs::Not("4");
         /// Transparent huge pages for anonymous memory: for all, for advised ranges, or for none.
         thp: ThpEnabled = ThpEnabled::Madvise, "", "sys/kernel/mm/transparent_hugepage/enabled";
         /// What a huge-page fault may do to get a huge page.
@@ -46,6 +56,13 @@ numalab_base::tunables! {
 }
 
 impl System {
+    /// Bytes of a huge page (`HPAGE_PMD_SIZE`).
+    pub fn huge_page_bytes(&self) -> u64 {
+        match (self.base_page_kb, self.huge_page_mb) {
+            (BasePage::Kib4, _) | (_, 0) => self.base_page_kb.table_bytes(),
+            (_, mib) => u64::from(mib) << 20,
+        }
+    }
     /// The settings of the sizes below 2 MiB.
     pub fn folio_sizes(&self) -> FolioSizes {
         FolioSizes([

@@ -12,7 +12,7 @@ pub trait NumaView {
     /// Weight of `node` at `distance`: that of the task's NUMA group, or of the task if it is in no group
     /// (`group_weight`, `task_weight`).
     fn node_weight(&self, task: TaskId, node: u32, distance: u32) -> i64;
-    /// Pages that hint faults have counted for the task's process (`mm.footprint`, 7.2); 0 before the first.
+    /// Pages of 4 KiB that hint faults have counted for the task's process (`mm.footprint`, 7.2); 0 before the first.
     fn footprint_pages(&self, _task: TaskId) -> u64 {
         0
     }

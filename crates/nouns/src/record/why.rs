@@ -268,6 +268,11 @@ pub struct NodeWhy {
     pub pages_at_end: u64,
 }
 
+/// Base pages of a log that does not say.
+fn four_kib() -> u64 {
+    4096
+}
+
 /// The decision log of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
@@ -275,6 +280,9 @@ pub struct Why {
     pub end_ns: u64,
     /// Whether NUMA balancing was on.
     pub balancing: bool,
+    /// Bytes of a base page.
+    #[serde(default = "four_kib")]
+    pub base_page_bytes: u64,
     /// Mappings.
     pub vmas: Vec<VmaWhy>,
     /// Tasks in order of birth.

@@ -27,7 +27,7 @@ pub fn explain(file: &WhyFile, name: &str) -> Result<String, SpecError> {
 
 fn one(names: &Names<'_>, i: usize, id: &str) -> String {
     let Some(n) = names.why().nodes.get(i) else { return String::new() };
-    let pages = |p: u64| format!("{} ({})", count(p, "page"), bytes(p * 4096));
+    let pages = |p: u64| format!("{} ({})", count(p, "page"), bytes(p.saturating_mul(names.why().base_page_bytes)));
     let times = |n: u64| count(n, "time");
     let mut out = format!(
         "Node {id}: {} were first touched into it, {} were on it at the end.\n",

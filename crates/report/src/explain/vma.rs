@@ -55,7 +55,7 @@ fn one(names: &Names<'_>, v: &VmaWhy, shortcut: bool) -> String {
             count(n, "time")
         )),
         (_, n) => {
-            let pages = (v.end - v.start) / 4096;
+            let pages = (v.end - v.start) / names.why().base_page_bytes.max(1);
             let were = if v.updates == 1 { "was" } else { "were" };
             out.push_str(&format!(
                 "It was scanned {}; {} {} marked",

@@ -30,6 +30,7 @@ fn file() -> WhyFile {
     let why = Why {
         end_ns: 10 * SECOND,
         balancing: true,
+        base_page_bytes: 4096,
         vmas: vec![heap],
         tasks: vec![main],
         nodes: vec![NodeWhy::default(); 2],

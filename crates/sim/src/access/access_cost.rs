@@ -10,7 +10,7 @@ use crate::state::simulation::Simulation;
 use crate::state::task::NOT_LOADED;
 use numalab_kernel::hw::cache::cyclic_hit;
 use numalab_kernel::hw::smt::{self, Sibling};
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::Vma;
 use numalab_nouns::access::{CacheFit, Order, Walk};
 use numalab_nouns::workload::Access;
 
@@ -106,7 +106,7 @@ fn lockstep_share(
     let (threads, cores) = sim.hw.working_sets.loads.users(llc, set);
     let p = &sim.processes[process as usize];
     let rss_pages = p.space.vma(p.region_vma[a.span.region as usize] as usize).rss_pages();
-    let missing = rss_pages * PAGE_BYTES < a.span.len_bytes;
+    let missing = sim.cfg.base_page().bytes_of(rss_pages) < a.span.len_bytes;
     if a.write == 0.0 || a.bypass || threads < 2 || missing || sim.hw.working_sets.loads.fits(llc, round_ms) {
         return (1.0, 0.0);
     }
@@ -271,20 +271,20 @@ impl SweepAhead {
     pub fn of(vma: &Vma, addr: u64, left: u64, write: bool, passed: Option<usize>) -> Self {
         let chunk = vma.chunk_of(addr);
         let base = vma.chunk_base(chunk);
-        let stop = (base + CHUNK_BYTES).min(addr + left);
-        let lo = ((addr - base) / PAGE_BYTES) as usize;
-        let hi = (stop - base).div_ceil(PAGE_BYTES) as usize;
+        let stop = (base + vma.chunk_bytes()).min(addr + left);
+        let lo = vma.base_page.pages(addr - base) as usize;
+        let hi = vma.base_page.pages_up(stop - base) as usize;
         let mut fault = vma.next_fault(chunk, lo, hi, write);
         if fault.is_some() && fault == passed {
             fault = vma.next_fault(chunk, lo + 1, hi, write);
         }
-        let clear = fault.map_or(stop, |p| addr.max(base + p as u64 * PAGE_BYTES));
+        let clear = fault.map_or(stop, |p| addr.max(vma.page_addr(chunk, p)));
         Self { chunk, base, lo, fault, clear }
     }
     /// Whether the first byte behind what is clear is that of a page that faults.
     #[inline]
-    pub fn faults_at_once(&self) -> bool {
-        self.fault.is_some_and(|page| self.base + page as u64 * PAGE_BYTES == self.clear)
+    pub fn faults_at_once(&self, vma: &Vma) -> bool {
+        self.fault.is_some_and(|page| vma.page_addr(self.chunk, page) == self.clear)
     }
 }
 

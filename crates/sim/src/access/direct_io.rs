@@ -12,7 +12,7 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::{Activity, GettingPages};
-use numalab_kernel::mm::{PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PageState, CHUNK_PAGES};
 use numalab_nouns::workload::{DirectIo, IoDirection};
 
 /// Carries out transfers up to `end`. The task sleeps after each has begun.
@@ -40,8 +40,8 @@ pub(crate) fn direct_io(
             let place = if io.random { sim.rng.below(io.places()) } else { done };
             let (offset, bytes) = io.transfer(place);
             let v = sim.processes[process].space.vma(id);
-            let first = (v.start - v.chunk_base(0) + offset) / PAGE_BYTES;
-            GettingPages { first, next: first, end: first + bytes / PAGE_BYTES }
+            let (first, last) = (v.page_number(v.start + offset), v.page_number(v.start + offset + bytes - 1));
+            GettingPages { first, next: first, end: last + 1 }
         }
     };
     sim.tasks[task as usize].getting_pages = Some(getting);

@@ -17,7 +17,7 @@ use crate::mm::fault_lock::take_fault_locks;
 use crate::numa::hint_fault::hint_fault_alone;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::CHUNK_PAGES;
 
 /// Handles the run of hint faults that begins at the page where the sweep faults, and adds its time to the sweep.
 /// Returns how many pages it has and what sweeping them costs; `None` if the page has to be handled alone. The pages by
@@ -31,7 +31,7 @@ pub(crate) fn hint_run(
 ) -> Option<(u64, Times)> {
     let (page, chunk) = (ahead.fault?, ahead.chunk);
     let vma = sim.processes[at.process].space.vma(at.vma);
-    let most = vma.marked_run(chunk, page, (left / PAGE_BYTES).min(CHUNK_PAGES) as usize) as u64;
+    let most = vma.marked_run(chunk, page, vma.base_page.pages(left).min(CHUNK_PAGES) as usize) as u64;
     if most < 2 || sim.processes[at.process].mmap_write_locks.wait_ns(at.clock) > 0 {
         return None;
     }
@@ -59,7 +59,7 @@ fn longest_ns(sim: &mut Simulation<'_>, at: &Going<'_>, costs: &SweepCosts, node
     let slower = sim.hw.contention.latency_factor(here, node);
     sim.machine.costs.hint_fault_ns
         + sim.hw.costs.migrate_folio_ns(1, (node, here), slower)
-        + real(PAGE_BYTES) * per_byte
+        + real(sim.cfg.base_page().bytes()) * per_byte
 }
 
 /// Faults on up to `pages` pages from `page` of a chunk on, as long as the slice lasts and the task keeps its CPU.
@@ -70,6 +70,7 @@ fn fault_on_pages(
     costs: &SweepCosts,
     (chunk, page, pages): (usize, usize, u64),
 ) -> u64 {
+    let page_bytes = sim.cfg.base_page().bytes();
     // How long the sweep behind the faults so far takes, if the pipes let it.
     let (mut done, mut swept_ns, mut on) = (0, 0.0, None);
     sim.hw.run_pages.fill(0);
@@ -87,7 +88,7 @@ fn fault_on_pages(
         if on.is_none_or(|(before, _)| before != node) {
             on = Some((node, ns_per_byte(sim, at, costs, node)));
         }
-        swept_ns += on.map_or(0.0, |(_, per_byte)| real(PAGE_BYTES) * per_byte);
+        swept_ns += on.map_or(0.0, |(_, per_byte)| real(page_bytes) * per_byte);
         if !sim.task_migrations.decided.is_empty() || is_blocked(sim, at.task) {
             break;
         }

@@ -11,10 +11,11 @@ use crate::mm::fill::write_back_cleared;
 use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
+use numalab_base::base_page::BasePage;
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::smt::Sibling;
 use numalab_kernel::hw::tlb::{Accessed, Walk};
-use numalab_kernel::mm::{Vma, PAGE_BYTES};
+use numalab_kernel::mm::Vma;
 use numalab_nouns::access::Traffic;
 use numalab_nouns::workload::Access;
 
@@ -22,8 +23,8 @@ use numalab_nouns::workload::Access;
 const SHORTEST_NS: f64 = 0.1;
 
 /// The pages that `len_bytes` from `start` on lie in: first address, and that behind them.
-fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
-    (start / PAGE_BYTES * PAGE_BYTES, (start + len_bytes).div_ceil(PAGE_BYTES) * PAGE_BYTES)
+fn whole_pages(page: BasePage, start: u64, len_bytes: u64) -> (u64, u64) {
+    (page.floor(start), page.ceil(start + len_bytes))
 }
 
 /// Random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
@@ -32,6 +33,8 @@ fn whole_pages(start: u64, len_bytes: u64) -> (u64, u64) {
 pub(crate) struct Random {
     /// The pages that it draws from: first address, and that behind them.
     range: (u64, u64),
+    /// Their number.
+    pages: u64,
     walk: Walk,
     /// Number under which the accesses are noted with the mapping.
     uses: usize,
@@ -43,7 +46,7 @@ pub(crate) struct Random {
 
 impl Random {
     fn pages(&self) -> f64 {
-        ((self.range.1 - self.range.0) / PAGE_BYTES) as f64
+        self.pages as f64
     }
 
     fn span<'a>(&self, at: &Going<'_>, vma: &'a Vma) -> RandomSpan<'a> {
@@ -69,8 +72,9 @@ impl Walker for Random {
     /// Where pages are and how fast memory is holds for the whole slice.
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let (from, to) = whole_pages(vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
+        let (from, to) = whole_pages(vma.base_page, vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
         self.range = (from, to);
+        self.pages = vma.base_page.pages(to - from);
         self.walk = random_walk(sim, at, to - from, vma.huge_share());
         self.uses = sim.processes[at.process].space.vma_mut(at.vma).random_span(from, to);
         self.again = sim.tasks[at.task as usize].pending_access.take();

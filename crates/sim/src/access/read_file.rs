@@ -17,7 +17,7 @@ use crate::state::cpu::Pending;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
-use numalab_kernel::mm::{PageRef, PageState, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PageRef, PageState, CHUNK_PAGES};
 use numalab_nouns::workload::{ReadFile, Span};
 
 /// Reads up to `end`, page by page. Its time is system time of the task.
@@ -29,12 +29,13 @@ pub(crate) fn read_file(
     end: u64,
 ) -> Step {
     let process = sim.tasks[task as usize].process as usize;
-    let per_call = r.bytes / PAGE_BYTES;
+    let page = sim.cfg.base_page();
+    let per_call = page.pages(r.bytes);
     let started = *clock;
     let mut out = Step::Go;
     while *clock < end {
         let t = &mut sim.tasks[task as usize];
-        if t.done * PAGE_BYTES >= r.span.len_bytes {
+        if page.bytes_of(t.done) >= r.span.len_bytes {
             t.advance();
             break;
         }
@@ -73,7 +74,7 @@ fn site(sim: &Simulation<'_>, (cpu, task, process): (usize, u32, usize), span: &
     let p = &sim.processes[process];
     let vma = p.region_vma[span.region as usize] as usize;
     let v = p.space.vma(vma);
-    let at = (v.start - v.chunk_base(0) + span.offset_bytes) / PAGE_BYTES + n;
+    let at = v.page_number(v.start + span.offset_bytes) + n;
     let (chunk, page) = ((at / CHUNK_PAGES) as usize, (at % CHUNK_PAGES) as usize);
     PageSite { cpu, task, process, vma, chunk, page, write: false }
 }
@@ -116,6 +117,6 @@ fn copy_page(sim: &mut Simulation<'_>, from: &PageSite, to: &PageSite, clock: &m
     let target = usize::from(target);
     let copy_ns = sim.hw.costs.copy_4k_ns(node, target, copy_slowdown(sim, to.cpu, node, target));
     let when = When { now_ns: sim.now_ns, from_ns: *clock };
-    *clock += sim.hw.contention.copied(node, target, PAGE_BYTES, when, copy_ns) as u64;
+    *clock += sim.hw.contention.copied(node, target, sim.cfg.base_page().bytes(), when, copy_ns) as u64;
     true
 }

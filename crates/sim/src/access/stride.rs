@@ -9,7 +9,8 @@ use crate::hardware::access_rates::waiting_ns;
 use crate::mm::fill::write_back_cleared;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_base::base_page::BasePage;
+use numalab_kernel::mm::{Vma, CHUNK_PAGES};
 use numalab_nouns::workload::Access;
 
 /// One line every stride: like a sweep that touches only some lines of each page.
@@ -58,7 +59,7 @@ impl Walker for Stride {
         let addr = vma.start + at.access.span.offset_bytes + at.done * stride;
         let chunk = vma.chunk_of(addr);
         let base = vma.chunk_base(chunk);
-        let page = ((addr - base) / PAGE_BYTES) as usize;
+        let page = vma.base_page.pages(addr - base) as usize;
         let from = page + usize::from(self.passed == Some(at.done));
         let fault = vma.next_fault(chunk, from, CHUNK_PAGES as usize, at.write);
         if fault == Some(page) {
@@ -68,14 +69,14 @@ impl Walker for Stride {
         // A page that may be accessed this once faults again at its next line.
         let clear = match fault {
             _ if self.passed == Some(at.done) => addr + 1,
-            Some(p) => base + p as u64 * PAGE_BYTES,
-            None => base + CHUNK_BYTES,
+            Some(p) => vma.page_addr(chunk, p),
+            None => base + vma.chunk_bytes(),
         };
         let ahead = (clear - addr).div_ceil(stride).min(at.all - at.done);
         let lines = (addr - base, stride);
-        let all = stride <= PAGE_BYTES && ahead * stride > CHUNK_BYTES - stride;
+        let all = stride <= vma.base_page.bytes() && ahead * stride > vma.chunk_bytes() - stride;
         let touched = &mut sim.hw.touched_pages;
-        let count = |out: &mut [u16]| vma.count_pages(chunk, pages(lines, ahead), &sim.mm.shared, out);
+        let count = |out: &mut [u16]| vma.count_pages(chunk, pages(vma.base_page, lines, ahead), &sim.mm.shared, out);
         let (counts, present) = touched_counts((vma, chunk), all, touched, count);
         let of_pages = sim.hw.contention.ns_of_pages(pace.kind, pace.place, counts);
         let Times { per_byte, memory, .. } = costs.times(of_pages, present);
@@ -112,19 +113,20 @@ impl Walker for Stride {
 }
 
 /// Pages of `n` lines, one every `stride` bytes from byte `at` of the chunk on, each page once.
-fn pages((at, stride): (u64, u64), n: u64) -> impl Iterator<Item = usize> {
-    let (step, n) = if stride < PAGE_BYTES {
-        (PAGE_BYTES, (at % PAGE_BYTES + (n - 1) * stride) / PAGE_BYTES + 1)
+fn pages(page: BasePage, (at, stride): (u64, u64), n: u64) -> impl Iterator<Item = usize> {
+    let (step, n) = if stride < page.bytes() {
+        (page.bytes(), page.pages(at - page.floor(at) + (n - 1) * stride) + 1)
     } else {
         (stride, n)
     };
-    (0..n).map(move |i| ((at + i * step) / PAGE_BYTES) as usize)
+    (0..n).map(move |i| page.pages(at + i * step) as usize)
 }
 
 /// Notes that `n` lines of a chunk are used, one every `stride` bytes from byte `at` on.
 fn touch_lines(vma: &mut Vma, chunk: usize, (at, stride): (u64, u64), n: u64) {
-    let page = |line: u64| ((at + line * stride) / PAGE_BYTES) as usize;
-    if stride <= PAGE_BYTES {
+    let size = vma.base_page;
+    let page = |line: u64| size.pages(at + line * stride) as usize;
+    if stride <= size.bytes() {
         return vma.touch(chunk, page(0), page(n - 1) + 1);
     }
     (0..n).map(page).for_each(|p| vma.touch(chunk, p, p + 1));

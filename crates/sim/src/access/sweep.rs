@@ -18,12 +18,12 @@ use crate::state::page_migration::PlannedSweep;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use crate::state::task::Block;
-use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES};
 use numalab_nouns::access::Order;
 use numalab_nouns::workload::Access;
 
-/// So far behind a fault that had to be handled alone no run is tried: what was in its way is there for a while.
-const SINGLE_BYTES: u64 = 16 * PAGE_BYTES;
+/// For so many pages behind a fault that had to be handled alone no run is tried: what was in its way is there for a while.
+const SINGLE_PAGES: u64 = 16;
 
 /// Accesses in address order: one pass over the span, or blocks of it.
 pub(crate) struct Sweep {
@@ -58,7 +58,8 @@ impl Sweep {
         let &SweepAhead { chunk, base, lo, clear, .. } = ahead;
         let (pace, costs) = (&at.pace, &self.costs);
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let ahead = lo..((clear - base).div_ceil(PAGE_BYTES) as usize);
+        let (page, hi) = (vma.base_page, vma.base_page.pages_up(clear - base) as usize);
+        let ahead = lo..hi;
         let (all, touched) = (ahead.len() as u64 == CHUNK_PAGES, &mut sim.hw.touched_pages);
         let (counts, present) =
             touched_counts((vma, chunk), all, touched, |out| vma.count_range(chunk, ahead, &sim.mm.shared, out));
@@ -78,7 +79,7 @@ impl Sweep {
         if bytes > 0 {
             sim.tasks[at.task as usize].ns_per_byte = per_byte;
         }
-        let reached = (addr - base + bytes).div_ceil(PAGE_BYTES) as usize;
+        let reached = page.pages_up(addr - base + bytes) as usize;
         sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, lo, reached);
         at.clock += whole(ns + 0.5);
         if !sim.kernel.numa_2012.split_thp_migrations.is_empty() {
@@ -100,7 +101,8 @@ impl Sweep {
             None => touch_run(sim, at, &self.costs, ahead, left)?,
         };
         let ways = Ways { rates: &mut sim.hw.contention, sets: &mut sim.hw.working_sets, llc: sim.cpus[at.cpu].llc };
-        let (on, want, pace) = ((&sim.hw.run_pages[..], node), pages * PAGE_BYTES, (&at.pace, &self.costs));
+        let (on, want, pace) =
+            ((&sim.hw.run_pages[..], node), sim.cfg.base_page().bytes_of(pages), (&at.pace, &self.costs));
         let over = Stretch::over(ways, pace, &times, on, want, (sim.now_ns, at));
         at.done += over.bytes;
         if over.bytes > 0 {
@@ -155,16 +157,17 @@ impl Walker for Sweep {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let addr = vma.start + at.access.span.offset_bytes + offset;
         let ahead = SweepAhead::of(vma, addr, left, at.write, self.passed);
+        let run_may_begin = self.runs && ahead.clear >= self.single_to && ahead.faults_at_once(vma);
         if ahead.clear > addr {
             if let Some(step) = self.clear(sim, at, addr, &ahead) {
                 return Next::End(step);
             }
         }
-        if self.runs && at.clock < at.end && ahead.clear >= self.single_to && ahead.faults_at_once() {
+        if run_may_begin && at.clock < at.end {
             if let Some(next) = self.run(sim, at, &ahead, addr + left - ahead.clear) {
                 return next;
             }
-            self.single_to = ahead.clear + SINGLE_BYTES;
+            self.single_to = ahead.clear + sim.cfg.base_page().bytes_of(SINGLE_PAGES);
         }
         match ahead.fault.and_then(|page| self.fault(sim, at, (ahead.chunk, page))) {
             Some(step) => Next::End(step),

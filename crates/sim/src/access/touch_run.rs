@@ -16,7 +16,7 @@ use crate::mm::contenders::{pages_alone, Who};
 use crate::mm::fill::fill_ns;
 use crate::mm::page_alloc::run_source;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::{VmaKind, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{VmaKind, CHUNK_PAGES};
 use numalab_kernel::numa::design::Faults;
 
 /// Whether faults of a slice may be runs at all: on anonymous memory in base pages, on a kernel and a machine that
@@ -51,7 +51,7 @@ pub(crate) fn touch_run(
     if !plain || !at.write || !vma.frame_map.has_table(chunk) || vma.huge_fault_fits(chunk) {
         return None;
     }
-    let most = vma.absent_run(chunk, page, (left / PAGE_BYTES).min(CHUNK_PAGES) as usize) as u64;
+    let most = vma.absent_run(chunk, page, vma.base_page.pages(left).min(CHUNK_PAGES) as usize) as u64;
     if most < 2 || sim.processes[at.process].mmap_write_locks.wait_ns(at.clock) > 0 {
         return None;
     }
@@ -62,7 +62,7 @@ pub(crate) fn touch_run(
     }
     let fault_ns = fill_ns(sim, at.cpu, source.node, 1, at.clock) as u64;
     let times = times_of_node(sim, at, costs, source.node);
-    let page_ns = fault_ns as f64 + real(PAGE_BYTES) * times.per_byte;
+    let page_ns = fault_ns as f64 + real(sim.cfg.base_page().bytes()) * times.per_byte;
     let in_time = (real(at.limit.saturating_sub(at.clock)) / page_ns) as u64;
     let most = most.min(in_time).min(source.most);
     if most < 2 {

@@ -37,7 +37,7 @@ use crate::state::fault_locks::LockKind;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use numalab_base::math::exp;
-use numalab_kernel::mm::{PageClass, Work, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PageClass, Work, CHUNK_PAGES};
 use numalab_nouns::machine::Machine;
 
 /// Lets other threads that come to the page of `s` fill pages of their own until its entry is set to `folio`,
@@ -51,7 +51,7 @@ pub(crate) fn concurrent_first_touch(
 ) {
     let pages = folio.pages;
     let fill_ns = (took_ns as f64 - sim.machine.costs.exception_ns).max(0.0);
-    let bytes = u64::from(pages) * PAGE_BYTES;
+    let bytes = sim.cfg.base_page().bytes_of(u64::from(pages));
     if sim.cfg.harness.cpus_take_turns() {
         let busy = sim.cpus.iter().filter(|c| c.task.is_some()).count().max(1);
         let turn_ns = ROUND_NS as f64 / busy as f64;
@@ -107,7 +107,8 @@ fn fill_in_next_turn(sim: &mut Simulation<'_>, s: &PageSite, bytes: u64, clock: 
     }
     let task = sim.convoy.tasks[sim.rng.below(count as u64) as usize];
     if comes_before(sim, task, place, before_ns) {
-        fill_in_vain(sim, s, task, (bytes / PAGE_BYTES) as u32, clock);
+        let pages = sim.cfg.base_page().pages(bytes) as u32;
+        fill_in_vain(sim, s, task, pages, clock);
     }
 }
 

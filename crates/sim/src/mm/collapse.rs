@@ -15,7 +15,7 @@ use numalab_kernel::mm::alloc::{Constraint, Request};
 use numalab_kernel::mm::khugepaged::{scan_pmd, target_node, Pause, PmdFacts, ScanResult};
 use numalab_kernel::mm::khugepaged::{too_far_apart, Target};
 use numalab_kernel::mm::thp::{collapse_gfp, ThpEnabled};
-use numalab_kernel::mm::{AllocatedPage, ChunkKind, Gfp, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, ChunkKind, Gfp, MmConfig, PageClass, VmaKind, Work, CHUNK_PAGES};
 
 /// Time to collapse pages of the nodes `sources` into a huge page of `node`, ns: entries and copies. The copies load
 /// memory. The daemon is taken to run on the node of the huge page.
@@ -27,7 +27,7 @@ pub(crate) fn collapse_ns(sim: &mut Simulation<'_>, sources: &[usize], node: usi
         let slowdown = cpu.map_or(1.0, |cpu| copy_slowdown(sim, cpu, from, node));
         let copy_ns = sim.hw.costs.copy_4k_ns(from, node, slowdown);
         let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + ns as u64 };
-        ns += sim.hw.contention.copied(from, node, PAGE_BYTES, when, copy_ns);
+        ns += sim.hw.contention.copied(from, node, sim.cfg.base_page().bytes(), when, copy_ns);
     }
     ns
 }

@@ -7,7 +7,6 @@ use crate::state::process::ProcessState;
 use crate::state::simulation::Simulation;
 use crate::state::sweep_positions::{SweepPosition, SweepPositions};
 use crate::state::task::{Activity, Task};
-use numalab_kernel::mm::{CHUNK_BYTES, PAGE_BYTES};
 use numalab_kernel::sched::Scheduler;
 use numalab_nouns::access::{Order, Walk};
 use numalab_nouns::workload::Op;
@@ -127,11 +126,12 @@ pub(crate) fn pages_alone(
     }
     let place = offset_in_vma(&sim.processes, &sim.tasks, first, vma, chunk, page);
     let mut list = std::mem::take(if who == Who::Writers { &mut sim.convoy } else { &mut sim.passers });
-    list_comers(sim, &mut list, (first, vma), (place, PAGE_BYTES), (clock as f64, clock as f64 + page_ns));
+    let page = sim.cfg.base_page();
+    list_comers(sim, &mut list, (first, vma), (place, page.bytes()), (clock as f64, clock as f64 + page_ns));
     let nobody = list.nobody_before();
     *(if who == Who::Writers { &mut sim.convoy } else { &mut sim.passers }) = list;
     let Some((end, before_ns)) = nobody else { return 0 };
-    most.min((end - place) / PAGE_BYTES).min(((before_ns - clock as f64) / page_ns) as u64)
+    most.min(page.pages(end - place)).min(((before_ns - clock as f64) / page_ns) as u64)
 }
 
 /// Whether `task`, which is in the convoy, comes to byte `place` of the mapping before `before_ns`.
@@ -166,8 +166,7 @@ pub(crate) fn offset_in_vma(
 ) -> u64 {
     let process = tasks[task as usize].process as usize;
     let v = processes[process].space.vma(vma);
-    let lead_in = v.start - v.chunk_base(0);
-    (chunk as u64 * CHUNK_BYTES + page as u64 * PAGE_BYTES).saturating_sub(lead_in)
+    v.page_addr(chunk, page).saturating_sub(v.start)
 }
 
 /// The sweep of a task that has a CPU or sleeps behind a page under migration; `None` if it makes none.

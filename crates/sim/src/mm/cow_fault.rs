@@ -12,7 +12,7 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{rmap, AllocatedPage, Backing, PageClass, PageRef, CHUNK_BYTES, NEVER, PAGE_BYTES};
+use numalab_kernel::mm::{rmap, AllocatedPage, Backing, PageClass, PageRef, CHUNK_PAGES, NEVER};
 
 /// Handles a store to the write-protected entry of a shared page. Returns the time, ns, and how the fault ends.
 pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
@@ -63,7 +63,13 @@ fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Allocated
     let memory = &mut sim.mm.physical;
     sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
     let copy_ns = sim.hw.costs.copy_2m_ns(old, got.node, copy_slowdown(sim, s.cpu, old, got.node));
-    let mut ns = sim.hw.contention.copied(old, got.node, CHUNK_BYTES, When::now(sim.now_ns), copy_ns) as u64;
+    let mut ns = sim.hw.contention.copied(
+        old,
+        got.node,
+        sim.cfg.base_page().bytes_of(CHUNK_PAGES),
+        When::now(sim.now_ns),
+        copy_ns,
+    ) as u64;
     for _ in 0..shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false) {
         ns += shoot_down(sim, s.cpu, s.task, 1);
     }
@@ -92,7 +98,7 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
     }
     log_first_touch(&mut sim.record.log, node, 1);
     let copy_ns = sim.hw.costs.cow_fault_ns(old, node, copy_slowdown(sim, s.cpu, old, node));
-    let copy_ns = sim.hw.contention.copied(old, node, PAGE_BYTES, When::now(sim.now_ns), copy_ns);
+    let copy_ns = sim.hw.contention.copied(old, node, sim.cfg.base_page().bytes(), When::now(sim.now_ns), copy_ns);
     let mut ns = waited + copy_ns as u64;
     if mapped {
         for _ in 0..shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false) {

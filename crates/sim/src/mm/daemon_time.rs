@@ -4,17 +4,17 @@ use crate::charge::late_ticks::end_quiet;
 use crate::hardware::access_rates::{When, EPOCH_NS};
 use crate::mm::work::cpu_ns;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::{Work, PAGE_BYTES};
+use numalab_kernel::mm::Work;
 
 /// Notes what a kernel thread of `node` copies in `ns`, which begin `used` from now: pages that are demoted, and pages
 /// that compaction moves. Returns how long that takes, ns. (Copies of direct reclaim load no memory: a simplification.)
 pub(crate) fn copied_by_daemon(sim: &mut Simulation<'_>, node: usize, work: &Work, used: u64, ns: u64) -> u64 {
     let when = When { now_ns: sim.now_ns, from_ns: sim.now_ns + used };
-    let mut all_ns = ns as f64;
+    let (page, mut all_ns) = (sim.cfg.base_page(), ns as f64);
     if let Some(to) = sim.mm.physical.demotion_target(node) {
-        all_ns = sim.hw.contention.copied(node, to, work.demoted * PAGE_BYTES, when, all_ns);
+        all_ns = sim.hw.contention.copied(node, to, page.bytes_of(work.demoted), when, all_ns);
     }
-    sim.hw.contention.copied(node, node, work.compact_moved * PAGE_BYTES, when, all_ns) as u64
+    sim.hw.contention.copied(node, node, page.bytes_of(work.compact_moved), when, all_ns) as u64
 }
 
 /// Time of a kernel thread's work, waits for the swap device included.

@@ -3,7 +3,7 @@
 use crate::charge::time::charge_system;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
-use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::CHUNK_PAGES;
 use numalab_nouns::workload::Span;
 
 pub(crate) fn discard(sim: &mut Simulation<'_>, cpu: usize, task: u32, span: &Span, clock: &mut u64) -> Step {
@@ -14,8 +14,8 @@ pub(crate) fn discard(sim: &mut Simulation<'_>, cpu: usize, task: u32, span: &Sp
     let p = &mut sim.processes[process];
     let vma = p.space.vma_mut(p.region_vma[span.region as usize] as usize);
     let splits = sim.mm.physical.events.thp_split_pmd;
-    let from = vma.start + span.offset_bytes.div_ceil(PAGE_BYTES) * PAGE_BYTES;
-    let to = vma.start + (span.offset_bytes + span.len_bytes) / PAGE_BYTES * PAGE_BYTES;
+    let from = vma.base_page.ceil(vma.start + span.offset_bytes);
+    let to = vma.base_page.floor(vma.start + span.offset_bytes + span.len_bytes);
     let memory = &mut sim.mm.physical;
     let mut pages = 0;
     if from < to {

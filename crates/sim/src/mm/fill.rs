@@ -5,7 +5,7 @@ use crate::hardware::access_rates::When;
 use crate::state::cpu::FreedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::smt::{self, stream_share, Sibling};
-use numalab_kernel::mm::{CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::CHUNK_PAGES;
 
 /// Time of a fault in which `cpu` clears a page of `node` from `clock` on, ns: a base page, a large folio, or a huge
 /// page of so many base pages. Beside a busy hardware thread it takes longer, as user work does: the way into the
@@ -29,7 +29,7 @@ pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: 
     };
     let ns = beside(sibling, way, clear);
     let when = When { now_ns: sim.now_ns, from_ns: clock };
-    sim.hw.contention.cleared(here, node, u64::from(pages) * PAGE_BYTES, when, ns)
+    sim.hw.contention.cleared(here, node, sim.cfg.base_page().bytes_of(u64::from(pages)), when, ns)
 }
 
 /// As [`fill_ns`], for a base page that is freed again. A CPU's list gives the page that came last (`free_unref_page`),
@@ -74,6 +74,6 @@ pub(crate) fn write_back_cleared(sim: &mut Simulation<'_>, cpu: usize, clock: u6
     let Some(node) = sim.mm.cleared_page.take() else { return 0 };
     let here = sim.cpus[cpu].node;
     let when = When { now_ns: sim.now_ns, from_ns: clock };
-    let ns = sim.hw.contention.cleared(here, usize::from(node), PAGE_BYTES, when, fault_ns as f64);
+    let ns = sim.hw.contention.cleared(here, usize::from(node), sim.cfg.base_page().bytes(), when, fault_ns as f64);
     (ns as u64).saturating_sub(fault_ns)
 }

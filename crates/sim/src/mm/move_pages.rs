@@ -13,7 +13,7 @@ use crate::mm::split_partial::split_deferred_thp;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{AllocatedPage, ChunkKind, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, ChunkKind, CHUNK_PAGES};
 use numalab_nouns::workload::MovePages;
 use std::ops::Range;
 
@@ -53,7 +53,8 @@ impl Call {
             Caller::Task { cpu, task } => shoot_down(sim, cpu, task, pages),
         }
     }
-    fn copied(&mut self, sim: &mut Simulation<'_>, (from, to): (usize, usize), bytes: u64, ns: f64) {
+    fn copied(&mut self, sim: &mut Simulation<'_>, (from, to): (usize, usize), pages: u64, ns: f64) {
+        let bytes = sim.cfg.base_page().bytes_of(pages);
         let when = When { now_ns: sim.now_ns, from_ns: self.began_ns + self.ns };
         self.ns += sim.hw.contention.copied(from, to, bytes, when, ns) as u64;
     }
@@ -70,8 +71,8 @@ pub(crate) fn move_pages(
     let process = sim.tasks[task as usize].process as usize;
     let id = sim.processes[process].region_vma[m.span.region as usize] as usize;
     let v = sim.processes[process].space.vma(id);
-    let start = (v.start + m.span.offset_bytes) / PAGE_BYTES * PAGE_BYTES;
-    let stop = (v.start + m.span.offset_bytes + m.span.len_bytes).next_multiple_of(PAGE_BYTES).min(v.end);
+    let start = v.base_page.floor(v.start + m.span.offset_bytes);
+    let stop = v.base_page.ceil(v.start + m.span.offset_bytes + m.span.len_bytes).min(v.end);
     let (first, last) = (v.chunk_of(start), v.chunk_of(stop - 1));
     loop {
         let block = sim.tasks[task as usize].done;
@@ -88,9 +89,9 @@ pub(crate) fn move_pages(
             }
             call.ns += sim.machine.costs.exception_ns as u64;
         }
-        let base = sim.processes[process].space.vma(id).chunk_base(chunk);
-        let page = |at: u64| ((at.clamp(base, base + CHUNK_BYTES) - base) / PAGE_BYTES) as usize;
-        move_chunk(sim, &mut call, (process, id, chunk), page(start)..page(stop), m.node(block) as usize);
+        let v = sim.processes[process].space.vma(id);
+        let pages = v.page_up_in_chunk(chunk, start)..v.page_up_in_chunk(chunk, stop);
+        move_chunk(sim, &mut call, (process, id, chunk), pages, m.node(block) as usize);
         *clock += call.ns;
         charge_system(sim, task, call.ns);
         sim.tasks[task as usize].done += 1;
@@ -147,7 +148,7 @@ pub(crate) fn move_huge_page(
     let last = v.last_cpupid(chunk, 0);
     move_page(&mut sim.mm.physical, v, (chunk, 0), from, AllocatedPage { node: to, frame }, CHUNK_PAGES, last);
     let time = sim.hw.costs.migrate_2m_ns(from, to, call.slowdown(sim, (from, to)));
-    call.copied(sim, (from, to), CHUNK_BYTES, time);
+    call.copied(sim, (from, to), CHUNK_PAGES, time);
     call.ns += call.flush(sim, process, CHUNK_PAGES);
     sim.kernel.numa.counters.thp_migration_success += 1;
     CHUNK_PAGES
@@ -178,7 +179,7 @@ pub(crate) fn move_base_pages(
         moved += 1;
     }
     let time = sim.hw.costs.migrate_4k_ns(from, to, call.slowdown(sim, (from, to))) * moved as f64;
-    call.copied(sim, (from, to), moved * PAGE_BYTES, time);
+    call.copied(sim, (from, to), moved, time);
     // Pages of one system call are unmapped one by one.
     let flushes = shootdowns(FlushOp::MigrateBase { pages: moved }, &sim.cfg.flush, false);
     call.ns += (0..flushes).map(|_| call.flush(sim, process, 1)).sum::<u64>();

@@ -23,7 +23,6 @@ use crate::record::log::log_before;
 use crate::state::contender::Contender;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::{MigrateResult, PageFacts};
 
@@ -135,7 +134,7 @@ fn first_contender(
     let window_ns = sim.machine.costs.hint_fault_ns;
     let until_ns = clock as f64 + window_ns;
     find_contenders(sim, first, f.vma, page, until_ns);
-    let by_turns = sim.cfg.harness.cpus_take_turns();
+    let (by_turns, page_bytes) = (sim.cfg.harness.cpus_take_turns(), sim.cfg.base_page().bytes());
     if by_turns {
         // Each draws when it comes.
         sort_contenders(&sim.kernel.sched, &mut sim.sweep_positions);
@@ -144,7 +143,7 @@ fn first_contender(
     for c in &sim.sweep_positions.contenders {
         let comes_ns = if by_turns {
             // A thread that has caught up is somewhere within the time of one page.
-            sim.rng.unit() * (handled_ns as f64 + PAGE_BYTES as f64 * c.ns_per_byte)
+            sim.rng.unit() * (handled_ns as f64 + page_bytes as f64 * c.ns_per_byte)
         } else {
             c.ns - clock as f64
         };

@@ -15,7 +15,7 @@ use crate::numa::concurrent_hint_fault::block_contenders;
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::CHUNK_BYTES;
+use numalab_kernel::mm::CHUNK_PAGES;
 use numalab_kernel::numa::counters::Refusal;
 
 /// Most tries of one `migrate_pages` (kernel: `NR_MAX_MIGRATE_PAGES_RETRY`).
@@ -119,6 +119,6 @@ fn copy_in_vain(
         return true;
     }
     let when = When { now_ns: sim.now_ns, from_ns: begun };
-    *ns += sim.hw.contention.copied(f.node, target, CHUNK_BYTES, when, copy_ns) as u64;
+    *ns += sim.hw.contention.copied(f.node, target, sim.cfg.base_page().bytes_of(CHUNK_PAGES), when, copy_ns) as u64;
     false
 }

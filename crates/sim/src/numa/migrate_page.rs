@@ -11,7 +11,7 @@ use crate::numa::held_page::{is_held_by_device, tries_that_fail};
 use crate::state::page_site::MarkedPage;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{AllocatedPage, PageClass, PAGE_BYTES};
+use numalab_kernel::mm::{AllocatedPage, PageClass};
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultSite, MigrateResult, PageFacts};
@@ -58,7 +58,7 @@ pub(crate) fn migrate_misplaced_folio(
     add_migrated_to_lru(sim, at.cpu, process, f);
     let moving_ns = migration_ns(sim, at.cpu, at.task, f, target, clock);
     let when = When { now_ns: sim.now_ns, from_ns: clock + *ns };
-    *ns += sim.hw.contention.copied(f.node, target, pages * PAGE_BYTES, when, moving_ns as f64) as u64;
+    *ns += sim.hw.contention.copied(f.node, target, sim.cfg.base_page().bytes_of(pages), when, moving_ns as f64) as u64;
     MigrateResult::Migrated
 }
 

@@ -12,7 +12,7 @@ use crate::state::scan_visits::ScanVisits;
 use crate::state::simulation::Simulation;
 use numalab_kernel::hw::cost::{CostModel, ScanWork};
 use numalab_kernel::mm::policy::MemPolicy;
-use numalab_kernel::mm::{AddressSpace, HeldPages, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{AddressSpace, HeldPages, LruBatches, SharedMemory, VmaKind, CHUNK_PAGES};
 use numalab_kernel::numa::counters::SkipReason;
 use numalab_kernel::numa::mark::MarkRules;
 use numalab_kernel::numa::scan::{Marked, ScanArgs, ScanEnd, ScanReport, ScanSpace, VmaView};
@@ -81,7 +81,8 @@ impl ScanSpace for ScanView<'_> {
         let held = HeldPages { batched: self.batched, pinned: self.pinned };
         let out = self.space.vma_mut(id).mark_range_except(start, end, rules, held, self.shared);
         if out.updates > 0 {
-            self.flushes.push((end - start) / PAGE_BYTES);
+            let page = self.space.vma(id).base_page;
+            self.flushes.push(page.pages(end - start));
         }
         self.skipped += out.skipped;
         if let Some(visits) = &mut self.visits {

@@ -22,7 +22,7 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{Mapper, PageRef, SharedMemory, CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{Mapper, PageRef, SharedMemory, CHUNK_PAGES};
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultDecision, FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -211,7 +211,7 @@ fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
         let Some(task) = sim.cpus[cpu].task else { continue };
         let t = &sim.tasks[task as usize];
         let Some(s) = t.planned_sweep.filter(|s| s.chunk == m.site.chunk) else { continue };
-        let page_at = m.site.page as u64 * PAGE_BYTES;
+        let page_at = sim.cfg.base_page().bytes_of(m.site.page as u64);
         if page_at <= s.at || !matches!(sim.cpus[cpu].pending, Pending::Resume | Pending::Tick) {
             continue;
         }
@@ -311,7 +311,7 @@ fn restore_ns(sim: &mut Simulation<'_>, m: &PageMigration) -> u64 {
     if !m.moved {
         return entries as u64;
     }
-    let bytes = if m.facts.huge { CHUNK_BYTES } else { PAGE_BYTES };
+    let bytes = sim.cfg.base_page().bytes_of(if m.facts.huge { CHUNK_PAGES } else { 1 });
     (entries + sim.hw.contention.copied(from, to, bytes, When::now(sim.now_ns), whole)) as u64
 }
 

@@ -8,7 +8,6 @@ use crate::state::logged::Before;
 use crate::state::logged::Fault;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
-use numalab_kernel::mm::PAGE_BYTES;
 use numalab_kernel::numa::{FaultDecision, FaultOutcome, FaultSite, MigrateResult, PageFacts};
 
 /// Who faults at `clock`, as NUMA balancing names it.
@@ -55,7 +54,7 @@ pub(crate) fn log_hint_fault(
     stalls.hint_fault_max_ns = stalls.hint_fault_max_ns.max(ns);
     let Some(before) = before else { return };
     let vma = sim.processes[s.process].space.vma(s.vma);
-    let address = vma.chunk_base(s.chunk) + s.page as u64 * PAGE_BYTES;
+    let address = vma.page_addr(s.chunk, s.page);
     let (task, cpu, vma) = (s.task, s.cpu, s.vma);
     log_fault(sim, &before, &Fault { task, cpu, vma, address, node, pages, clock_ns, ns, result });
 }

@@ -17,7 +17,7 @@ use crate::state::lock_line::bytes_of_line;
 use crate::state::maps;
 use crate::state::process::STACK_BYTES;
 use numalab_kernel::mm::thp::may_have_huge;
-use numalab_kernel::mm::{StateSizes, CHUNK_BYTES};
+use numalab_kernel::mm::{StateSizes, CHUNK_PAGES};
 use numalab_kernel::numa::design::Faults;
 use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::{ForkPoint, Op, Region, RegionKind, Workload};
@@ -91,7 +91,7 @@ impl MemoryPrediction {
             ("machine", self.machine),
             ("threads", self.threads),
             ("mappings", self.mappings),
-            ("pages of 4 KiB", self.small_pages),
+            ("base pages", self.small_pages),
             ("shared objects", self.objects),
             ("time series", self.series),
         ]
@@ -100,10 +100,12 @@ impl MemoryPrediction {
 
 /// Predicts what a run of `workload` takes at its peak. The process that runs it has memory of its own besides.
 pub fn predict_memory(machine: &Machine, workload: &Workload, cfg: &SimConfig) -> MemoryPrediction {
-    let stack = if cfg.harness.is_worker() { CHUNK_BYTES } else { STACK_BYTES };
-    let sizes = StateSizes::new(machine.node_count(), stack);
+    let page = cfg.base_page();
+    let stack_pages = if cfg.harness.is_worker() { CHUNK_PAGES } else { page.pages(STACK_BYTES) };
+    let sizes = StateSizes::new(machine.node_count(), stack_pages);
     let mut pages = Pages {
         sizes,
+        chunk_bytes: page.bytes_of(CHUNK_PAGES),
         workload,
         cfg,
         out: MemoryPrediction::default(),
@@ -111,18 +113,19 @@ pub fn predict_memory(machine: &Machine, workload: &Workload, cfg: &SimConfig) -
         present: 0.0,
         used: BTreeMap::new(),
     };
-    let all = touched(workload);
+    let all = touched(workload, page.bytes_of(CHUNK_PAGES));
     pages.processes(&all);
     pages.finish(machine);
     let mut out = pages.out;
-    out.machine += (machine_bytes(machine, workload, &sizes) + pipe_bytes(machine, cfg)) as u64;
+    out.machine +=
+        (machine_bytes(machine, workload, &sizes, page.bytes_of(CHUNK_PAGES)) + pipe_bytes(machine, cfg)) as u64;
     out.threads = (thread_bytes(machine, workload, &sizes) + background_bytes(machine, cfg)) as u64;
     out.threads += lock_bytes(machine, workload, cfg) as u64;
     out.series = series_bytes(machine, workload) as u64;
     out
 }
 
-fn machine_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes) -> f64 {
+fn machine_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes, chunk_bytes: u64) -> f64 {
     let (cpus, nodes) = (machine.cpu_count() as f64, machine.node_count() as f64);
     let places = if machine.cache.llc_port_gbps.is_some() { machine.llcs.len() as f64 } else { nodes };
     let per_core = cpus / machine.cpus.iter().map(|c| c.core).collect::<BTreeSet<_>>().len().max(1) as f64;
@@ -136,7 +139,7 @@ fn machine_bytes(machine: &Machine, workload: &Workload, sizes: &StateSizes) -> 
         }
     }
     let kinds = kinds.len() as f64 * per_core;
-    let blocks: u64 = machine.nodes.iter().map(|n| n.memory_bytes.div_ceil(CHUNK_BYTES)).sum();
+    let blocks: u64 = machine.nodes.iter().map(|n| n.memory_bytes.div_ceil(chunk_bytes)).sum();
     PER_RUN
         + cpus * (PER_CPU + cpus * PER_CPU_PAIR)
         + nodes * nodes * (PER_NODE_PAIR + kinds * PER_FLOW)
@@ -205,6 +208,7 @@ fn series_bytes(machine: &Machine, workload: &Workload) -> f64 {
 /// Adds up the pages of all processes.
 struct Pages<'a> {
     sizes: StateSizes,
+    chunk_bytes: u64,
     workload: &'a Workload,
     cfg: &'a SimConfig,
     out: MemoryPrediction,
@@ -226,7 +230,7 @@ impl Pages<'_> {
             let forks = parents.contains(&at);
             for (slot, home) in own.homes.iter().enumerate() {
                 let Some(region) = self.workload.processes[home.0].regions.get(home.1) else { continue };
-                let chunks = (region.misalign_bytes + region.size_bytes).div_ceil(CHUNK_BYTES) as f64;
+                let chunks = (region.misalign_bytes + region.size_bytes).div_ceil(self.chunk_bytes) as f64;
                 self.out.mappings += (chunks * self.sizes.chunk) as u64;
                 if matches!(region.kind, RegionKind::PrivateAnon | RegionKind::Hugetlb) {
                     let before = (home.0 != at).then(|| given.get(home)).flatten();
@@ -274,7 +278,7 @@ impl Pages<'_> {
             return 0.0;
         }
         let ends = [region.misalign_bytes, region.misalign_bytes + region.size_bytes];
-        let cut = ends.iter().filter(|e| !e.is_multiple_of(CHUNK_BYTES)).count() as f64 + t.cut as f64;
+        let cut = ends.iter().filter(|e| !e.is_multiple_of(self.chunk_bytes)).count() as f64 + t.cut as f64;
         (present - cut).max(0.0)
     }
     /// Pages of a region that several processes may map.
@@ -292,7 +296,8 @@ impl Pages<'_> {
     fn finish(&mut self, machine: &Machine) {
         let blocks: f64 = self.used.values().map(Chunks::count).sum();
         self.out.objects += (blocks * self.sizes.object_block) as u64;
-        let memory = || machine.nodes.iter().map(|n| (n.memory_bytes / CHUNK_BYTES) as f64).filter(|n| *n > 0.0);
+        let chunks = |bytes: u64| (bytes / self.chunk_bytes) as f64;
+        let memory = || machine.nodes.iter().map(|n| chunks(n.memory_bytes)).filter(|n| *n > 0.0);
         let without = (self.huge - memory().sum::<f64>() * HUGE_SHARE).max(0.0);
         let small = self.out.small_pages as f64 + without * (self.sizes.entries + self.sizes.own);
         self.out.small_pages = (small * HOLES) as u64;

@@ -5,7 +5,6 @@
 
 use crate::access::walks::draws;
 use numalab_base::math::exp;
-use numalab_kernel::mm::CHUNK_BYTES;
 use numalab_nouns::workload::{Bound, ForkPoint, IoDirection, Op, Process, Region, Span, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,7 +88,8 @@ pub(crate) struct ByProcess {
 }
 
 /// What the processes of a workload touch, in their order.
-pub(crate) fn touched(workload: &Workload) -> Vec<ByProcess> {
+/// `chunk_bytes` is the size of a chunk.
+pub(crate) fn touched(workload: &Workload, chunk_bytes: u64) -> Vec<ByProcess> {
     let mut out: Vec<ByProcess> = Vec::with_capacity(workload.processes.len());
     for (at, p) in workload.processes.iter().enumerate() {
         let mut homes: Vec<Home> = Vec::new();
@@ -99,87 +99,98 @@ pub(crate) fn touched(workload: &Workload) -> Vec<ByProcess> {
         }
         homes.extend((0..p.regions.len()).map(|r| (at, r)));
         let mut own = ByProcess { prologue: vec![Touched::default(); homes.len()], all: Vec::new(), homes };
-        program(workload, &own.homes, &p.prologue, &mut own.prologue);
+        let seen = Seen { workload, homes: &own.homes, chunk_bytes };
+        seen.program(&p.prologue, &mut own.prologue);
         own.all = own.prologue.clone();
-        threads(workload, &own.homes, p, &mut own.all);
+        seen.threads(p, &mut own.all);
         out.push(own);
     }
     out
 }
 
-fn threads(workload: &Workload, homes: &[Home], p: &Process, out: &mut [Touched]) {
-    let mut before: Option<&Arc<[Op]>> = None;
-    for t in &p.threads {
-        if before.is_some_and(|b| Arc::ptr_eq(b, &t.ops)) {
-            continue;
-        }
-        before = Some(&t.ops);
-        program(workload, homes, &t.ops, out);
-    }
+/// What a process sees of a workload.
+struct Seen<'a> {
+    workload: &'a Workload,
+    homes: &'a [Home],
+    chunk_bytes: u64,
 }
 
-/// Adds what a program touches.
-fn program(workload: &Workload, homes: &[Home], ops: &[Op], out: &mut [Touched]) {
-    let region = |span: &Span| {
-        let &(process, region) = homes.get(span.region as usize)?;
-        workload.processes.get(process)?.regions.get(region)
-    };
-    let mut times = vec![1.0f64];
-    for op in ops {
-        let now = times.last().copied().unwrap_or(1.0);
-        match op {
-            Op::LoopStart(Bound::Count(n)) => times.push(now * *n as f64),
-            Op::LoopStart(Bound::Time { .. }) => times.push(f64::INFINITY),
-            Op::LoopEnd if times.len() > 1 => {
-                times.pop();
+impl Seen<'_> {
+    fn threads(&self, p: &Process, out: &mut [Touched]) {
+        let mut before: Option<&Arc<[Op]>> = None;
+        for t in &p.threads {
+            if before.is_some_and(|b| Arc::ptr_eq(b, &t.ops)) {
+                continue;
             }
-            Op::Access(a) => {
-                let Some(of) = region(&a.span) else { continue };
-                let Some(t) = out.get_mut(a.span.region as usize) else { continue };
-                let range = chunks(of, &a.span);
-                let (draws, writes) = draws(a, range.1 - range.0, now);
-                t.used.add(range, draws);
-                if a.write > 0.0 {
-                    t.written.add(range, writes);
+            before = Some(&t.ops);
+            self.program(&t.ops, out);
+        }
+    }
+
+    /// Adds what a program touches.
+    fn program(&self, ops: &[Op], out: &mut [Touched]) {
+        let region = |span: &Span| {
+            let &(process, region) = self.homes.get(span.region as usize)?;
+            self.workload.processes.get(process)?.regions.get(region)
+        };
+        let mut times = vec![1.0f64];
+        for op in ops {
+            let now = times.last().copied().unwrap_or(1.0);
+            match op {
+                Op::LoopStart(Bound::Count(n)) => times.push(now * *n as f64),
+                Op::LoopStart(Bound::Time { .. }) => times.push(f64::INFINITY),
+                Op::LoopEnd if times.len() > 1 => {
+                    times.pop();
                 }
-            }
-            Op::DirectIo(io) => {
-                let Some(of) = region(&io.span) else { continue };
-                let Some(t) = out.get_mut(io.span.region as usize) else { continue };
-                let range = chunks(of, &io.span);
-                let draws = io.ios as f64 * now * (io.bytes as f64 / CHUNK_BYTES as f64).ceil();
-                t.used.add(range, draws);
-                if io.direction == IoDirection::Read {
-                    t.written.add(range, draws);
-                }
-            }
-            Op::ReadFile(r) => {
-                for (span, written) in [(&r.span, false), (&r.into, true)] {
-                    let Some(of) = region(span) else { continue };
-                    let Some(t) = out.get_mut(span.region as usize) else { continue };
-                    t.used.add(chunks(of, span), f64::INFINITY);
-                    if written {
-                        t.written.add(chunks(of, span), f64::INFINITY);
+                Op::Access(a) => {
+                    let Some(of) = region(&a.span) else { continue };
+                    let Some(t) = out.get_mut(a.span.region as usize) else { continue };
+                    let range = self.chunks(of, &a.span);
+                    let (draws, writes) = draws(a, range.1 - range.0, now);
+                    t.used.add(range, draws);
+                    if a.write > 0.0 {
+                        t.written.add(range, writes);
                     }
                 }
-            }
-            Op::Discard(span) => {
-                let Some(of) = region(span) else { continue };
-                let start = of.misalign_bytes + span.offset_bytes;
-                let cuts = !start.is_multiple_of(CHUNK_BYTES) || !span.len_bytes.is_multiple_of(CHUNK_BYTES);
-                if let Some(t) = out.get_mut(span.region as usize).filter(|_| cuts) {
-                    t.cut += chunks(of, span).1 - chunks(of, span).0;
+                Op::DirectIo(io) => {
+                    let Some(of) = region(&io.span) else { continue };
+                    let Some(t) = out.get_mut(io.span.region as usize) else { continue };
+                    let range = self.chunks(of, &io.span);
+                    let draws = io.ios as f64 * now * (io.bytes as f64 / self.chunk_bytes as f64).ceil();
+                    t.used.add(range, draws);
+                    if io.direction == IoDirection::Read {
+                        t.written.add(range, draws);
+                    }
                 }
+                Op::ReadFile(r) => {
+                    for (span, written) in [(&r.span, false), (&r.into, true)] {
+                        let Some(of) = region(span) else { continue };
+                        let Some(t) = out.get_mut(span.region as usize) else { continue };
+                        t.used.add(self.chunks(of, span), f64::INFINITY);
+                        if written {
+                            t.written.add(self.chunks(of, span), f64::INFINITY);
+                        }
+                    }
+                }
+                Op::Discard(span) => {
+                    let Some(of) = region(span) else { continue };
+                    let start = of.misalign_bytes + span.offset_bytes;
+                    let cuts =
+                        !start.is_multiple_of(self.chunk_bytes) || !span.len_bytes.is_multiple_of(self.chunk_bytes);
+                    if let Some(t) = out.get_mut(span.region as usize).filter(|_| cuts) {
+                        t.cut += self.chunks(of, span).1 - self.chunks(of, span).0;
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
     }
-}
 
-/// Chunks of a span of a region: the first, and that behind the last.
-fn chunks(of: &Region, span: &Span) -> (u64, u64) {
-    let start = of.misalign_bytes + span.offset_bytes;
-    (start / CHUNK_BYTES, (start + span.len_bytes.max(1)).div_ceil(CHUNK_BYTES))
+    /// Chunks of a span of a region: the first, and that behind the last.
+    fn chunks(&self, of: &Region, span: &Span) -> (u64, u64) {
+        let start = of.misalign_bytes + span.offset_bytes;
+        (start / self.chunk_bytes, (start + span.len_bytes.max(1)).div_ceil(self.chunk_bytes))
+    }
 }
 
 #[cfg(test)]

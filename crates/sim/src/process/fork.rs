@@ -4,14 +4,14 @@ use crate::charge::tlb_flush::shoot_down;
 use crate::mm::page_alloc::{alloc_anon_folio, alloc_page_table, work_ns, AllocatedFolio};
 use crate::numa_2012::hooks::fork;
 use crate::process::background::start_machine_thread;
-use crate::process::program_pages::{stack_frame_page, use_page};
+use crate::process::program_pages::{page_of_stack, stack_frame_page, use_page};
 use crate::record::log::log_task_created;
 use crate::state::page_site::PageSite;
 use crate::state::process::{ProcessState, CONTROL_BLOCK};
 use crate::state::simulation::Simulation;
 use crate::state::task::{Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
-use numalab_kernel::mm::{CopiedEntries, Work, CHUNK_PAGES};
+use numalab_kernel::mm::{CopiedEntries, Work};
 use numalab_kernel::numa::init_numa_balancing::CloneKind;
 use numalab_nouns::record::Status;
 use numalab_nouns::workload::{ForkPoint, Op, Workload};
@@ -46,7 +46,7 @@ pub(crate) fn start_process(
     }
     let spec = &sim.workload.processes[process];
     let (nodes, mems) = (sim.machine.node_count(), sim.processes[process].mems);
-    let mut p = std::mem::replace(&mut sim.processes[process], ProcessState::new(nodes, mems));
+    let mut p = std::mem::replace(&mut sim.processes[process], ProcessState::new(sim.cfg.base_page(), nodes, mems));
     let mut copied = CopiedEntries::default();
     p.started = true;
     if let Some(of) = spec.parent.filter(|_| parent.is_some()) {
@@ -144,8 +144,8 @@ pub(crate) fn clone_thread(sim: &mut Simulation<'_>, cpu: usize, task: u32, proc
     create_task(sim, process, n, cpu as u32, Some(task));
     // The creator writes the control block of the new thread, which lies at the top of its stack.
     if let Some(stack) = sim.processes[process].stack_of(n as u32) {
-        let top = sim.processes[process].space.vma(stack).chunk_count() - 1;
-        use_page(sim, cpu, task, (stack, top, CHUNK_PAGES as usize - CONTROL_BLOCK), true);
+        let (chunk, page) = page_of_stack(sim.processes[process].space.vma(stack), CONTROL_BLOCK);
+        use_page(sim, cpu, task, (stack, chunk, page), true);
     }
 }
 
@@ -177,8 +177,7 @@ pub(crate) fn fork_child(
 /// and the child keeps the old page on the parent's node.
 fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
-    let chunk = sim.processes[child].space.vma(vma).chunk_count() - 1;
-    let page = CHUNK_PAGES as usize - stack_frame_page(sim.cfg.harness);
+    let (chunk, page) = page_of_stack(sim.processes[child].space.vma(vma), stack_frame_page(sim.cfg));
     let s = PageSite { cpu, task, process: child, vma, chunk, page, write: true };
     let mut ns = 0;
     if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, 0, sim.now_ns, &mut ns) {

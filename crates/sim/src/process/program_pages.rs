@@ -2,12 +2,13 @@
 //! then.
 
 use crate::fault::handle_fault::handle_mm_fault;
-use crate::sim_config::Harness;
+use crate::sim_config::{Harness, SimConfig};
 use crate::state::page_site::PageSite;
-use crate::state::process::{CONTROL_BLOCK, DATA_PAGES, FRAME};
+use crate::state::process::{CONTROL_BLOCK, FRAME};
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
-use numalab_kernel::mm::CHUNK_PAGES;
+use numalab_base::base_page::BasePage;
+use numalab_kernel::mm::{Vma, CHUNK_PAGES};
 
 /// Touches the thread's control block, its stack and the program's data.
 pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
@@ -15,7 +16,7 @@ pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     touch_stack(sim, cpu, task);
     let (process, thread) = (sim.tasks[task as usize].process as usize, sim.tasks[task as usize].thread);
     let data = sim.processes[process].data();
-    for page in 0..DATA_PAGES as usize {
+    for page in 0..sim.processes[process].data_pages() {
         // The initial thread writes the data that the others only read.
         use_page(sim, cpu, task, (data, 0, page), thread == 0);
     }
@@ -24,16 +25,24 @@ pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
 /// Touches the stack, as a thread does that calls functions at the start of a pass. It does not touch the control
 /// block, which only the start and the end of a thread need.
 pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
-    touch_stack_page(sim, cpu, task, stack_frame_page(sim.cfg.harness));
+    touch_stack_page(sim, cpu, task, stack_frame_page(sim.cfg));
 }
 
 /// The page of a stack that holds its frames, counted from 1 at the top.
-pub(crate) fn stack_frame_page(harness: Harness) -> usize {
-    match harness {
+pub(crate) fn stack_frame_page(cfg: &SimConfig) -> usize {
+    match cfg.harness {
+        // A page of 16 or 64 KiB has room for both.
+        Harness::Program if cfg.base_page() != BasePage::Kib4 => CONTROL_BLOCK,
         Harness::Program => FRAME,
         // The worker's C library has small frames: a thread's stack uses one page in all (read in /proc/PID/smaps).
         Harness::Worker | Harness::ParallelWorker => CONTROL_BLOCK,
     }
+}
+
+/// Chunk and page of the page of a stack that is counted from 1 at the top.
+pub(crate) fn page_of_stack(stack: &Vma, page: usize) -> (usize, usize) {
+    let at = stack.page_number(stack.end) - page as u64;
+    ((at / CHUNK_PAGES) as usize, (at % CHUNK_PAGES) as usize)
 }
 
 /// Touches a page of the thread's stack, counted from 1 at the top.
@@ -41,8 +50,8 @@ fn touch_stack_page(sim: &mut Simulation<'_>, cpu: usize, task: u32, page: usize
     let (process, thread) = (sim.tasks[task as usize].process as usize, sim.tasks[task as usize].thread);
     let p = &sim.processes[process];
     if let Some(stack) = p.stack_of(thread) {
-        let top = p.space.vma(stack).chunk_count() - 1;
-        use_page(sim, cpu, task, (stack, top, CHUNK_PAGES as usize - page), true);
+        let (chunk, page) = page_of_stack(p.space.vma(stack), page);
+        use_page(sim, cpu, task, (stack, chunk, page), true);
     }
 }
 

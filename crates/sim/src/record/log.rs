@@ -7,6 +7,7 @@ use crate::state::log::Log;
 use crate::state::logged::{Before, Fault};
 use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
+use numalab_base::base_page::BasePage;
 use numalab_kernel::numa::counters::Placement;
 use numalab_kernel::numa::scan::ScanReport;
 use numalab_kernel::numa::{MigrateResult, NumaBalancing};
@@ -197,9 +198,11 @@ pub(crate) fn finish_logs(sim: &mut Simulation<'_>) -> io::Result<Option<Why>> {
     for (i, p) in sim.processes.iter().enumerate() {
         collector.leave(i, sim.workload, p);
     }
+    let page = sim.cfg.base_page();
     for s in sim.record.samples.last_pages() {
-        collector.why.nodes[s.0].pages_at_end += s.1;
+        collector.why.nodes[s.0].pages_at_end += page.pages(BasePage::Kib4.bytes_of(s.1));
     }
+    collector.why.base_page_bytes = page.bytes();
     collector.why.end_ns = sim.end_ns;
     Ok(Some(collector.why))
 }

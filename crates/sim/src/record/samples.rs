@@ -37,6 +37,7 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
     let own = sim.own_processes();
     let skipped = sim.record.settling.skipped.as_ref();
     let more = |of: fn(&Skipped) -> &Vec<f64>, i: usize| skipped.map_or(0.0, |s| of(s)[i]);
+    let page = sim.cfg.base_page();
     let s = &mut sim.record.samples;
     s.pages.time_ns.push(now);
     let nodes = s.scratch.len();
@@ -49,14 +50,14 @@ pub(crate) fn sample_now(sim: &mut Simulation<'_>, last: bool) {
         s.scratch.fill(0);
         p.space.add_pages_on_node(&mut s.scratch);
         for n in 0..nodes {
-            s.pages.values[i * nodes + n].push(s.scratch[n] as f64);
+            s.pages.values[i * nodes + n].push(page.as_4k(s.scratch[n]) as f64);
         }
     }
     if !s.workload_pages.columns.is_empty() {
         s.scratch.fill(0);
         sim.processes.iter().for_each(|p| p.space.add_exclusive_on_node(&mut s.scratch));
         sim.mm.shared.add_pages_on_node(&mut s.scratch);
-        push(&mut s.workload_pages, now, s.scratch.iter().map(|p| *p as f64));
+        push(&mut s.workload_pages, now, s.scratch.iter().map(|p| page.as_4k(*p) as f64));
     }
     let tasks = || sim.tasks.iter().zip(&sim.kernel.numa.tasks).filter(|(t, _)| (t.process as usize) < own);
     let periods = tasks().map(|(_, n)| f64::from(n.numa_scan_period)).sum::<f64>();

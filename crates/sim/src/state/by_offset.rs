@@ -1,7 +1,5 @@
 //! Tasks by where in a mapping they are. Places are bytes.
 
-use numalab_kernel::mm::PAGE_BYTES;
-
 /// Lists of tasks by where they sweep. Lists are shared by places far from each other, and by mappings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByOffset {
@@ -16,7 +14,7 @@ pub(crate) struct ByOffset {
 }
 
 /// Bytes of a mapping that share a list: a few faults on base pages for a slow thread.
-const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
+const STRETCH_BYTES: u64 = 256 << 10;
 
 /// Lists of a group, for stretches that follow each other: one bit each of a word.
 const GROUP: u64 = u64::BITS as u64;

@@ -6,10 +6,9 @@
 
 use crate::float::real;
 use crate::state::sweep_positions::SweepPositions;
-use numalab_kernel::mm::PAGE_BYTES;
 
 /// Bytes of a mapping for which a list holds.
-const STRETCH_BYTES: u64 = 64 * PAGE_BYTES;
+const STRETCH_BYTES: u64 = 256 << 10;
 
 /// A list holds for faults on base pages that end within so many times the time of the first. A huge page is longer
 /// than the stretch.
@@ -88,6 +87,7 @@ mod tests {
     use super::*;
     use crate::state::sweep_positions::SweepPosition;
     use numalab_base::rng::Rng;
+    use numalab_kernel::mm::PAGE_BYTES;
 
     /// The list of a stretch has everybody who comes to one of its pages in time, and those alone are found to come.
     #[test]

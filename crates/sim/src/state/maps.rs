@@ -18,9 +18,6 @@ pub(crate) const TASK_ROWS: usize = 512;
 /// Most samples kept.
 pub(crate) const MAX_SAMPLES: usize = 600;
 
-/// Bytes of a chunk.
-const CHUNK_BYTES: u64 = numalab_kernel::mm::CHUNK_BYTES;
-
 /// A stretch of a region, in chunks from its first one.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
@@ -53,11 +50,11 @@ fn series(name: &str, columns: Vec<String>) -> Series {
 }
 
 impl Maps {
-    /// Empty maps of the processes of a workload.
-    pub fn new(processes: &[Process], nodes: usize) -> Self {
+    /// Empty maps of the processes of a workload, whose mappings have chunks of so many bytes.
+    pub fn new(processes: &[Process], nodes: usize, chunk_bytes: u64) -> Self {
         let (mut rows, mut names) = (Vec::new(), Vec::new());
         let regions = || processes.iter().enumerate().flat_map(|(p, x)| x.regions.iter().map(move |r| (p, r)));
-        let chunks = |bytes: u64| bytes.div_ceil(CHUNK_BYTES).max(1);
+        let chunks = |bytes: u64| bytes.div_ceil(chunk_bytes).max(1);
         let total: u64 = regions().map(|(_, r)| chunks(r.size_bytes)).sum();
         // At least one row per region, so many regions may make a few more rows than asked for.
         let step = total.div_ceil(PAGE_ROWS).max(1);
@@ -66,7 +63,7 @@ impl Maps {
                 let mut first = 0;
                 while first < chunks(r.size_bytes) && rows.len() < 4 * PAGE_ROWS as usize {
                     let end = (first + step).min(chunks(r.size_bytes));
-                    names.push(format!("{}/{}+{}MiB", spec.name, r.name, (first * CHUNK_BYTES) >> 20));
+                    names.push(format!("{}/{}+{}MiB", spec.name, r.name, (first * chunk_bytes) >> 20));
                     rows.push(Stretch { process, region, first: first as usize, end: end as usize });
                     first = end;
                 }

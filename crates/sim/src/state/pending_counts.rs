@@ -179,7 +179,7 @@ impl PendingCounts {
         store: &SharedMemory,
         rng: &mut Rng,
     ) -> Option<(usize, usize)> {
-        let pages = (s.range.1 - s.range.0) / PAGE_BYTES;
+        let pages = s.vma.base_page.pages(s.range.1 - s.range.0);
         let pending = self.pending(s.number, s.write);
         if pending == 0 {
             return None;

@@ -2,7 +2,7 @@
 
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{interleave_index, MemPolicy};
-use numalab_kernel::mm::{Vma, CHUNK_BYTES, PAGE_BYTES};
+use numalab_kernel::mm::Vma;
 use numalab_nouns::workload::{Policy, Process};
 
 /// The policy as the kernel keeps it; nodes outside `mems` (those with memory) are left out, and a policy that loses
@@ -27,9 +27,9 @@ pub fn allowed(process: &Process, all: NodeMask) -> NodeMask {
 /// Interleave index of a page of a mapping: the pattern belongs to the address, in steps of the page size.
 pub fn page_index(vma: &Vma, chunk: usize, page: usize, order: u32) -> u64 {
     debug_assert!(order == 0 || page == 0);
-    let addr = (vma.chunk_base(chunk) + page as u64 * PAGE_BYTES).max(vma.start);
-    debug_assert!(addr < vma.chunk_base(chunk) + CHUNK_BYTES);
-    interleave_index(vma.start / PAGE_BYTES, vma.start, addr, order)
+    let (size, addr) = (vma.base_page, vma.page_addr(chunk, page).max(vma.start));
+    debug_assert!(addr < vma.chunk_base(chunk) + vma.chunk_bytes());
+    interleave_index(size, size.pages(vma.start), vma.start, addr, order)
 }
 
 #[cfg(test)]

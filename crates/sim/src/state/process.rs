@@ -7,11 +7,12 @@ use crate::state::policies::{allowed, compile};
 use crate::state::quiet_cpus::OwedFlush;
 use crate::state::scan_visits::ScanVisits;
 use crate::state::wait::NOBODY;
+use numalab_base::base_page::BasePage;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{folio_orders, may_have_huge, ThpTunables};
 use numalab_kernel::mm::{
-    AddressSpace, CopiedEntries, Mapper, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES, PAGE_BYTES,
+    AddressSpace, CopiedEntries, Mapper, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_PAGES,
 };
 use numalab_kernel::numa::VmaNuma;
 use numalab_nouns::workload::{HugeAdvice, Process, RegionKind, Workload};
@@ -28,9 +29,9 @@ pub const CONTROL_BLOCK: usize = 1;
 /// Page of a stack that its frames are in.
 pub const FRAME: usize = 2;
 
-/// Pages of static data and heap that every thread of a process uses (estimate; in guests 73 to 101 pages of eight
+/// Static data and heap that every thread of a process uses (estimate; in guests 73 to 101 pages of 4 KiB of eight
 /// single-threaded processes of `cow-shared` are marked that belong to no region).
-pub const DATA_PAGES: u64 = 8;
+const DATA_BYTES: u64 = 32 << 10;
 
 /// Size of the mapping of the initial thread's stack after exec (`setup_arg_pages` of fs/exec.c: 128 KiB beyond the
 /// arguments, here one page).
@@ -42,6 +43,8 @@ const MMAP_TOP: u64 = 0x7f00_0000_0000;
 /// Run-time state of a process.
 #[derive(Debug)]
 pub struct ProcessState {
+    /// Base pages of its mappings.
+    base_page: BasePage,
     /// Mappings.
     pub space: AddressSpace,
     /// NUMA state of each mapping, by mapping id.
@@ -130,12 +133,13 @@ impl ProcessState {
     }
 
     /// All processes of a workload, before any has started; `all` are the nodes with memory.
-    pub fn all(workload: &Workload, nodes: usize, all: NodeMask) -> Vec<Self> {
-        workload.processes.iter().map(|p| Self::new(nodes, allowed(p, all))).collect()
+    pub fn all(workload: &Workload, page: BasePage, nodes: usize, all: NodeMask) -> Vec<Self> {
+        workload.processes.iter().map(|p| Self::new(page, nodes, allowed(p, all))).collect()
     }
     /// A process that has not started, with the memory nodes of its cpuset.
-    pub fn new(nodes: usize, mems: NodeMask) -> Self {
+    pub fn new(base_page: BasePage, nodes: usize, mems: NodeMask) -> Self {
         Self {
+            base_page,
             mems,
             space: AddressSpace::default(),
             vma_numa: Vec::new(),
@@ -211,7 +215,8 @@ impl ProcessState {
             let start = self.place(region.size_bytes, region.misalign_bytes);
             let kind = kind_of(region.kind);
             let huge_ok = kind == VmaKind::PrivateAnon && may_have_huge(thp, region.advice);
-            let mut vma = Vma::new(start, start + region.size_bytes, kind, huge_ok, nodes);
+            let end = start + self.base_page.ceil(region.size_bytes);
+            let mut vma = Vma::in_pages(self.base_page, (start, end), kind, huge_ok, nodes);
             if let Some(backing) = kind.backing() {
                 vma.objects.push(store.create(backing, vma.chunk_count()));
             }
@@ -237,10 +242,10 @@ impl ProcessState {
     /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next
     /// one.
     pub fn map_program(&mut self, nodes: usize) {
-        let end = MMAP_TOP + 2 * CHUNK_BYTES;
-        self.insert_stack(end - INITIAL_STACK_BYTES, end, nodes);
-        self.data =
-            self.insert(Vma::new(MMAP_TOP, MMAP_TOP + DATA_PAGES * PAGE_BYTES, VmaKind::PrivateAnon, false, nodes));
+        let end = MMAP_TOP + 2 * self.chunk_bytes();
+        self.insert_stack(end - self.base_page.ceil(INITIAL_STACK_BYTES), end, nodes);
+        let data = (MMAP_TOP, MMAP_TOP + self.base_page.ceil(DATA_BYTES));
+        self.data = self.insert(Vma::in_pages(self.base_page, data, VmaKind::PrivateAnon, false, nodes));
     }
     /// Makes the locks that its threads share in page faults: one, or one for each mapping.
     pub fn share_locks(&mut self, nodes: usize, one: bool) {
@@ -252,7 +257,7 @@ impl ProcessState {
     /// Maps the stack of the next thread: below everything else, in the worker above.
     pub fn map_stack(&mut self, nodes: usize, harness: Harness) {
         if harness.is_worker() {
-            let end = MMAP_TOP + (2 + self.stacks.len() as u64) * CHUNK_BYTES;
+            let end = MMAP_TOP + (2 + self.stacks.len() as u64) * self.chunk_bytes();
             self.insert_stack(end - WORKER_STACK_BYTES, end, nodes);
             return;
         }
@@ -260,7 +265,7 @@ impl ProcessState {
         self.insert_stack(start, start + STACK_BYTES, nodes);
     }
     fn insert_stack(&mut self, start: u64, end: u64, nodes: usize) {
-        let id = self.insert(Vma::new(start, end, VmaKind::Stack, false, nodes));
+        let id = self.insert(Vma::in_pages(self.base_page, (start, end), VmaKind::Stack, false, nodes));
         self.stacks.push(id);
     }
     fn insert(&mut self, vma: Vma) -> u32 {
@@ -279,6 +284,14 @@ impl ProcessState {
     pub fn data(&self) -> usize {
         self.data as usize
     }
+    /// Pages of static data and heap.
+    pub fn data_pages(&self) -> usize {
+        self.base_page.pages_up(DATA_BYTES) as usize
+    }
+    /// Bytes of a chunk of its mappings.
+    fn chunk_bytes(&self) -> u64 {
+        self.base_page.bytes_of(CHUNK_PAGES)
+    }
     /// Mapping id of a thread's stack.
     pub fn stack_of(&self, thread: u32) -> Option<usize> {
         self.stacks.get(thread as usize).map(|&v| v as usize)
@@ -295,9 +308,9 @@ impl ProcessState {
         self.stacks.iter().position(is).map_or_else(|| format!("mapping {vma}"), |t| format!("stack of t{t}"))
     }
     fn place(&mut self, size: u64, misalign: u64) -> u64 {
-        let start = (self.next_top - size - CHUNK_BYTES) / CHUNK_BYTES * CHUNK_BYTES + misalign;
-        self.next_top = start / CHUNK_BYTES * CHUNK_BYTES;
-        start
+        let chunk_bytes = self.chunk_bytes();
+        self.next_top = (self.next_top - size - chunk_bytes) / chunk_bytes * chunk_bytes;
+        self.next_top + misalign
     }
 }
 

@@ -4,6 +4,7 @@
 //! barriers or the plans of the CPUs' slices, which belong to the [engine](crate::engine): what they want to happen
 //! later they note in [`Effects`], and the engine carries that out.
 
+use crate::base_pages::check_workload;
 use crate::hardware::access_rates::AccessRates;
 use crate::hardware::working_sets::WorkingSets;
 use crate::sim_config::SimConfig;
@@ -38,7 +39,9 @@ use numalab_kernel::hw::cost::CostModel;
 use numalab_kernel::hw::tlb::TlbModel;
 use numalab_kernel::mm::thp::locality::Locality;
 use numalab_kernel::mm::thp::Ladders;
-use numalab_kernel::mm::{Frame, LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory, MAX_FOLIO_ORDER};
+use numalab_kernel::mm::{
+    Frame, LruBatches, MmConfig, PageRef, PhysicalMemory, SharedMemory, CHUNK_PAGES, MAX_FOLIO_ORDER,
+};
 use numalab_kernel::numa::{NumaBalancing, NumaTopology};
 use numalab_kernel::sched::Scheduler;
 use numalab_nouns::machine::Machine;
@@ -216,8 +219,8 @@ impl<'a> Simulation<'a> {
     /// The machine at time 0, before the first process starts.
     ///
     /// # Errors
-    /// A machine that cannot be scheduled on, `ladder_custom` without a list, or a DAMON scheme for a node without
-    /// memory, as a sentence.
+    /// A machine that cannot be scheduled on, `ladder_custom` without a list, a DAMON scheme for a node without memory,
+    /// or a workload that the base pages do not allow, as a sentence.
     pub fn new(
         machine: &'a Machine,
         workload: &'a Workload,
@@ -225,6 +228,7 @@ impl<'a> Simulation<'a> {
         seed: u64,
         observers: Observers,
     ) -> Result<Self, String> {
+        check_workload(workload, cfg.base_page())?;
         let nodes = machine.node_count();
         let hw = Hardware::new(machine, workload, cfg);
         let pending_counts = PendingCounts::new(hw.working_sets.spans(), nodes);
@@ -241,7 +245,7 @@ impl<'a> Simulation<'a> {
                 damon: damon(machine, cfg, &mm.physical, seed)?,
                 ..Kernel::new(machine, workload, cfg, next_pid)?
             },
-            processes: ProcessState::all(workload, nodes, mm.physical.memory_nodes()),
+            processes: ProcessState::all(workload, cfg.base_page(), nodes, mm.physical.memory_nodes()),
             mm,
             tasks: Vec::new(),
             cpus: (0..machine.cpu_count()).map(|c| CpuState::idle(machine, c)).collect(),
@@ -266,11 +270,11 @@ impl Hardware {
         let contention = AccessRates::new(machine, workload, cfg.design.oracle, cfg.jiffy_ns());
         let working_sets = WorkingSets::new(machine, workload, &contention);
         Self {
-            costs: CostModel::new(machine),
+            costs: CostModel::with_pages(machine, cfg.base_page()),
             contention,
             working_sets,
             cache: CacheTimes::new(machine),
-            tlb: TlbModel::new(machine, machine.tlb.nested),
+            tlb: TlbModel::with_pages(machine, machine.tlb.nested, cfg.base_page()),
             boost: Boost::new(machine),
             busy_cores: vec![0; machine.sockets.max(1)],
             flush_targets: vec![0; machine.node_count()],
@@ -366,7 +370,7 @@ impl Recorder {
         Self {
             log: Log::new(observers, machine.cpu_count(), nodes, cfg.numa_enabled()),
             samples: Samples::new(own, &workload.scores, machine),
-            maps: Maps::new(own, nodes),
+            maps: Maps::new(own, nodes, cfg.base_page().bytes_of(CHUNK_PAGES)),
             scores: vec![0.0; workload.scores.len()],
             score_clocks: vec![ScoreClock::default(); workload.scores.len()],
             requests: vec![Latencies::default(); workload.scores.len()],

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod background;
+mod base_pages;
 mod bound_process;
 mod caches;
 mod checks;

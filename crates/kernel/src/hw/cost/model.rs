@@ -2,6 +2,7 @@
 
 use super::socket_hops::SocketHops;
 use crate::hw::tlb::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
+use numalab_base::base_page::BasePage;
 use numalab_nouns::machine::{KernelCosts, Machine};
 
 /// Base pages in a huge page.
@@ -34,8 +35,9 @@ pub struct ScanWork {
 pub struct CostModel {
     pub(super) costs: KernelCosts,
     nodes: usize,
-    /// Copy of 4 KiB on the idle machine, ns; index: from * nodes + to.
-    copy_4k_ns: Vec<f64>,
+    page: BasePage,
+    /// Copy of a base page on the idle machine, ns; index: from * nodes + to.
+    copy_base_ns: Vec<f64>,
     /// Added to a minor fault on a page of another node, idle machine, ns; index: CPU node * nodes + page node.
     remote_fault_ns: Vec<f64>,
     /// Zeroing 2 MiB on the idle machine, ns; index: CPU node * nodes + page node.
@@ -44,8 +46,14 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// The costs on `machine`.
+    /// The costs on `machine`, with base pages of 4 KiB.
     pub fn new(machine: &Machine) -> Self {
+        Self::with_pages(machine, BasePage::Kib4)
+    }
+
+    /// The costs on `machine` with these base pages. What the machine states for 4 KiB, a larger page pays for its
+    /// bytes: clearing at the rate of clearing, copies as huge pages do.
+    pub fn with_pages(machine: &Machine, page: BasePage) -> Self {
         let costs = machine.costs;
         let pairs = |f: &dyn Fn(usize, usize) -> f64| {
             let n = machine.node_count();
@@ -54,8 +62,9 @@ impl CostModel {
         Self {
             costs,
             nodes: machine.node_count(),
-            copy_4k_ns: pairs(&|from, to| idle_copy_ns(machine, from, to)),
-            remote_fault_ns: pairs(&|cpu, page| idle_remote_fault_ns(machine, cpu, page)),
+            page,
+            copy_base_ns: pairs(&|from, to| idle_copy_ns(machine, from, to) * copies_of_4k(page)),
+            remote_fault_ns: pairs(&|cpu, node| idle_remote_fault_ns(machine, (cpu, node), page.bytes())),
             zero_2m_ns: pairs(&|cpu, page| {
                 let gbps = if cpu == page { costs.zero_local_gbps } else { costs.zero_remote_gbps };
                 HUGE_PAGE_BYTES as f64 / gbps
@@ -68,9 +77,9 @@ impl CostModel {
         a * self.nodes + b
     }
 
-    /// Copy of a 4 KiB page from node `from` to node `to`, ns.
+    /// Copy of a base page from node `from` to node `to`, ns.
     pub fn copy_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
-        self.copy_4k_ns[self.pair(from, to)] * slowdown
+        self.copy_base_ns[self.pair(from, to)] * slowdown
     }
 
     /// Copy of a 2 MiB page from node `from` to node `to`, ns.
@@ -78,23 +87,29 @@ impl CostModel {
         self.copy_4k_ns(from, to, slowdown) * (PAGES_PER_HUGE as f64 * HUGE_COPY_PART)
     }
 
-    /// Minor fault of an anonymous 4 KiB page, ns: entry, allocation and zeroing. A page of another node adds two
+    /// Minor fault of an anonymous base page, ns: entry, allocation and zeroing. A page of another node adds two
     /// remote accesses and its transfer.
     pub fn minor_fault_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
-        self.costs.minor_fault_ns + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
+        self.local_fault_ns() + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
+    }
+
+    /// Minor fault of a page of the own node, ns: the machine's figure is for 4 KiB.
+    fn local_fault_ns(&self) -> f64 {
+        let more = self.page.bytes() - BASE_PAGE_BYTES;
+        self.costs.minor_fault_ns + more as f64 / self.costs.zero_local_gbps
     }
 
     /// The part of [`Self::minor_fault_ns`] that clears the page, ns: at the rate of clearing on the own node, and a
     /// page of another node with all that it adds.
     pub fn clear_4k_ns(&self, cpu_node: usize, page_node: usize, slowdown: f64) -> f64 {
-        let local = BASE_PAGE_BYTES as f64 / self.costs.zero_local_gbps;
-        local.min(self.costs.minor_fault_ns) + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
+        let local = self.page.bytes() as f64 / self.costs.zero_local_gbps;
+        local.min(self.local_fault_ns()) + self.remote_fault_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
     /// As [`Self::clear_4k_ns`], for a page whose lines are in the CPU's cache, ns.
     pub fn clear_cached_4k_ns(&self) -> f64 {
-        let known = (BASE_PAGE_BYTES as f64 / self.costs.zero_local_gbps).min(self.costs.minor_fault_ns);
-        known.min(BASE_PAGE_BYTES as f64 / CLEAR_CACHED_GBPS)
+        let bytes = self.page.bytes() as f64;
+        (bytes / self.costs.zero_local_gbps).min(self.local_fault_ns()).min(bytes / CLEAR_CACHED_GBPS)
     }
 
     /// Time in which clearing memory of the own node replaces all lines of a cache of `bytes`, ns.
@@ -112,13 +127,13 @@ impl CostModel {
         self.costs.huge_fault_ns + self.zero_2m_ns[self.pair(cpu_node, page_node)] * slowdown
     }
 
-    /// Copy-on-write fault of a 4 KiB page that is copied from node `from` to node `to`, without the flush, ns.
+    /// Copy-on-write fault of a base page that is copied from node `from` to node `to`, without the flush, ns.
     pub fn cow_fault_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         // The cost in the machine file contains a local copy on the idle machine.
         self.costs.cow_fault_ns - self.costs.copy_4k_local_ns + self.copy_4k_ns(from, to, slowdown)
     }
 
-    /// Migration of one 4 KiB page with its copy, without the flush (see [`shootdowns`](super::shootdowns)), ns.
+    /// Migration of one base page with its copy, without the flush (see [`shootdowns`](super::shootdowns)), ns.
     pub fn migrate_4k_ns(&self, from: usize, to: usize, slowdown: f64) -> f64 {
         self.costs.migrate_4k_ns + self.copy_4k_ns(from, to, slowdown)
     }
@@ -188,6 +203,14 @@ impl CostModel {
     }
 }
 
+/// Copies of 4 KiB that take as long as the copy of a base page.
+fn copies_of_4k(page: BasePage) -> f64 {
+    match page {
+        BasePage::Kib4 => 1.0,
+        larger => (larger.bytes() / BASE_PAGE_BYTES) as f64 * HUGE_COPY_PART,
+    }
+}
+
 /// Copy of 4 KiB on the idle machine, ns: the local cost inside a node, the remote cost between sockets. Between nodes
 /// of a socket it is the local cost times the latency ratio, at most the remote cost (model).
 fn idle_copy_ns(machine: &Machine, from: usize, to: usize) -> f64 {
@@ -204,8 +227,8 @@ fn idle_copy_ns(machine: &Machine, from: usize, to: usize) -> f64 {
     (local * machine.latency_ns[cpu][other] / machine.latency_ns[cpu][cpu]).min(remote)
 }
 
-/// `2 (L_remote - L_local)` plus 4096 bytes at the rate of the narrowest link, ns.
-fn idle_remote_fault_ns(machine: &Machine, cpu: usize, page: usize) -> f64 {
+/// `2 (L_remote - L_local)` plus the bytes of a page at the rate of the narrowest link, ns.
+fn idle_remote_fault_ns(machine: &Machine, (cpu, page): (usize, usize), bytes: u64) -> f64 {
     if cpu == page || machine.nodes[cpu].cpus.is_empty() {
         return 0.0;
     }
@@ -216,5 +239,5 @@ fn idle_remote_fault_ns(machine: &Machine, cpu: usize, page: usize) -> f64 {
         .filter(|(share, _)| *share > 0.0)
         .map(|(share, link)| machine.links[link].sustained_gbps / share)
         .fold(f64::INFINITY, f64::min);
-    lines_ns + BASE_PAGE_BYTES as f64 / link_gbps
+    lines_ns + bytes as f64 / link_gbps
 }

@@ -2,7 +2,8 @@
 
 use super::shadow::Shadow;
 use crate::mm::pageblock::bit_tree::BitTree;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
+use numalab_base::base_page::BasePage;
 use numalab_base::tunable::Needs;
 
 numalab_base::tunables! {
@@ -35,10 +36,10 @@ pub struct SwapDevice {
 }
 
 impl SwapDevice {
-    /// An unused device of `mib` MiB.
-    pub fn new(mib: u64) -> Self {
+    /// An unused device of `mib` MiB, with a slot for each base page.
+    pub fn new(mib: u64, page: BasePage) -> Self {
         // Whole clusters only; a part at the end is not used.
-        let slots = ((mib << 20) / PAGE_BYTES) as usize / CLUSTER * CLUSTER;
+        let slots = page.of_mib(mib) as usize / CLUSTER * CLUSTER;
         let clusters = slots / CLUSTER;
         let (free, empty) = (BitTree::full(slots), BitTree::full(clusters));
         Self { free, used: vec![0; clusters], empty, shadows: Vec::new() }
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn slots_and_clusters() {
-        let mut s = SwapDevice::new(6);
+        let mut s = SwapDevice::new(6, BasePage::Kib4);
         assert_eq!(s.free_slots(), 1536);
         assert_eq!((s.take(), s.take()), (Some(0), Some(1)));
         assert_eq!((s.take_cluster(), s.take_cluster(), s.take_cluster()), (Some(512), Some(1024), None));
@@ -135,12 +136,12 @@ mod tests {
         assert!((0..1536).all(|slot| s.put(slot)));
         assert_eq!((s.free_slots(), s.used_slots()), (1536, 0));
         assert!(!s.put(5000));
-        assert_eq!(SwapDevice::new(0).take(), None);
+        assert_eq!(SwapDevice::new(0, BasePage::Kib4).take(), None);
     }
 
     #[test]
     fn a_slot_that_is_neither_used_nor_free_is_found() {
-        let mut s = SwapDevice::new(6);
+        let mut s = SwapDevice::new(6, BasePage::Kib4);
         s.take();
         assert_eq!(s.check(), Ok(()));
         s.used[0] += 1;
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn the_largest_device_costs_little_until_it_is_used() {
         let largest = SwapTunables::DECLS[0].range.1 as u64;
-        let mut s = SwapDevice::new(largest);
+        let mut s = SwapDevice::new(largest, BasePage::Kib4);
         assert_eq!((s.free_slots(), s.shadows.capacity()), (largest << 8, 0));
         assert!(s.free_slots() <= u64::from(u32::MAX), "slots are numbered in 32 bits");
         let (first, second) = (s.take().unwrap(), s.take().unwrap());

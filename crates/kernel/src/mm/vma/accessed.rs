@@ -13,7 +13,7 @@ use super::chunk::ChunkKind;
 use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
 use numalab_base::math::exp;
 use numalab_base::rng::Rng;
 
@@ -92,8 +92,9 @@ impl Vma {
     /// Expected random accesses per entry of a chunk since the mapping was made.
     pub(super) fn random_accesses_so_far(&self, chunk: usize) -> f64 {
         let base = self.chunk_base(chunk);
-        let here = |s: &&RandomUse| s.from < base + CHUNK_BYTES && s.to > base;
-        let per_entry = |s: &RandomUse| s.accesses as f64 * PAGE_BYTES as f64 / (s.to - s.from) as f64;
+        let here = |s: &&RandomUse| s.from < base + self.chunk_bytes() && s.to > base;
+        let page_bytes = self.base_page.bytes() as f64;
+        let per_entry = |s: &RandomUse| s.accesses as f64 * page_bytes / (s.to - s.from) as f64;
         self.random.spans.iter().filter(here).map(per_entry).sum()
     }
     /// Whether an entry, or the huge entry, was used; clears its bit (`ptep_clear_young_notify`). Call

@@ -13,7 +13,7 @@ use crate::mm::account::PageClass;
 use crate::mm::block::Bits512;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::physical_memory::PhysicalMemory;
-use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES};
+use crate::mm::units::CHUNK_PAGES;
 use crate::mm::unmapped::Unmapped;
 
 impl Vma {
@@ -44,7 +44,7 @@ impl Vma {
         }
         for chunk in [self.chunk_of(from), self.chunk_of(to - 1)] {
             let (base, c) = (self.chunk_base(chunk), self.chunk(chunk));
-            let part = base < from || base + CHUNK_BYTES > to;
+            let part = base < from || base + self.chunk_bytes() > to;
             if part && c.kind == ChunkKind::Huge && c.shared == 0 {
                 self.split_pmd(chunk);
                 split += 1;

@@ -10,7 +10,7 @@ use super::chunk::ChunkKind;
 use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
 
 /// Largest order of such a folio: 1 MiB.
 pub const MAX_FOLIO_ORDER: u32 = 8;
@@ -30,8 +30,8 @@ impl Vma {
         let fits = |order: &u32| {
             let pages = 1_usize << order;
             let first = page & !(pages - 1);
-            let start = self.chunk_base(chunk) + first as u64 * PAGE_BYTES;
-            let inside = start >= self.start && start + pages as u64 * PAGE_BYTES <= self.end;
+            let start = self.page_addr(chunk, first);
+            let inside = start >= self.start && start + self.base_page.bytes_of(pages as u64) <= self.end;
             let empty = |p: usize| {
                 self.is_absent(chunk, p) && !self.maps_zero_page(chunk, p) && self.frame_map.slot(chunk, p).is_none()
             };
@@ -98,7 +98,7 @@ impl Vma {
 mod tests {
     use super::*;
     use crate::mm::object::SharedMemory;
-    use crate::mm::units::CHUNK_BYTES;
+    use crate::mm::units::{CHUNK_BYTES, PAGE_BYTES};
     use crate::mm::vma::kind::VmaKind;
     use crate::mm::vma::page_state::PageState;
     use crate::numa::mark::MarkRules;

@@ -43,6 +43,8 @@ pub struct FrameMap {
     free: Vec<u32>,
     tables_on_node: Vec<u64>,
     tables: u64,
+    /// Chunks of a page table, as a power of two, and those of the first table that lie before the mapping.
+    table_chunks: (u32, u32),
     swapped: u64,
     huge: u64,
 }
@@ -56,9 +58,15 @@ impl FrameMap {
             free: Vec::new(),
             tables_on_node: vec![0; nodes],
             tables: 0,
+            table_chunks: (0, 0),
             swapped: 0,
             huge: 0,
         }
+    }
+    /// The map of a mapping whose page tables cover 2 to the power of `order` chunks each. Of the first table's chunks
+    /// `before` lie before the mapping. (Each chunk has a table of its own otherwise.)
+    pub fn with_tables_of(self, order: u32, before: u32) -> Self {
+        Self { table_chunks: (order, before), ..self }
     }
     /// Memory that the map takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
@@ -81,7 +89,7 @@ impl FrameMap {
     /// The map of a forked copy. Its entries map shared pages, which have no pageblock here, and name the same slots.
     pub fn forked(&self) -> Self {
         let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
-        copy.huge = self.huge;
+        (copy.huge, copy.table_chunks) = (self.huge, self.table_chunks);
         for chunk in (0..self.chunks.len()).filter(|c| self.chunks[*c].swapped > 0) {
             for page in 0..512 {
                 if let Some(slot) = self.slot(chunk, page) {
@@ -184,15 +192,22 @@ impl FrameMap {
         self.swapped
     }
 
+    /// The chunk with which the table of a chunk is noted: the first of its chunks in the mapping.
+    #[inline]
+    fn table_of(&self, chunk: usize) -> usize {
+        let (order, before) = self.table_chunks;
+        ((chunk + before as usize) >> order << order).saturating_sub(before as usize)
+    }
     /// Whether a chunk has a page table.
     #[inline]
     pub fn has_table(&self, chunk: usize) -> bool {
-        self.chunks[chunk].table_node != NO_TABLE
+        self.chunks[self.table_of(chunk)].table_node != NO_TABLE
     }
-    /// Notes the page table of a chunk.
+    /// Notes the page table of a chunk, and of the others that it covers.
     pub fn set_table(&mut self, chunk: usize, node: usize, frame: Frame) {
         debug_assert!(!self.has_table(chunk) && node < usize::from(NO_TABLE));
-        let c = &mut self.chunks[chunk];
+        let at = self.table_of(chunk);
+        let c = &mut self.chunks[at];
         (c.table, c.table_node) = (frame.0, node as u8);
         self.tables_on_node[node] += 1;
         self.tables += 1;
@@ -202,7 +217,8 @@ impl FrameMap {
         if !self.has_table(chunk) {
             return None;
         }
-        let c = &mut self.chunks[chunk];
+        let at = self.table_of(chunk);
+        let c = &mut self.chunks[at];
         let node = usize::from(std::mem::replace(&mut c.table_node, NO_TABLE));
         self.tables_on_node[node] -= 1;
         self.tables -= 1;
@@ -276,5 +292,15 @@ mod tests {
         p.set_huge(0, Frame::UNKNOWN);
         p.split(0);
         assert_eq!((p.get(0, 0), p.huge_pages()), (Frame::UNKNOWN, 0), "of an unknown frame nothing is noted");
+    }
+
+    #[test]
+    fn a_table_may_cover_many_chunks() {
+        // Four chunks a table, and the mapping begins with the last of the first four.
+        let mut p = FrameMap::new(6, 2).with_tables_of(2, 3);
+        p.set_table(3, 1, Frame(5));
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|c| p.has_table(c)), [false, true, true, true, true, false]);
+        assert_eq!(p.forked().table_chunks, (2, 3));
+        assert_eq!((p.take_table(1), p.take_table(4), p.tables()), (Some((1, Frame(5))), None, 0));
     }
 }

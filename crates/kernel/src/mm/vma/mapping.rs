@@ -11,7 +11,8 @@ use super::zero_entries::ZeroEntries;
 use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
 use crate::mm::object::{PageRef, SharedMemory};
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
+use numalab_base::base_page::BasePage;
 
 /// Nodes that [`Chunk::node`] can tell apart.
 const MAX_NODES: usize = 256;
@@ -31,6 +32,8 @@ pub struct Vma {
     pub start: u64,
     /// One past the last byte.
     pub end: u64,
+    /// Its base pages.
+    pub base_page: BasePage,
     /// What backs the mapping.
     pub kind: VmaKind,
     /// Whether huge pages are allowed in this mapping.
@@ -67,13 +70,21 @@ pub struct Vma {
 }
 
 impl Vma {
-    /// An unpopulated mapping of `start..end` (page aligned) on a machine with `nodes` nodes.
+    /// An unpopulated mapping of `start..end` (page aligned) in pages of 4 KiB on a machine with `nodes` nodes.
     pub fn new(start: u64, end: u64, kind: VmaKind, huge_ok: bool, nodes: usize) -> Self {
-        let first = start / CHUNK_BYTES;
-        let n = (end.div_ceil(CHUNK_BYTES) - first) as usize;
+        Self::in_pages(BasePage::Kib4, (start, end), kind, huge_ok, nodes)
+    }
+    /// As [`Self::new`], in base pages of another size.
+    pub fn in_pages(page: BasePage, (start, end): (u64, u64), kind: VmaKind, huge_ok: bool, nodes: usize) -> Self {
+        let chunk_bytes = page.bytes_of(CHUNK_PAGES);
+        let n = (end.div_ceil(chunk_bytes) - start / chunk_bytes) as usize;
+        let table_order = page.table_bytes().ilog2() - chunk_bytes.ilog2();
+        let before = (start / chunk_bytes) & ((1 << table_order) - 1);
+        debug_assert!(page.floor(start) == start && page.floor(end) == end, "{start}..{end}: not whole pages");
         Self {
             start,
             end,
+            base_page: page,
             kind,
             huge_ok,
             advised: false,
@@ -88,36 +99,63 @@ impl Vma {
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
             write_protected: false,
-            frame_map: FrameMap::new(n, nodes),
+            frame_map: FrameMap::new(n, nodes).with_tables_of(table_order, before as u32),
             zeros: ZeroEntries::default(),
             folios: Folios::default(),
             partly_mapped: Vec::new(),
             random: RandomUses::default(),
         }
     }
+    /// Logarithm of the bytes of a chunk.
+    #[inline]
+    fn chunk_shift(&self) -> u32 {
+        self.base_page.shift() + CHUNK_PAGES.trailing_zeros()
+    }
+    /// Bytes of a chunk: 512 base pages.
+    #[inline]
+    pub fn chunk_bytes(&self) -> u64 {
+        1 << self.chunk_shift()
+    }
     /// Index of the chunk that holds `addr`.
     #[inline]
     pub fn chunk_of(&self, addr: u64) -> usize {
-        (addr / CHUNK_BYTES - self.start / CHUNK_BYTES) as usize
+        ((addr >> self.chunk_shift()) - (self.start >> self.chunk_shift())) as usize
     }
     /// First address of a chunk; may be below `start`.
     #[inline]
     pub fn chunk_base(&self, chunk: usize) -> u64 {
-        (self.start / CHUNK_BYTES + chunk as u64) * CHUNK_BYTES
+        ((self.start >> self.chunk_shift()) + chunk as u64) << self.chunk_shift()
+    }
+    /// Address of a page of a chunk; may be below `start`.
+    #[inline]
+    pub fn page_addr(&self, chunk: usize, page: usize) -> u64 {
+        self.chunk_base(chunk) + self.base_page.bytes_of(page as u64)
+    }
+    /// Number of pages from the start of the first chunk to `addr`.
+    #[inline]
+    pub fn page_number(&self, addr: u64) -> u64 {
+        self.base_page.pages(addr - self.chunk_base(0))
+    }
+    /// The page of a chunk at `addr`, which is moved to the chunk's nearer end if it is outside; rounded up.
+    #[inline]
+    pub fn page_up_in_chunk(&self, chunk: usize, addr: u64) -> usize {
+        let base = self.chunk_base(chunk);
+        self.base_page.pages_up(addr.clamp(base, base + self.chunk_bytes()) - base) as usize
     }
     /// The chunks that overlap `from..to`, each with its pages in that range: (chunk, first page, one past the last
     /// page).
     pub(in crate::mm) fn chunk_ranges(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
-        let (first, mut addr) = (self.start / CHUNK_BYTES, from);
+        let (page, shift, mut addr) = (self.base_page, self.chunk_shift(), from);
+        let first = self.start >> shift;
         std::iter::from_fn(move || {
             if addr >= to {
                 return None;
             }
-            let base = addr / CHUNK_BYTES * CHUNK_BYTES;
-            let stop = to.min(base + CHUNK_BYTES);
-            let (lo, hi) = ((addr - base) / PAGE_BYTES, (stop - base).div_ceil(PAGE_BYTES));
+            let base = addr >> shift << shift;
+            let stop = to.min(base + (1 << shift));
+            let (lo, hi) = (page.pages(addr - base), page.pages_up(stop - base));
             addr = stop;
-            Some(((base / CHUNK_BYTES - first) as usize, lo as usize, hi as usize))
+            Some((((base >> shift) - first) as usize, lo as usize, hi as usize))
         })
     }
     /// A chunk.
@@ -249,10 +287,10 @@ impl Vma {
     pub fn marked_pages(&self) -> u64 {
         self.marked_pages
     }
-    /// Whether the whole 2 MiB of a chunk are inside the mapping, so that it can hold a huge page.
+    /// Whether the whole of a chunk is inside the mapping, so that it can hold a huge page.
     pub fn chunk_is_whole(&self, chunk: usize) -> bool {
         let base = self.chunk_base(chunk);
-        base >= self.start && base + CHUNK_BYTES <= self.end
+        base >= self.start && base + self.chunk_bytes() <= self.end
     }
     /// State of a page, as an access finds it.
     #[inline]
@@ -540,6 +578,7 @@ impl Vma {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mm::units::CHUNK_BYTES;
 
     #[test]
     fn a_hint_fault_that_leaves_a_page_gives_back_its_write_permission_and_its_last_cpupid() {

@@ -10,7 +10,7 @@ use super::chunk::ChunkKind;
 use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::object::SharedMemory;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
 use crate::numa::mark::MarkRules;
 use crate::numa::page::{PageFacts, PIN_BIAS};
 use crate::numa::page_filter::Verdict;
@@ -140,7 +140,7 @@ impl Vma {
         if self.chunks[chunk].shared > 0 {
             let shared = fresh.zip(&self.blocks[index].shared, |f, s| f & s);
             if let Some(stop) = self.filter_shared(chunk, (shared, pinned), rules, store, &mut fresh) {
-                out.stop_at = Some(self.chunk_base(chunk) + stop as u64 * PAGE_BYTES);
+                out.stop_at = Some(self.page_addr(chunk, stop));
                 let before = Bits512::range(0, stop);
                 fresh = fresh.zip(&before, |f, b| f & b);
                 seen = seen.zip(&Bits512::range(0, stop + 1), |s, b| s & b);

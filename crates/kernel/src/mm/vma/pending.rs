@@ -5,7 +5,7 @@ use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::object::SharedMemory;
 use crate::mm::read_ahead::prefetch;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
 
 /// Number of pages on which an access faults, by kind of access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,8 +155,8 @@ impl Vma {
     #[inline]
     pub fn pages_inside(&self, chunk: usize, from: u64, to: u64) -> (usize, usize) {
         let base = self.chunk_base(chunk);
-        let lo = from.saturating_sub(base) / PAGE_BYTES;
-        let hi = to.saturating_sub(base).div_ceil(PAGE_BYTES).min(CHUNK_PAGES);
+        let lo = self.base_page.pages(from.saturating_sub(base));
+        let hi = self.base_page.pages_up(to.saturating_sub(base)).min(CHUNK_PAGES);
         (lo as usize, hi as usize)
     }
     /// The chunks of `from..to` in which a read, or a store, faults on a page, each with the number of such pages.
@@ -183,7 +183,7 @@ impl Vma {
         let mut out = PendingPages::default();
         if from <= self.start && to >= self.end {
             out.zeros = self.zero_entries();
-            out.any = (self.end - self.start) / PAGE_BYTES - self.rss_pages() + self.marked_pages - out.zeros;
+            out.any = self.base_page.pages(self.end - self.start) - self.rss_pages() + self.marked_pages - out.zeros;
             if self.write_protected {
                 let all = CHUNK_PAGES as usize;
                 out.read_only = (0..self.chunks.len()).map(|c| self.read_only_in_chunk(c, 0, all)).sum();
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::mm::object::Mapper;
     use crate::mm::pageblock::frame::Frame;
-    use crate::mm::units::CHUNK_BYTES;
+    use crate::mm::units::{CHUNK_BYTES, PAGE_BYTES};
     use crate::mm::vma::kind::VmaKind;
 
     /// Counts, selects and tests the pending pages one by one, and compares the results.

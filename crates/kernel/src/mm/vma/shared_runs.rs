@@ -6,7 +6,7 @@ use super::kind::VmaKind;
 use super::mapping::Vma;
 use crate::mm::block::Bits512;
 use crate::mm::object::SharedBlock;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
 
 impl Vma {
     /// Maps pages `from..to` of a chunk that are in memory and not locked, where nothing is mapped yet
@@ -14,8 +14,8 @@ impl Vma {
     /// set.
     pub fn map_around(&mut self, chunk: usize, (from, to): (usize, usize), block: &mut SharedBlock) -> u32 {
         let base = self.chunk_base(chunk);
-        let first = (self.start.saturating_sub(base).div_ceil(PAGE_BYTES) as usize).max(from);
-        let last = (self.end.saturating_sub(base).div_ceil(PAGE_BYTES).min(CHUNK_PAGES) as usize).min(to);
+        let first = (self.base_page.pages_up(self.start.saturating_sub(base)) as usize).max(from);
+        let last = (self.base_page.pages_up(self.end.saturating_sub(base)).min(CHUNK_PAGES) as usize).min(to);
         if first >= last || self.chunks[chunk].kind == ChunkKind::Huge {
             return 0;
         }
@@ -108,6 +108,7 @@ pub(in crate::mm) fn for_nodes(nodes: &[u8], mut f: impl FnMut(usize, u64)) {
 mod tests {
     use super::*;
     use crate::mm::object::{Backing, SharedMemory};
+    use crate::mm::units::PAGE_BYTES;
 
     /// 512 pages of a file: every third on node 1, some away, locked or dirty.
     fn object() -> SharedMemory {

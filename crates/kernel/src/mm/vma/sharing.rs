@@ -8,7 +8,7 @@ use crate::mm::account::PageClass;
 use crate::mm::block::{Bits512, Block, NEVER};
 use crate::mm::object::{Backing, Mapper, PageRef, SharedMemory};
 use crate::mm::pageblock::frame::Frame;
-use crate::mm::units::{CHUNK_PAGES, PAGE_BYTES};
+use crate::mm::units::CHUNK_PAGES;
 use crate::mm::unmapped::Unmapped;
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
@@ -181,7 +181,7 @@ impl Vma {
         debug_assert!(self.partly_mapped.is_empty(), "deferred huge pages are not split");
         let mut copied = CopiedEntries::default();
         if self.kind.is_shared() || (self.kind.is_file() && !self.anon) {
-            let mut v = Vma::new(self.start, self.end, self.kind, self.huge_ok, self.nodes);
+            let mut v = Vma::in_pages(self.base_page, (self.start, self.end), self.kind, self.huge_ok, self.nodes);
             v.objects.clone_from(&self.objects);
             for &o in &v.objects {
                 store.object_mut(o).mappers.push(child);
@@ -294,7 +294,7 @@ impl Vma {
     /// cleared entries.
     pub fn zap_range(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Unmapped)) -> u64 {
         let mut cleared = 0;
-        for (chunk, lo, hi) in self.chunk_ranges(from, to / PAGE_BYTES * PAGE_BYTES) {
+        for (chunk, lo, hi) in self.chunk_ranges(from, self.base_page.floor(to)) {
             self.zeros.clear(chunk, || Bits512::range(lo, hi));
             if self.frame_map.swapped_in_chunk(chunk) > 0 {
                 (lo..hi).for_each(|p| self.release_slot(chunk, p, store, &mut freed));

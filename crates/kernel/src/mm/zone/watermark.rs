@@ -25,10 +25,10 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// `__setup_per_zone_wmarks` for a zone of `managed` pages. Its share of `min_free_kb` is its part of
-    /// `lowmem_pages`. `scale_factor` is `vm.watermark_scale_factor` (1..=3000, in 1/10000).
-    pub fn new(managed: u64, min_free_kb: u64, lowmem_pages: u64, scale_factor: u64) -> Self {
-        let share = u128::from(min_free_kb / 4) * u128::from(managed) / u128::from(lowmem_pages.max(1));
+    /// `__setup_per_zone_wmarks` for a zone of `managed` pages. Its share of `min_free_pages` is its part
+    /// of `lowmem_pages`. `scale_factor` is `vm.watermark_scale_factor` (1..=3000, in 1/10000).
+    pub fn new(managed: u64, min_free_pages: u64, lowmem_pages: u64, scale_factor: u64) -> Self {
+        let share = u128::from(min_free_pages) * u128::from(managed) / u128::from(lowmem_pages.max(1));
         Self::above(share as u64, share as u64, managed, scale_factor)
     }
     fn above(min: u64, uncapped: u64, managed: u64, scale_factor: u64) -> Self {
@@ -122,7 +122,7 @@ mod tests {
         let lowmem = nodes * gib * GIB;
         let computed = min_free_kbytes(lowmem * 4, CAP_KB);
         let raised = computed.max(recommended_min_free_kbytes(nodes + 2, lowmem));
-        (computed, raised, Watermarks::new(gib * GIB, raised, lowmem, 10))
+        (computed, raised, Watermarks::new(gib * GIB, raised / 4, lowmem, 10))
     }
 
     #[test]

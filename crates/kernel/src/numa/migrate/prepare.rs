@@ -74,7 +74,9 @@ impl NumaBalancing {
             return Some(reason);
         }
         let limited = self.cfg.switches.rate_limit != RateLimit::Off;
-        if limited && !self.limits[target].admit(self.cfg.hz, at.now, page.pages) {
+        if limited
+            && !self.limits[target].admit(self.cfg.hz, at.now, self.cfg.scan.base_page.as_4k(u64::from(page.pages)))
+        {
             return Some(Refusal::RateLimited);
         }
         // From 5.13 on numamigrate_isolate_page begins with this check.

@@ -11,7 +11,7 @@ pub const MAX_SCAN_WINDOW_MB: u32 = 2560;
 /// Pages of one scan window (MBpages(scan_size)).
 #[inline]
 pub fn window_pages(scan: &Scan) -> u64 {
-    u64::from(scan.scan_size_mb) * 256
+    scan.base_page.of_mib(u64::from(scan.scan_size_mb))
 }
 
 /// Windows needed for a resident set (`task_nr_scan_windows`). The kernel rounds by OR, which is a true ceiling only

@@ -12,10 +12,10 @@ use crate::numa::config::NumaConfig;
 use crate::numa::counters::SkipReason;
 use crate::numa::jiffies::{after, before};
 use crate::numa::mark::MarkRules;
-use crate::numa::page::{HPAGE_BYTES, PAGE_BYTES};
 use crate::numa::period;
 use crate::numa::state::{MmId, MmNuma, TaskId, VmaNuma};
 use crate::numa::vma_filter::{Access, FilterContext, Parts};
+use numalab_base::base_page::BasePage;
 
 /// Largest length of a walk, as a multiple of the scan size.
 const VIRTUAL_FACTOR: i64 = 8;
@@ -150,7 +150,7 @@ impl NumaBalancing {
         let without_mof = vma.policy_without_mof || (vma.shmem_without_policy && !s.shmem_task_policy);
         if vma.unmigratable || (s.skip_by_policy && without_mof) || (s.skip_mixed_map && vma.mixed_map) {
             Some(SkipReason::Unsuitable)
-        } else if s.skip_small_vma && vma.end - vma.start < HPAGE_BYTES {
+        } else if s.skip_small_vma && vma.end - vma.start < self.cfg.scan.huge_page_bytes {
             Some(SkipReason::Small)
         } else if s.skip_shared_ro && vma.shared_ro {
             Some(SkipReason::SharedRo)
@@ -233,14 +233,15 @@ impl NumaBalancing {
         report: &mut ScanReport,
     ) -> bool {
         report.vmas_scanned += 1;
+        let (page, huge_bytes) = (self.cfg.scan.base_page, self.cfg.scan.huge_page_bytes);
         loop {
             walk.start = walk.start.max(vma.start);
-            let end = align_up(walk.start.saturating_add(bytes(walk.pages))).min(vma.end);
+            let end = align_up(walk.start.saturating_add(bytes(page, walk.pages)), huge_bytes).min(vma.end);
             let marked = space.mark(index, walk.start, end, rules);
             self.counters.numa_pte_updates += marked.updates;
             self.counters.numa_huge_pte_updates += marked.huge;
-            let walked_to = marked.stop_at.map_or(end, |page| page + PAGE_BYTES);
-            let len = ((walked_to - walk.start) / PAGE_BYTES) as i64;
+            let walked_to = marked.stop_at.map_or(end, |at| at + page.bytes());
+            let len = page.pages(walked_to - walk.start) as i64;
             self.charge(walk, report, len, &marked);
             if marked.stop_at.is_some() {
                 // The rest of the VMA is complete for this pass.
@@ -277,8 +278,8 @@ impl NumaBalancing {
 }
 
 /// Rounds up to a huge page, saturating at the top of the address space.
-fn align_up(addr: u64) -> u64 {
-    addr.checked_next_multiple_of(HPAGE_BYTES).unwrap_or(u64::MAX)
+fn align_up(addr: u64, huge_bytes: u64) -> u64 {
+    addr.checked_next_multiple_of(huge_bytes).unwrap_or(u64::MAX)
 }
 
 /// Shifts the PID windows at most once per visit. The due time advances from its old value, not from now.
@@ -297,8 +298,8 @@ fn refill(parts: &Parts, seq: i32, state: &mut VmaNuma) {
 }
 
 /// Bytes of `pages` pages. It saturates: a budget that reaches beyond the address space covers all of it.
-fn bytes(pages: i64) -> u64 {
-    (pages.max(0) as u64).saturating_mul(PAGE_BYTES)
+fn bytes(page: BasePage, pages: i64) -> u64 {
+    (pages.max(0) as u64).saturating_mul(page.bytes())
 }
 
 /// Scan budget and virtual budget of a scan work, pages.

@@ -6,14 +6,15 @@ use crate::numa::counters::Denial;
 use crate::numa::jiffies::Jiffies;
 use crate::numa::migrate::{ZoneFacts, ZoneInfo};
 use crate::numa::page::PageFacts;
+use numalab_base::base_page::BasePage;
 use numalab_base::node_mask::NodeMask;
 
-/// Free space below which promotion depends on the threshold: 1 GiB in pages.
-const FREE_SPACE_PAGES: u64 = 262_144;
+/// Free space below which promotion depends on the threshold, MiB.
+const FREE_SPACE_MIB: u64 = 1024;
 
 /// Whether a node has so much free memory that every page may be promoted to it (`pgdat_free_space_enough`).
-pub fn free_space_enough(zones: &[ZoneFacts], present_pages: u64) -> bool {
-    let enough = FREE_SPACE_PAGES.max(present_pages / 16);
+pub fn free_space_enough(page: BasePage, zones: &[ZoneFacts], present_pages: u64) -> bool {
+    let enough = page.of_mib(FREE_SPACE_MIB).max(present_pages / 16);
     zones.iter().any(|z| z.populated && z.free_pages > z.promo_wmark + enough + z.lowmem_reserve)
 }
 
@@ -47,14 +48,14 @@ impl NumaBalancing {
     ) -> Result<(), Denial> {
         let cfg = &self.cfg;
         let node = &mut self.promotion[target];
-        if free_space_enough(memory.zones(target), memory.present_pages(target)) {
+        if free_space_enough(cfg.scan.base_page, memory.zones(target), memory.present_pages(target)) {
             node.threshold_ms = 0;
             if self.cfg.switches.count_candidate_nrl {
                 self.counters.pgpromote_candidate_nrl += u64::from(page.pages);
             }
             return Ok(());
         }
-        let rate_pages = u64::from(cfg.scan.promote_rate_limit_mbps) * 256;
+        let rate_pages = cfg.scan.base_page.of_mib(u64::from(cfg.scan.promote_rate_limit_mbps));
         let (now_ms, reference) = (msecs(cfg, now), cfg.scan.hot_threshold_ms);
         node.adjust(now_ms, cfg.scan.scan_period_max_ms, rate_pages, reference);
         let threshold = node.threshold(reference);

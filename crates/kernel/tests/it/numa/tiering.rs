@@ -3,6 +3,7 @@
 use super::faults::DEFAULT;
 use super::marking::tiers;
 use super::mock::{settings, system, MockHost, MockMemory};
+use numalab_base::base_page::BasePage;
 use numalab_kernel::numa::counters::{Denial, Refusal};
 use numalab_kernel::numa::jiffies::Hz;
 use numalab_kernel::numa::migrate::ZoneFacts;
@@ -85,8 +86,14 @@ fn enough_free_space_promotes_everything() {
     let zone = |free_pages| {
         [ZoneFacts { populated: true, free_pages, promo_wmark: 100, lowmem_reserve: 5, ..ZoneFacts::default() }]
     };
-    assert!(!free_space_enough(&zone(262_144 + 105), 0) && free_space_enough(&zone(262_144 + 106), 0));
-    assert!(!free_space_enough(&zone(500_105), 16 * 500_000) && free_space_enough(&zone(500_106), 16 * 500_000));
+    assert!(
+        !free_space_enough(BasePage::Kib4, &zone(262_144 + 105), 0)
+            && free_space_enough(BasePage::Kib4, &zone(262_144 + 106), 0)
+    );
+    assert!(
+        !free_space_enough(BasePage::Kib4, &zone(500_105), 16 * 500_000)
+            && free_space_enough(BasePage::Kib4, &zone(500_106), 16 * 500_000)
+    );
 }
 
 #[test]
@@ -175,7 +182,7 @@ fn pid_bits_are_recorded_for_slow_pages_too() {
     assert_eq!(vma.pids_active[1], 1 << 61);
 }
 
-fn admissions(pages: u32) -> usize {
+fn admissions(pages: u64) -> usize {
     let hz = Hz::new(1000).unwrap();
     let mut node = NodeLimit::default();
     let admitted = (0..100_000).filter(|_| node.admit(hz, 5000, pages)).count();
