@@ -1,6 +1,6 @@
 //! `numalab machine import`: a machine file from this host or from what another tool says about a machine.
 
-use crate::failure::Failure;
+use crate::failure::{note, Failure};
 use crate::options;
 use numalab_model::machine::import::{self, Wish};
 use numalab_model::machine::{self, MemoryKind};
@@ -42,7 +42,7 @@ struct Source {
 }
 
 impl Import {
-    /// The machine file.
+    /// The machine file. Where what was read disagrees with itself, standard error says so.
     ///
     /// # Errors
     /// A name that is none, a source that cannot be read or describes no machine, a kind for a node that is not there.
@@ -67,7 +67,10 @@ impl Import {
                 None => import::sysfs(Path::new("/"), wish),
             }
         };
-        Ok(toml?)
+        let toml = toml?;
+        let machine = machine::from_toml(name, &toml)?;
+        machine.warnings.iter().filter(|w| w.starts_with(machine::DOUBT)).for_each(|w| note(w));
+        Ok(toml)
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn json_part(text: &str) -> Option<(usize, &str)> {
     let mut at = text.len() - start.len();
     if !start.starts_with('{') {
         let mut ends = text.match_indices('\n').map(|(end, _)| end + 1);
-        at = ends.find(|&line| text[line..].starts_with('{')).filter(|_| own)?;
+        at = ends.find(|&line| text[line..].trim_start_matches(' ').starts_with('{')).filter(|_| own)?;
     }
     let end = text.rfind('}').filter(|end| *end > at).map_or(text.len(), |end| end + 1);
     Some((text[..at].matches('\n').count(), &text[at..end]))

@@ -62,6 +62,7 @@ impl Found {
     /// The name is not a catalog name, a kind is named for a node that is not there, or the source makes no machine,
     /// such as one without memory.
     pub(super) fn into_toml(mut self, wish: &Wish) -> Result<String, SpecError> {
+        self.cross_check();
         let Sets { cores, llcs } = self.partition();
         let sockets = self.sockets();
         let distance = self.distances(&sockets);

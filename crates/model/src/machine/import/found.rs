@@ -6,9 +6,10 @@
 //! and notes what it had to change.
 //! Units: bytes, GB/s, ns, GHz.
 
+use super::cross::Declared;
 use super::origin::Origin;
 use crate::machine::distance::{complete, Completed, Place, OPEN};
-use crate::machine::{cpulist, MemoryKind, MAX_CPUS, MAX_NODES};
+use crate::machine::{cpulist, MemoryKind, DOUBT, MAX_CPUS, MAX_NODES};
 use crate::spec::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,11 +91,20 @@ pub(super) struct Found {
     pub latency_ns: BTreeMap<(usize, usize), f64>,
     pub base_ghz: Option<f64>,
     pub single_ghz: Option<f64>,
+    /// Totals that the source states.
+    pub declared: Declared,
+    /// Whether the machine has CPUs that the source hides, and whose nodes it does not tell.
+    pub hidden_cpus: bool,
     /// What was odd or had to be assumed, one phrase each.
     pub notes: Vec<String>,
 }
 
 impl Found {
+    /// Notes that two things which were read do not agree.
+    pub(super) fn doubt(&mut self, what: impl std::fmt::Display) {
+        self.notes.push(format!("{DOUBT}{what}"));
+    }
+
     /// Makes a node without memory of each group of CPUs that no node of the source has, with the group's package. The
     /// nodes get the ids of `free` and then new ones. To be called before the nodes are settled.
     pub(super) fn adopt(&mut self, groups: Vec<Lost>, free: &[u32]) {

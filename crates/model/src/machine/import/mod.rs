@@ -8,11 +8,13 @@
 //! Invariant: input is untrusted. Size, nesting and counts are limited before anything is built from them, and
 //! everything wrong becomes one [`SpecError`].
 
+mod cross;
 mod detect;
 mod emit;
 mod found;
 mod hwloc;
 mod kind;
+mod log;
 mod lscpu;
 mod lscpu_table;
 mod lstopo;
@@ -127,7 +129,7 @@ fn decoded(file: &str, bytes: &[u8]) -> Result<String, SpecError> {
 /// The text is not well-formed or not hwloc 2 or 3, declares entities, has nesting or counts beyond any machine, or has
 /// no CPUs or memory nodes. The error has line and column.
 pub fn hwloc_xml<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
-    hwloc::read(file, text)?.into_toml(&wish.into())
+    hwloc::read(file, &blanks(text))?.into_toml(&wish.into())
 }
 
 /// The machine file of the output of `numactl -H`, with whatever was pasted around it. `file` is for messages.
@@ -168,11 +170,15 @@ fn lscpu_json(file: &str, text: &str) -> Result<found::Found, SpecError> {
     }
 }
 
-/// A text whose no-break spaces, as web pages have them, are blanks.
+/// A text whose no-break spaces, as web pages have them, are blanks, and so is what a log puts before each line.
 fn blanks(text: &str) -> Cow<'_, str> {
-    match text.contains('\u{a0}') {
+    let text: Cow<'_, str> = match text.contains('\u{a0}') {
         true => text.replace('\u{a0}', " ").into(),
         false => text.into(),
+    };
+    match detect::of(&text) {
+        Some(_) => text,
+        None => log::without_prefixes(&text).map_or(text, Cow::from),
     }
 }
 
@@ -195,7 +201,8 @@ pub fn lstopo<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<S
 /// # Errors
 /// Those of the form's own function, or a text of no form.
 pub fn text<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<String, SpecError> {
-    match Form::of(text) {
+    let text = &blanks(text);
+    match detect::of(text) {
         Some(Form::HwlocXml) => hwloc_xml(file, text, wish),
         Some(Form::Numactl) => numactl(file, text, wish),
         Some(Form::Lscpu | Form::LscpuJson | Form::LscpuTable) => lscpu(file, text, wish),
@@ -218,7 +225,7 @@ pub fn text<'a>(file: &str, text: &str, wish: impl Into<Wish<'a>>) -> Result<Str
 /// Why a text is no machine file, if it is a description that [`text()`] imports.
 pub(super) fn not_yet(file: &str, text: &str) -> Option<SpecError> {
     let is_toml = |line: &str| line.trim_start().strip_prefix("name").is_some_and(|l| l.trim_start().starts_with('='));
-    let form = Form::of(text).filter(|_| !text.lines().any(is_toml))?;
+    let form = Form::of(&blanks(text)).filter(|_| !text.lines().any(is_toml))?;
     let what = format!("the output of `{}`, which is no machine file", form.command());
     let expected = format!("a machine file: `numalab machine import {} > mine.toml` writes it", clip(file));
     Some(SpecError { line: 1, column: 1, ..SpecError::plain(file, what, expected) })

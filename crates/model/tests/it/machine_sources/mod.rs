@@ -3,6 +3,7 @@
 
 mod agree;
 mod archives;
+mod doubts;
 mod hostile;
 mod kinds;
 mod lscpu;
