@@ -23,10 +23,11 @@ pub struct Import {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Source {
-    /// What describes the machine: the output of `numactl -H`, `lscpu` or `lstopo`, an hwloc XML, a copy of /sys as a
-    /// folder or a tarball; `-` reads standard input
+    /// What describes the machine: the output of `numactl -H`, `lscpu`, `lstopo` or `likwid-topology`, an hwloc XML, a
+    /// copy of /sys as a folder or a tarball; `-` reads standard input. Further files add to the first, also those of
+    /// numastat, dmidecode, turbostat, perf mem and /proc/zoneinfo
     #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    files: Vec<PathBuf>,
     /// Import this host
     #[arg(long)]
     host: bool,
@@ -61,10 +62,10 @@ impl Import {
         } else if let Some(file) = &source.numactl {
             import::numactl(&place(file), &options::read(file)?, wish)
         } else {
-            match &source.file {
-                Some(file) if file.as_os_str() == "-" => import::standard_input(wish),
-                Some(file) => import::path(file, wish),
-                None => import::sysfs(Path::new("/"), wish),
+            match &source.files[..] {
+                [] => import::sysfs(Path::new("/"), wish),
+                [file] if file.as_os_str() == "-" => import::standard_input(wish),
+                files => import::paths(files, wish),
             }
         };
         let toml = toml?;

@@ -38,6 +38,9 @@ fn count(n: usize, noun: &str) -> String {
 impl Found {
     /// Says where totals and lists of the source disagree.
     pub(super) fn cross_check(&mut self) {
+        if std::mem::replace(&mut self.is_checked, true) {
+            return;
+        }
         let said = [self.cpus_against_totals(), self.nodes_against_totals(), self.memory_against_total()];
         let said: Vec<String> = said.into_iter().flatten().chain(self.cores_in_packages()).collect();
         said.into_iter().for_each(|what| self.doubt(what));

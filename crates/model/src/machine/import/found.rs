@@ -24,6 +24,8 @@ pub(super) struct FoundNode {
     /// Bandwidth of the node for its own CPUs, as the source states it: reads, and writes.
     pub gbps: Option<f64>,
     pub write_gbps: Option<f64>,
+    /// Peak of its memory modules.
+    pub peak_gbps: Option<f64>,
     pub tier: Option<u8>,
     /// Technology of the memory, if the source names it.
     pub kind: Option<MemoryKind>,
@@ -93,9 +95,16 @@ pub(super) struct Found {
     pub single_ghz: Option<f64>,
     /// Totals that the source states.
     pub declared: Declared,
+    /// Whether the totals were compared.
+    pub is_checked: bool,
     /// Whether the machine has CPUs that the source hides, and whose nodes it does not tell.
     pub hidden_cpus: bool,
-    /// What was odd or had to be assumed, one phrase each.
+    /// Latency of sampled loads from remote memory by that from local memory.
+    pub remote_ratio: Option<f64>,
+    /// How cores, and last-level caches, were guessed, one phrase each.
+    pub sibling_notes: Vec<String>,
+    pub cache_notes: Vec<String>,
+    /// What else was odd or had to be assumed, one phrase each.
     pub notes: Vec<String>,
 }
 

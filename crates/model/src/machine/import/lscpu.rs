@@ -301,16 +301,18 @@ fn runs(found: &mut Found, told: Told) {
         Told::Sum(bytes) => (packages, bytes / (packages * with) as u64),
         Told::All(bytes, instances) if instances.is_multiple_of(with) => (instances / with, bytes / instances as u64),
         Told::All(bytes, instances) if with.is_multiple_of(instances) => {
-            found.notes.push("last-level caches across nodes, cut at the border of nodes".into());
+            found.cache_notes.push("last-level caches across nodes, cut at the border of nodes".into());
             (1, bytes / with as u64)
         }
         Told::All(bytes, instances) => {
-            found.notes.push(format!("{instances} last-level caches do not divide among {with} nodes: one for each"));
+            found
+                .cache_notes
+                .push(format!("{instances} last-level caches do not divide among {with} nodes: one for each"));
             (1, bytes / instances as u64)
         }
     };
     if each > 1 {
-        found.notes.push("which cores share a last-level cache (the source does not tell): runs of cores".into());
+        found.cache_notes.push("which cores share a last-level cache (the source does not tell): runs of cores".into());
     }
     for n in 0..found.nodes.len() {
         let cores = cores(found, n);

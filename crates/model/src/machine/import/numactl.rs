@@ -101,7 +101,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     (found.declared.nodes, found.declared.node_ids) = announced;
     found.notes.extend(missing);
     overfull.into_iter().for_each(|what| found.doubt(what));
-    found.notes.push("one last-level cache for each node".into());
+    found.cache_notes.push("one last-level cache for each node".into());
     siblings::assume(&mut found, None, None, Numbering::Unknown);
     Ok(found)
 }

@@ -28,7 +28,7 @@ pub(super) fn assume_with_offline(
     found.notes.push(format!("CPU {} is offline and left out", cpulist::format(offline)));
     let shown: Vec<Vec<u32>> = found.nodes.iter().map(|n| n.cpus.clone()).collect();
     let Some(whole) = listed.or_else(|| in_runs(&shown, offline, threads.unwrap_or(1))) else {
-        found.notes.push("one thread per core (CPUs are offline, so which are siblings cannot be told)".into());
+        found.sibling_notes.push("one thread per core (CPUs are offline, so which are siblings cannot be told)".into());
         return;
     };
     let set = |found: &mut Found, cpus: Vec<Vec<u32>>| {
@@ -77,7 +77,7 @@ fn in_runs(shown: &[Vec<u32>], offline: &[u32], threads: usize) -> Option<Vec<Ve
 pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<usize>, numbering: Numbering) {
     if let Some(pairs) = cores.and_then(|cores| pairs(found, cores)) {
         found.siblings_assumed = true;
-        found.notes.push(format!(
+        found.sibling_notes.push(format!(
             "hybrid cores: {pairs} of two threads, which are neighbours by number, then {} of one (the source has only \
              how many)",
             cores.unwrap_or_default().saturating_sub(pairs)
@@ -110,7 +110,7 @@ pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<us
                 2 => format!("two threads per core, CPU c and c + {stride}, {why}"),
                 _ => format!("{count} threads per core, {stride} apart, {why}"),
             };
-            found.notes.push(what);
+            found.sibling_notes.push(what);
             join(found, |cpus, i| {
                 let cores = cpus.len() / count;
                 (0..count).map(|t| cpus[i % cores + t * cores]).collect()
@@ -118,10 +118,12 @@ pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<us
         }
         (None, Some(_)) if adjacent => {
             found.siblings_assumed = true;
-            found.notes.push(format!("{count} threads per core, neighbours by number (the source does not tell)"));
+            found
+                .sibling_notes
+                .push(format!("{count} threads per core, neighbours by number (the source does not tell)"));
             join(found, |cpus, i| cpus[i / count * count..(i / count + 1) * count].to_vec());
         }
-        _ => found.notes.push("one thread per core (the source does not tell)".into()),
+        _ => found.sibling_notes.push("one thread per core (the source does not tell)".into()),
     }
 }
 

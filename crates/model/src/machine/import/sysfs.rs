@@ -48,10 +48,10 @@ pub(super) fn read(tree: &Tree, file: String) -> Result<Found, SpecError> {
     found.single_ghz = ghz("cpuinfo_max_freq").filter(|g| *g > 0.0);
     found.model = model(tree);
     if found.sharing.values().all(|s| s.llc.is_empty()) {
-        found.notes.push("one last-level cache for each node (no cache files)".into());
+        found.cache_notes.push("one last-level cache for each node (no cache files)".into());
     }
     if found.sharing.values().all(|s| s.core.is_empty()) {
-        found.notes.push("one thread per core (no topology files)".into());
+        found.sibling_notes.push("one thread per core (no topology files)".into());
     }
     found.notes.extend(tree.note());
     Ok(found)

@@ -9,6 +9,7 @@ mod kinds;
 mod lscpu;
 mod odd;
 mod pasted;
+mod together;
 mod world;
 
 use numalab_model::machine::Machine;
