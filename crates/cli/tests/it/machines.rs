@@ -144,3 +144,20 @@ fn scan_durations_are_printed() {
     let out = lab.ok("explain e --scans").out;
     assert!(out.starts_with("all tasks: ") && out.contains("longest"), "{out}");
 }
+
+#[test]
+fn what_disagrees_is_said_aloud_and_several_files_make_one_machine() {
+    let lab = Lab::with_sweep();
+    lab.write("n.txt", NUMACTL);
+    let zones = "Node 0, zone Normal\n  managed 64000\nNode 1, zone Normal\n  managed 256000\n";
+    lab.write("z.txt", zones);
+    let ended = lab.ok("machine import n.txt z.txt --name mine");
+    assert!(ended.err.contains("doubtful: node 0 has 1000 MiB by numactl -H, and 250 MiB"), "{}", ended.err);
+    assert!(ended.out.contains("doubtful: node 0 has"), "{}", ended.out);
+    lab.write("mine.toml", &ended.out);
+    let ran = lab.ok(&format!("run --machine mine.toml {RUN} --out d"));
+    assert!((ran.out + &ran.err).contains("doubtful: node 0 has"), "a run repeats it");
+    lab.refused("machine import z.txt", &["z.txt:1:1", "names no CPUs", "beside the output of `numactl -H`"]);
+    let quiet = lab.ok("machine import n.txt --name mine");
+    assert!(!quiet.err.contains("doubtful"), "{}", quiet.err);
+}

@@ -10,6 +10,7 @@ mod columns;
 mod common;
 mod compare;
 mod completions_and_man;
+mod counters;
 mod docs;
 mod domains;
 mod fit;

@@ -13,12 +13,16 @@ mod doc;
 mod huge;
 mod locks;
 mod numa;
+mod others;
+mod printed;
 mod reclaim;
 mod scheduler;
 mod stalls;
 
 pub use doc::{CounterDoc, Kind, Since, Unit};
 pub use numalab_nouns::record::ALWAYS_RECORDED;
+pub use others::{Word, OTHERS};
+pub use printed::{printed, Printed};
 
 /// Counters of automatic NUMA balancing by which runs are compared, in the order of reports.
 pub const BALANCING: [&str; 4] =
@@ -60,6 +64,23 @@ mod tests {
         once.sort();
         once.dedup();
         assert_eq!(kinds.len(), once.len(), "{kinds:?}");
+    }
+
+    #[test]
+    fn other_names_are_no_counters_of_the_dictionary_and_stand_once() {
+        for (i, (name, _, meaning)) in OTHERS.iter().enumerate() {
+            assert!(find(name).is_none() && OTHERS[..i].iter().all(|o| o.0 != *name), "{name}");
+            assert!(meaning.ends_with('.'), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_of_this_kernel_is_known() {
+        let Ok(text) = std::fs::read_to_string("/proc/vmstat") else { return };
+        let names = text.lines().filter_map(|l| l.split_whitespace().next());
+        let known = |name: &str| find(name).is_some() || OTHERS.iter().any(|o| o.0 == name);
+        let unknown: Vec<&str> = names.filter(|n| !known(n)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
     }
 
     #[test]

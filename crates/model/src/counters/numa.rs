@@ -115,6 +115,22 @@ pub(super) const COUNTERS: &[CounterDoc] = &[
         "pages freed (pgsteal_direct).",
     ),
     CounterDoc::new(
+        "pgdemote_khugepaged",
+        Unit::Pages,
+        Tiering,
+        Since::About("6.2"),
+        "Pages that khugepaged moved to a slower tier while it made room for a huge page.",
+        "pages freed (pgsteal_khugepaged). The simulator's khugepaged never reclaims.",
+    ),
+    CounterDoc::new(
+        "pgdemote_proactive",
+        Unit::Pages,
+        Tiering,
+        Since::About("6.15"),
+        "Pages that reclaim on demand (memory.reclaim) moved to a slower tier.",
+        "pages freed (pgsteal_proactive). The simulator has no reclaim on demand.",
+    ),
+    CounterDoc::new(
         "pgmigrate_success",
         Unit::Pages,
         Migration,

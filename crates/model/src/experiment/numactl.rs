@@ -10,8 +10,9 @@ use crate::workload::{Op, Policy, PolicyMode, Process, Workload};
 use std::sync::Arc;
 
 /// The options that are understood, with their short forms.
-const OPTIONS: [(&str, &str); 6] = [
+const OPTIONS: [(&str, &str); 7] = [
     ("--interleave", "-i"),
+    ("--weighted-interleave", "-w"),
     ("--membind", "-m"),
     ("--preferred", "-p"),
     ("--localalloc", "-l"),
@@ -61,6 +62,7 @@ impl Numactl {
             };
             let mode = match *option {
                 "--interleave" => Some(PolicyMode::Interleave),
+                "--weighted-interleave" => Some(PolicyMode::WeightedInterleave),
                 "--membind" => Some(PolicyMode::Bind),
                 "--preferred" => Some(PolicyMode::Preferred),
                 "--localalloc" => Some(PolicyMode::Local),
@@ -101,7 +103,7 @@ impl Numactl {
         if let Some((mode, nodes)) = &self.memory {
             let nodes = self.with_memory(*mode, nodes, machine)?;
             for p in &mut w.processes {
-                let policy = self.policy(*mode, &nodes, p)?;
+                let policy = self.policy((*mode, &nodes), p, machine)?;
                 under_policy(p, &policy);
             }
         }
@@ -127,14 +129,15 @@ impl Numactl {
         Ok(list)
     }
 
-    fn policy(&self, mode: PolicyMode, nodes: &[u32], p: &Process) -> Result<Policy, SpecError> {
+    fn policy(&self, (mode, nodes): (PolicyMode, &[u32]), p: &Process, machine: &Machine) -> Result<Policy, SpecError> {
         let allowed = |n: &&u32| p.mems.as_ref().is_none_or(|mems| mems.contains(n));
         let list: Vec<u32> = nodes.iter().filter(allowed).copied().collect();
         if list.is_empty() && mode != PolicyMode::Local {
             let what = format!("the cpuset of process {} has none of these nodes", p.name);
             return Err(self.text.error(what, "a node that its cpuset has"));
         }
-        Ok(Policy { mode, nodes: list, weights: Vec::new(), numa_balancing: self.balancing })
+        let weights = if mode == PolicyMode::WeightedInterleave { weights(&list, machine) } else { Vec::new() };
+        Ok(Policy { mode, nodes: list, weights, numa_balancing: self.balancing })
     }
 
     /// The CPUs of nodes, ascending.
@@ -166,6 +169,16 @@ impl Numactl {
             Some(n) => Err(self.text.error(format!("{} has no node {n}", m.name), format!("nodes 0 to {}", count - 1))),
         }
     }
+}
+
+/// Weights of nodes by their bandwidths, the greatest at most 16. numactl takes those of
+/// `/sys/kernel/mm/mempolicy/weighted_interleave`, which Linux 6.16 sets so by itself and older ones leave at 1.
+fn weights(nodes: &[u32], machine: &Machine) -> Vec<u8> {
+    let gbps = |n: &u32| machine.nodes.get(*n as usize).map_or(0.0, |node| node.dram_sustained_gbps);
+    let most = nodes.iter().map(gbps).fold(0.0, f64::max);
+    let least = nodes.iter().map(gbps).fold(most, f64::min).max(most / 16.0);
+    let weight = |n: &u32| if least > 0.0 { (gbps(n) / least).round().clamp(1.0, 16.0) as u8 } else { 1 };
+    nodes.iter().map(weight).collect()
 }
 
 /// Reads the nodes of an option: `all`, or a list such as `0-1,3`.

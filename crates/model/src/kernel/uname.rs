@@ -2,8 +2,9 @@
 //!
 //! Problem: operators know their kernel as `5.14.0-570.12.1.el9_6.x86_64`. Distributions carry changes of later
 //! releases, so the number alone is an approximation.
-//! Approach: a distribution that the catalog knows is taken first, then the nearest stable release that is not later,
-//! then the row of the release, then the nearest row before it. A note says which, and how near that is.
+//! Approach: a distribution that the catalog knows is taken first, unless the name carries the sublevel of the stable
+//! tree, as `6.12.48+deb13-amd64` does. RHEL is known by the number of its build. Then comes the nearest stable release
+//! that is not later, then the row of the release, then the nearest row before it. A note says which, and how near that is.
 
 use super::{KernelSpec, Version};
 use crate::spec::Spot;
@@ -30,12 +31,13 @@ fn parse(text: &str) -> Option<Name<'_>> {
 
 /// The distribution that the rest of the name tells, by its name in the catalog.
 fn distribution(name: &Name<'_>) -> Option<String> {
-    let [major, minor, _] = name.numbers;
-    if let Some(at) = name.rest.find(".el") {
-        let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
-        let release = digits(&name.rest[at + 3..]);
-        let update = name.rest[at + 3 + release.len()..].strip_prefix('_').map(digits)?;
+    let [major, minor, patch] = name.numbers;
+    if let Some((release, update)) = rhel(name.rest) {
         return Some(format!("rhel-{release}.{update}"));
+    }
+    // Kernels of Debian and Ubuntu say 0 and a number of their own, unless the sublevel stands there: 6.12.48+deb13.
+    if patch > 0 && !name.rest.contains(".amzn") {
+        return None;
     }
     let of = |table: &[(u32, u32, &str)]| {
         table.iter().find(|(a, b, _)| (*a, *b) == (major, minor)).map(|(_, _, name)| (*name).to_string())
@@ -57,6 +59,40 @@ fn distribution(name: &Name<'_>) -> Option<String> {
     }
 }
 
+/// Builds with which the minor releases of RHEL began: `5.14.0-427` is 9.4. CentOS Stream counts on between them.
+/// Source: Red Hat's article "Red Hat Enterprise Linux Release Dates".
+const RHEL_BUILDS: [(u32, &[u32]); 3] = [
+    (8, &[80, 147, 193, 240, 305, 348, 372, 425, 477, 513, 553]),
+    (9, &[70, 162, 284, 362, 427, 503, 570, 611]),
+    (10, &[55, 124]),
+];
+
+/// Release and update of RHEL and what is built like it: `-570.12.1.el9_6.x86_64`, or by its build `-427.el9.x86_64`.
+fn rhel(rest: &str) -> Option<(u32, u32)> {
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let at = rest.find(".el")?;
+    let release = digits(&rest[at + 3..]);
+    if let Some(update) = rest[at + 3 + release.len()..].strip_prefix('_').map(digits) {
+        return Some((release.parse().ok()?, update.parse().ok()?));
+    }
+    let release = release.parse().ok()?;
+    let build: u32 = digits(rest.strip_prefix('-')?).parse().ok()?;
+    let (_, builds) = RHEL_BUILDS.iter().find(|(r, _)| *r == release)?;
+    let update = builds.iter().take_while(|b| **b <= build).count().checked_sub(1)?;
+    Some((release, update as u32))
+}
+
+/// The update of the same release of RHEL that is nearest to that of `name`, with how far it is.
+fn rhel_near(name: &Name<'_>, names: &[String]) -> Option<(String, String)> {
+    let (release, update) = rhel(name.rest)?;
+    let prefix = format!("rhel-{release}.");
+    let known = names.iter().filter_map(|n| Some((n.strip_prefix(&prefix)?.parse::<u32>().ok()?, n)));
+    let (own, found) = known.min_by_key(|(own, _)| own.abs_diff(update))?;
+    let which = if own > update { "after" } else { "before" };
+    let near = format!("the nearest update of that distribution, {} {which} {release}.{update}", own.abs_diff(update));
+    Some((found.clone(), near))
+}
+
 /// The kernel that stands for `text` among `names`; `None` if `text` is not what `uname -r` prints or nothing is near.
 /// At least three numbers make it one: `6.8.0-45-generic`.
 pub fn nearest(text: &str, names: &[String]) -> Option<KernelSpec> {
@@ -65,6 +101,8 @@ pub fn nearest(text: &str, names: &[String]) -> Option<KernelSpec> {
     let known = |n: &String| names.iter().any(|k| k == n);
     let (found, near) = if let Some(found) = distribution(&name).filter(known) {
         (found, "the kernel of that distribution as far as the catalog knows it".to_string())
+    } else if let Some(found) = rhel_near(&name, names) {
+        found
     } else if let Some((stable, found)) = stable_of(names, major, minor, patch) {
         let near = match stable == patch {
             true => "that very release".to_string(),
@@ -133,7 +171,15 @@ mod tests {
             ("6.12.117", "6.12.117", "that very release"),
             ("6.12.50", "6.12.0", "50 before it"),
             ("5.15.200-custom", "5.15.33", "167 before it"),
-            ("5.14.0-427.el9.x86_64", "5.14", "the row of that release"),
+            ("5.14.0-427.el9.x86_64", "rhel-9.6", "2 after 9.4"),
+            ("5.14.0-570.el9.x86_64", "rhel-9.6", "that distribution"),
+            ("5.14.0-700.el9.x86_64", "rhel-9.6", "1 before 9.7"),
+            ("6.12.48", "6.12.0", "48 before it"),
+            ("6.12.48+deb13-amd64", "6.12.0", "48 before it"),
+            ("6.12.48+deb13-cloud-arm64", "6.12.0", "48 before it"),
+            ("6.12.120-1-lts", "6.12.117", "3 before it"),
+            ("6.8.12-9-pve", "6.8", "the row of that release"),
+            ("5.15.40-051540-generic", "5.15.33", "7 before it"),
             ("6.8.12", "6.8", "the row of that release"),
             ("6.9.3-200.fc40.x86_64", "6.8", "nearest release before it"),
             ("7.5.1", "7.3-rc", "nearest release before it"),

@@ -9,7 +9,7 @@ use super::background;
 use super::class::{self, Class};
 use super::layers::{chain, placed, Find, Layers};
 use super::limits::{GBPS, GHZ};
-use super::{check, layout, links, matrix, size};
+use super::{check, layout, links, matrix, size, warning};
 use super::{Cache, Clock, Fill, KernelCosts, Machine, Stream, Tlb, Walker, NODE_RECLAIM_DISTANCE};
 use crate::spec::{check_title, clip, SpecError, Spot, Table};
 use std::ops::RangeInclusive;
@@ -116,7 +116,7 @@ pub(super) fn read(file: &str, text: &str, find: &Find, names: &[&str]) -> Resul
         node_reclaim_distance: reclaim,
         warnings: Vec::new(),
     };
-    machine.warnings = assumed.into_iter().map(|a| format!("assumed: {}", a.value)).collect();
+    machine.warnings = assumed.into_iter().map(|a| warning::of_assumed(&a.value)).collect();
     machine.warnings.extend(check::open_distances(&machine, &m.open));
     let rejected = check::reject_distances(&mut machine);
     let suspicions = check::suspicions(&machine, rejected.is_some());

@@ -32,6 +32,7 @@ mod shorthand;
 mod show;
 pub mod size;
 mod text;
+mod warning;
 
 pub use by_name::load;
 pub use layers::{file_name, Find};
@@ -40,4 +41,5 @@ pub use load::{check_name, from_toml, from_toml_with};
 pub use numalab_nouns::machine::*;
 pub use shorthand::from_shorthand;
 pub use show::{show, summary};
+pub use warning::DOUBT;
 pub use text::{read_text, MAX_FILE_BYTES};

@@ -19,14 +19,14 @@ pub(super) enum Direction {
 }
 
 /// Options that belong to a prediction.
-const PREDICT: [&str; 10] =
-    ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "horizon", "whole", "jobs"];
+const PREDICT: [&str; 11] =
+    ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "ways", "horizon", "whole", "jobs"];
 
 /// Arguments of `advise`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kind of program, for a prediction: postgres, mysql, mongodb, redis, jvm, kvm, inference or hpc
-    /// (docs/reference/likes.md)
+    /// Kind of program, for a prediction, such as postgres, mysql, redis, jvm, kvm, inference or hpc
+    /// (docs/reference/likes.md has all), or a workload file
     #[arg(long, value_name = "PROGRAM")]
     pub(super) like: Option<String>,
     /// Machine of a prediction: `host` is this one; else a name of the catalog, a TOML file, or
@@ -55,6 +55,10 @@ pub struct Args {
     /// Predict with memory and threads as given; takes minutes to hours
     #[arg(long)]
     pub(super) full_size: bool,
+    /// Ways that a prediction compares with leaving balancing on: off, interleave, bind, weighted, slow-scan, tiering,
+    /// promote-limit, zone-reclaim, no-thp [default: off,interleave,bind]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) ways: Vec<String>,
     /// How long the program of a prediction will run, such as 30s, 5m or 2h: the advice is about the mean over that time
     /// [default: about what it does once it has settled]
     #[arg(long, value_name = "TIME", value_parser = options::seconds)]

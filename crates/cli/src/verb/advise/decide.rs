@@ -1,6 +1,7 @@
 //! One advice from what all sizes and times of a prediction say.
 
 use super::columns::Way;
+use super::places::{self, Place};
 use numalab_report::data::Comparison;
 use numalab_report::verdict::{Call, Decision, Verdict, Way as Compared};
 
@@ -35,6 +36,7 @@ impl Advice {
             Advice::Take(Way::Off) => "turn_off",
             Advice::Take(Way::Interleave) => "interleave",
             Advice::Take(Way::Bind(_)) => "bind",
+            Advice::Take(Way::Extra(extra)) => extra.word,
             Advice::NoDifference => "no_difference",
             Advice::NoVerdict => "no_verdict",
         }
@@ -75,6 +77,14 @@ impl Advice {
                 Some(holds + &slower.unwrap_or_default())
             }
             Advice::NoDifference | Advice::NoVerdict => None,
+        }
+    }
+
+    /// The same for services, containers, virtual machines and Kubernetes.
+    pub fn places(&self) -> Vec<Place> {
+        match self {
+            Advice::Take(way) => places::of(way),
+            _ => Vec::new(),
         }
     }
 

@@ -127,8 +127,10 @@ impl Like {
             let text = text.replace("{memory}", &memory).replace("{threads}", &size.threads.to_string());
             text.replace("{time}", &format!("{time_ms}ms"))
         };
-        let further = self.quick.iter().filter(|_| quick).cloned();
-        self.params.iter().map(|(name, value)| (name.clone(), fill(value))).chain(further).collect()
+        let further: Vec<(String, String)> = self.quick.iter().filter(|_| quick).cloned().collect();
+        let replaced = |name: &String| further.iter().any(|(other, _)| other == name);
+        let own = self.params.iter().filter(|(name, _)| !replaced(name));
+        own.map(|(name, value)| (name.clone(), fill(value))).chain(further.iter().cloned()).collect()
     }
 
     /// Further parameters of a quick prediction, in words: "reads is 40000". Empty if there are none.

@@ -12,6 +12,7 @@ mod likes;
 mod measure;
 mod measured;
 mod output;
+mod places;
 mod predict;
 mod target;
 

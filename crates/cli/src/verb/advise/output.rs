@@ -2,6 +2,7 @@
 
 use super::decide::Advice;
 use super::likes::{Like, Size};
+use super::places::Place;
 use crate::failure::{is_quiet, Done, Failure};
 use crate::terminal;
 use numalab_model::experiment::Simulated;
@@ -60,6 +61,7 @@ struct Json<'a> {
     costs: &'a [String],
     commands: Vec<String>,
     undo: Vec<String>,
+    places: Vec<Place>,
     full_size: Option<String>,
     check: Vec<String>,
     directory: String,
@@ -86,7 +88,10 @@ pub fn nothing_to_balance(machine: &str, json: bool) -> Result<Done, Failure> {
     if json {
         return Done::json(&Nothing { advice: "nothing_to_balance", text, machine });
     }
-    Ok(Done::text(layout(&[("Advice", text)], terminal::width(), &terminal::strong)))
+    let hint = "A prediction for a machine with several: numalab advise --machine NAME --like PROGRAM (numalab list \
+                machines has names)."
+        .to_string();
+    Ok(Done::text(layout(&[("Advice", text), ("", hint)], terminal::width(), &terminal::strong)))
 }
 
 impl Given<'_> {
@@ -115,6 +120,7 @@ impl Given<'_> {
             costs: &self.decision.costs,
             commands,
             undo,
+            places: self.advice.places(),
             full_size: self.full_size(),
             check: self.check(),
             directory: self.dir.display().to_string(),
@@ -129,11 +135,12 @@ impl Given<'_> {
         if is_quiet() {
             return format!("{advice}\n");
         }
-        // What was cut comes first, so that nobody takes the advice for more than it is.
-        let mut lines: Vec<Line> = predicted(self.comparison).into_iter().collect();
         let until_then =
             self.advice.until_then(self.comparison, self.decision).map_or(String::new(), |t| format!(" {t}"));
-        lines.push(("Advice", format!("{advice}{until_then} A prediction of the simulator, no measurement.")));
+        let said = format!("{advice}{until_then} A prediction of the simulator, no measurement.");
+        // What was cut stands right below, so that nobody takes the advice for more than it is.
+        let mut lines: Vec<Line> = vec![("Advice", said)];
+        lines.extend(predicted(self.comparison));
         push(&mut lines, "How much", self.table());
         lines.push(("How sure", self.decision.how_sure.clone()));
         push(&mut lines, "Cost", self.decision.costs.clone());
@@ -152,6 +159,11 @@ impl Given<'_> {
                 out.push_str(&format!("{}\n", terminal::strong(head)));
                 commands.iter().for_each(|c| out.push_str(&format!("  {c}\n")));
             }
+        }
+        for place in self.advice.places() {
+            out.push_str(&format!("{}\n", terminal::strong(&format!("The same for {}", place.name))));
+            place.commands.iter().for_each(|c| out.push_str(&format!("  {c}\n")));
+            out.push_str(&format!("  undo: {}\n", place.undo.join("; ")));
         }
         let (dir, page) = (self.dir.display(), self.dir.join("report.html"));
         let page = format!("{} (tables: numalab compare {dir} --full)", page.display());

@@ -3,7 +3,7 @@
 //! say together becomes one advice ([`super::decide`]).
 
 use super::args::Args;
-use super::columns::Way;
+use super::columns::{Way, EXTRAS};
 use super::decide::Advice;
 use super::likes::{Like, Size};
 use super::output::{self, Given};
@@ -18,7 +18,7 @@ use crate::service::page::write_page;
 use numalab_model::experiment::{Axes, Experiment, Named, Param, Prediction, Simulated};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::size;
-use numalab_model::spec::Spot;
+use numalab_model::spec::{SpecError, Spot};
 use numalab_report::verdict;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
         return output::nothing_to_balance(&target.machine.name, args.json);
     }
     let asked = size_of(args, &target)?;
-    let ways = ways(&like, &target, asked);
+    let ways = ways(args, &like, &target, asked)?;
     let quick = !args.full_size;
     let horizon_ms = args.horizon.map(|s| (s * 1000.0).round() as u64);
     let prediction = prediction(&like, asked, (quick, horizon_ms));
@@ -90,10 +90,37 @@ fn size_of(args: &Args, target: &Target) -> Result<Size, Failure> {
 }
 
 /// The ways that are compared. A program that does not fit on a node cannot be bound to one.
-fn ways(like: &Like, target: &Target, size: Size) -> Vec<Way> {
+///
+/// # Errors
+/// `--ways` names one that is not known.
+fn ways(args: &Args, like: &Like, target: &Target, size: Size) -> Result<Vec<Way>, Failure> {
     let fits = target.fits_first_node(size.memory_bytes, size.threads);
     let bind = like.bind.clone().filter(|_| fits).map(Way::Bind);
-    [Way::On, Way::Off, Way::Interleave].into_iter().chain(bind).collect()
+    if args.ways.is_empty() {
+        return Ok([Way::On, Way::Off, Way::Interleave].into_iter().chain(bind).collect());
+    }
+    let names = || ["off", "interleave", "bind"].into_iter().chain(EXTRAS.iter().map(|e| e.word));
+    let mut out = vec![Way::On];
+    for word in &args.ways {
+        let extra = EXTRAS.iter().find(|e| e.word == word).map(|e| Way::Extra(*e));
+        let way = match word.as_str() {
+            "off" => Some(Way::Off),
+            "interleave" => Some(Way::Interleave),
+            "bind" if bind.is_none() => continue,
+            "bind" => bind.clone(),
+            _ => extra,
+        };
+        let unknown = || {
+            let list = names().collect::<Vec<_>>().join(", ");
+            SpecError::plain("command line", format!("`--ways` has {word:?}"), format!("some of {list}"))
+                .near(word, names())
+        };
+        let way = way.ok_or_else(unknown)?;
+        if !out.contains(&way) {
+            out.push(way);
+        }
+    }
+    Ok(out)
 }
 
 /// What is simulated of a program: every size over every time. A program that runs for less than the longest of them is
@@ -184,7 +211,10 @@ fn name(
         }
     }
     // Records of another set of ways would stay in the list of runs.
-    parts.extend(ways.iter().any(|w| matches!(w, Way::Bind(_))).then(|| Way::Bind(String::new()).name().to_string()));
+    let usual = |w: &&Way| matches!(w, Way::On | Way::Off | Way::Interleave);
+    parts.extend(ways.iter().filter(|w| !usual(w)).map(|w| w.name().to_string()));
+    let left_out = |w: &Way| !ways.contains(w);
+    parts.extend([Way::Off, Way::Interleave].iter().filter(|w| left_out(w)).map(|w| format!("no-{}", w.name())));
     parts.extend((!quick).then(|| "full".to_string()));
     parts.extend(prediction.horizon_ms.map(|ms| format!("for-{}", label_of(ms))));
     parts.join("_")

@@ -1,6 +1,6 @@
 //! `numalab machine import`: a machine file from this host or from what another tool says about a machine.
 
-use crate::failure::Failure;
+use crate::failure::{note, Failure};
 use crate::options;
 use numalab_model::machine::import::{self, Wish};
 use numalab_model::machine::{self, MemoryKind};
@@ -23,10 +23,11 @@ pub struct Import {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Source {
-    /// What describes the machine: the output of `numactl -H`, `lscpu` or `lstopo`, an hwloc XML, a copy of /sys as a
-    /// folder or a tarball; `-` reads standard input
+    /// What describes the machine: the output of `numactl -H`, `lscpu`, `lstopo` or `likwid-topology`, an hwloc XML, a
+    /// copy of /sys as a folder or a tarball; `-` reads standard input. Further files add to the first, also those of
+    /// numastat, dmidecode, turbostat, perf mem and /proc/zoneinfo
     #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    files: Vec<PathBuf>,
     /// Import this host
     #[arg(long)]
     host: bool,
@@ -42,7 +43,7 @@ struct Source {
 }
 
 impl Import {
-    /// The machine file.
+    /// The machine file. Where what was read disagrees with itself, standard error says so.
     ///
     /// # Errors
     /// A name that is none, a source that cannot be read or describes no machine, a kind for a node that is not there.
@@ -61,13 +62,16 @@ impl Import {
         } else if let Some(file) = &source.numactl {
             import::numactl(&place(file), &options::read(file)?, wish)
         } else {
-            match &source.file {
-                Some(file) if file.as_os_str() == "-" => import::standard_input(wish),
-                Some(file) => import::path(file, wish),
-                None => import::sysfs(Path::new("/"), wish),
+            match &source.files[..] {
+                [] => import::sysfs(Path::new("/"), wish),
+                [file] if file.as_os_str() == "-" => import::standard_input(wish),
+                files => import::paths(files, wish),
             }
         };
-        Ok(toml?)
+        let toml = toml?;
+        let machine = machine::from_toml(name, &toml)?;
+        machine.warnings.iter().filter(|w| w.starts_with(machine::DOUBT)).for_each(|w| note(w));
+        Ok(toml)
     }
 }
 

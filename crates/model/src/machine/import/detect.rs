@@ -1,42 +1,12 @@
 //! Which tool's output a text is.
 
-use super::{lscpu, lscpu_table, lstopo, numactl};
-
-/// A form of text that describes a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// An XML export of hwloc.
-    HwlocXml,
-    /// The output of `numactl -H`.
-    Numactl,
-    /// The summary of `lscpu`.
-    Lscpu,
-    /// The JSON of `lscpu -J` or `lscpu -e -J`.
-    LscpuJson,
-    /// A table of CPUs, of `lscpu -e` or `lscpu -p`.
-    LscpuTable,
-    /// The text of `lstopo`.
-    Lstopo,
-    /// The description of `lstopo --of synthetic`.
-    Synthetic,
-}
+use super::form::Form;
+use super::{likwid, lscpu, lscpu_table, lstopo, memory, numactl, perf_mem, turbostat};
 
 impl Form {
     /// The form of a text, `None` if it is none of them. Other text may stand around the output of a tool.
     pub fn of(text: &str) -> Option<Form> {
         of(text)
-    }
-    /// The tool's command, for messages.
-    pub fn command(self) -> &'static str {
-        match self {
-            Form::HwlocXml => "lstopo FILE.xml",
-            Form::Numactl => "numactl -H",
-            Form::Lscpu => "lscpu",
-            Form::LscpuJson => "lscpu -J",
-            Form::LscpuTable => "lscpu -e",
-            Form::Lstopo => "lstopo",
-            Form::Synthetic => "lstopo --of synthetic",
-        }
     }
 }
 
@@ -49,7 +19,24 @@ pub(super) fn of(text: &str) -> Option<Form> {
     if json_part(text).is_some() {
         return Some(Form::LscpuJson);
     }
-    if text.lines().any(numactl::is_sign) {
+    let any = |is: fn(&str) -> bool| text.lines().any(is);
+    if any(likwid::is_sign) {
+        return Some(Form::Likwid);
+    }
+    if any(memory::is_numastat) {
+        let of_process = any(|l| l.trim().starts_with("Per-node process memory usage"));
+        return Some(if of_process { Form::NumastatProcess } else { Form::NumastatMemory });
+    }
+    if any(memory::is_zone) {
+        return Some(Form::Zoneinfo);
+    }
+    if any(memory::is_dmi) {
+        return Some(Form::Dmidecode);
+    }
+    if any(perf_mem::is_head) {
+        return Some(Form::PerfMem);
+    }
+    if any(numactl::is_sign) {
         return Some(Form::Numactl);
     }
     if lscpu::is_summary(text) {
@@ -57,6 +44,9 @@ pub(super) fn of(text: &str) -> Option<Form> {
     }
     if lscpu_table::is_table(text) {
         return Some(Form::LscpuTable);
+    }
+    if any(turbostat::is_head) {
+        return Some(Form::Turbostat);
     }
     if lstopo::synthetic_line(text).is_some() {
         return Some(Form::Synthetic);
@@ -72,7 +62,7 @@ pub(super) fn json_part(text: &str) -> Option<(usize, &str)> {
     let mut at = text.len() - start.len();
     if !start.starts_with('{') {
         let mut ends = text.match_indices('\n').map(|(end, _)| end + 1);
-        at = ends.find(|&line| text[line..].starts_with('{')).filter(|_| own)?;
+        at = ends.find(|&line| text[line..].trim_start_matches(' ').starts_with('{')).filter(|_| own)?;
     }
     let end = text.rfind('}').filter(|end| *end > at).map_or(text.len(), |end| end + 1);
     Some((text[..at].matches('\n').count(), &text[at..end]))

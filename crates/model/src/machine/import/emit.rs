@@ -62,12 +62,16 @@ impl Found {
     /// The name is not a catalog name, a kind is named for a node that is not there, or the source makes no machine,
     /// such as one without memory.
     pub(super) fn into_toml(mut self, wish: &Wish) -> Result<String, SpecError> {
+        self.cross_check();
+        let guesses = [std::mem::take(&mut self.cache_notes), std::mem::take(&mut self.sibling_notes)];
+        self.notes.splice(0..0, guesses.concat());
         let Sets { cores, llcs } = self.partition();
         let sockets = self.sockets();
         let distance = self.distances(&sockets);
         kind::settle(&mut self, &distance, wish)?;
         self.drop_implausible();
         let latency = self.latencies(&distance);
+        self.check_ratio(&latency);
         self.note_memory();
         self.note_sockets();
         self.note_packages(&llcs);
@@ -137,14 +141,17 @@ impl Found {
                 line(out, &format!("tier = {tier}"), n.tier.is_some(), "");
             }
             let (sustained, peak) = match (n.gbps, kind) {
-                (Some(g), _) => (g, g / SUSTAINED),
+                (Some(g), _) => (g, n.peak_gbps.unwrap_or(g / SUSTAINED).max(g)),
+                (None, MemoryKind::Dram) if n.peak_gbps.is_some() => {
+                    n.peak_gbps.map_or(DRAM_GBPS, |peak| (peak * SUSTAINED, peak))
+                }
                 (None, MemoryKind::Cxl) => CXL_GBPS,
                 (None, MemoryKind::Optane) => OPTANE_GBPS,
                 (None, MemoryKind::Hbm) => (HBM_PEAK * SUSTAINED, HBM_PEAK),
                 (None, MemoryKind::Gpu) => (GPU_PEAK * SUSTAINED, GPU_PEAK),
                 (None, MemoryKind::Dram) => DRAM_GBPS,
             };
-            line(out, &format!("peak_gbps = {}", rate(peak)), false, "");
+            line(out, &format!("peak_gbps = {}", rate(peak)), n.peak_gbps == Some(peak), "");
             line(out, &format!("sustained_gbps = {}", rate(sustained)), n.gbps.is_some(), "");
         }
     }
@@ -179,6 +186,10 @@ impl Found {
             if n.gbps.is_some_and(|g| !GBPS.contains(&g) || !GBPS.contains(&(g / SUSTAINED))) {
                 notes.push(format!("bandwidth of node {} in the source is out of range, so it is assumed", n.id));
                 n.gbps = None;
+            }
+            if n.peak_gbps.is_some_and(|g| !GBPS.contains(&g) || !GBPS.contains(&(g * SUSTAINED))) {
+                notes.push(format!("bandwidth of modules of node {} is out of range, so it is assumed", n.id));
+                n.peak_gbps = None;
             }
         }
         for (what, ghz) in [("base", &mut self.base_ghz), ("highest", &mut self.single_ghz)] {

@@ -6,9 +6,10 @@
 //! and notes what it had to change.
 //! Units: bytes, GB/s, ns, GHz.
 
+use super::cross::Declared;
 use super::origin::Origin;
 use crate::machine::distance::{complete, Completed, Place, OPEN};
-use crate::machine::{cpulist, MemoryKind, MAX_CPUS, MAX_NODES};
+use crate::machine::{cpulist, MemoryKind, DOUBT, MAX_CPUS, MAX_NODES};
 use crate::spec::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +24,8 @@ pub(super) struct FoundNode {
     /// Bandwidth of the node for its own CPUs, as the source states it: reads, and writes.
     pub gbps: Option<f64>,
     pub write_gbps: Option<f64>,
+    /// Peak of its memory modules.
+    pub peak_gbps: Option<f64>,
     pub tier: Option<u8>,
     /// Technology of the memory, if the source names it.
     pub kind: Option<MemoryKind>,
@@ -90,11 +93,27 @@ pub(super) struct Found {
     pub latency_ns: BTreeMap<(usize, usize), f64>,
     pub base_ghz: Option<f64>,
     pub single_ghz: Option<f64>,
-    /// What was odd or had to be assumed, one phrase each.
+    /// Totals that the source states.
+    pub declared: Declared,
+    /// Whether the totals were compared.
+    pub is_checked: bool,
+    /// Whether the machine has CPUs that the source hides, and whose nodes it does not tell.
+    pub hidden_cpus: bool,
+    /// Latency of sampled loads from remote memory by that from local memory.
+    pub remote_ratio: Option<f64>,
+    /// How cores, and last-level caches, were guessed, one phrase each.
+    pub sibling_notes: Vec<String>,
+    pub cache_notes: Vec<String>,
+    /// What else was odd or had to be assumed, one phrase each.
     pub notes: Vec<String>,
 }
 
 impl Found {
+    /// Notes that two things which were read do not agree.
+    pub(super) fn doubt(&mut self, what: impl std::fmt::Display) {
+        self.notes.push(format!("{DOUBT}{what}"));
+    }
+
     /// Makes a node without memory of each group of CPUs that no node of the source has, with the group's package. The
     /// nodes get the ids of `free` and then new ones. To be called before the nodes are settled.
     pub(super) fn adopt(&mut self, groups: Vec<Lost>, free: &[u32]) {

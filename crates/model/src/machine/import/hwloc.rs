@@ -126,6 +126,10 @@ fn object(file: &File, at: Node, kind: &str, parent: Option<usize>) -> Result<Ob
     let mut object = Object { complete_nodes: mask("complete_nodeset")?, ..Object::new(kind, parent, id) };
     match kind {
         Kind::Cache(_) => object.bytes = file.number(at, "cache_size", size::MAX_BYTES)?,
+        Kind::Other if parent.is_none() => {
+            object.cpus = mask("cpuset")?;
+            object.complete_cpus = mask("complete_cpuset")?;
+        }
         Kind::Node => {
             object.bytes = file.number(at, "local_memory", size::MAX_BYTES)?;
             object.cpus = Some(mask("cpuset")?.unwrap_or_default());

@@ -86,6 +86,7 @@ fn of(found: &Found, n: usize, distance: &[Vec<u8>], wish: &Wish) -> (MemoryKind
         return (MemoryKind::Dram, Origin::Read);
     }
     let told = by_attributes(found, n).or_else(|| by_distance(found, node, n, distance));
+    let told = told.or(found.hidden_cpus.then_some((MemoryKind::Dram, "since the source hides CPUs of the machine")));
     told.map_or((MemoryKind::Cxl, Origin::Unknown), |(kind, why)| (kind, Origin::Concluded(why)))
 }
 

@@ -79,6 +79,9 @@ impl Told {
     }
 }
 
+/// Fields by which the summary is known.
+pub(super) const KEYS: [&str; 3] = ["CPU(s):", "On-line CPU(s) list:", "Thread(s) per core:"];
+
 /// Whether a text has lines of the summary.
 pub(super) fn is_summary(text: &str) -> bool {
     let has = |key: &str| text.lines().any(|l| l.trim_start().starts_with(key));
@@ -135,11 +138,13 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
         Some(f) => cpulist::parse(&f.value).map(Some).map_err(|why| refuse(f, why, "a list such as 0-7,64-71")),
     };
     let mut found = Found { source: "lscpu".into(), file: file.into(), ..Found::default() };
-    let online = match (list("On-line CPU(s) list")?, number("CPU(s)")?) {
-        (Some(list), _) => list,
+    let (told, cpus) = (list("On-line CPU(s) list")?, number("CPU(s)")?);
+    let online = match (&told, cpus) {
+        (Some(list), _) => list.clone(),
         (None, Some(n)) => (0..n as u32).collect(),
         (None, None) => return Err(SpecError::plain(file, "no `CPU(s)`", EXPECTED)),
     };
+    let offline = list("Off-line CPU(s) list")?.unwrap_or_default();
     for key in fields.0.keys() {
         let id = key.strip_prefix("NUMA node").and_then(|k| k.strip_suffix(" CPU(s)")).and_then(|n| n.parse().ok());
         if let Some(id) = id {
@@ -150,10 +155,19 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
             return Err(SpecError::plain(file, "too many nodes", format!("at most {MAX_NODES}")));
         }
     }
+    let mut listed = None;
     if found.nodes.is_empty() {
         found.nodes.push(FoundNode { cpus: online, ..FoundNode::default() });
+    } else {
+        found.declared.nodes = number("NUMA node(s)")?;
+        found.nodes.sort_by_key(|n| n.id);
+        let with_offline: Vec<Vec<u32>> = found.nodes.iter().map(|n| n.cpus.clone()).collect();
+        listed = leave_out(&mut found, &offline).then_some(with_offline);
+        let lost = outside(&found, told.as_deref().unwrap_or_default());
+        found.adopt(lost.into_iter().map(|cpus| (cpus, None)).collect(), &[]);
     }
     found.settle_nodes()?;
+    (found.declared.cpus, found.declared.online, found.declared.offline) = (cpus, told, offline.clone());
     let text = |key: &str| get(key).map(|f| f.value.clone());
     found.model = text("Model name");
     let mhz = text("CPU max MHz").and_then(|t| t.parse::<f64>().ok());
@@ -170,10 +184,37 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
     let cores = number("Core(s) per socket")?.zip(packages).map(|(each, sockets)| each * sockets);
     let near = text("Architecture").is_some_and(|a| a.starts_with("ppc64") || a.starts_with("s390"));
     let numbering = if near { Numbering::Near } else { Numbering::Unknown };
-    siblings::assume(&mut found, threads, cores.filter(|_| !several), numbering);
+    found.declared.packages = packages;
+    found.declared.cores_per_package = number("Core(s) per socket")?;
+    found.declared.threads_per_core = threads;
+    let own = (threads, cores.filter(|_| !several), numbering);
+    found.declared.hybrid = several || found.is_hybrid(own.1);
+    siblings::assume_with_offline(&mut found, own, &offline, listed);
     divide(&mut found);
     shared_caches(&mut found, fields);
     Ok(found)
+}
+
+/// Takes CPUs that are offline out of the nodes. Returns whether the nodes list all of them.
+fn leave_out(found: &mut Found, offline: &[u32]) -> bool {
+    let mut gone: Vec<u32> = Vec::new();
+    for node in &mut found.nodes {
+        gone.extend(node.cpus.iter().filter(|c| offline.contains(c)));
+        node.cpus.retain(|c| !offline.contains(c));
+    }
+    if !gone.is_empty() {
+        gone.sort_unstable();
+        found.doubt(format!("nodes list CPU {}, which is offline: left out", cpulist::format(&gone)));
+    }
+    !gone.is_empty() && gone.len() == offline.len()
+}
+
+/// The CPUs that no node lists, as one group, if there are any.
+fn outside(found: &Found, online: &[u32]) -> Option<Vec<u32>> {
+    let listed = |c: &u32| found.nodes.iter().any(|n| n.cpus.contains(c));
+    let lost: Vec<u32> = online.iter().copied().filter(|c| !listed(c)).collect();
+    let some = found.nodes.iter().any(|n| !n.cpus.is_empty());
+    (some && !lost.is_empty()).then_some(lost)
 }
 
 /// Sets the size of an L2 and the last-level caches, if the fields have any.
@@ -260,16 +301,18 @@ fn runs(found: &mut Found, told: Told) {
         Told::Sum(bytes) => (packages, bytes / (packages * with) as u64),
         Told::All(bytes, instances) if instances.is_multiple_of(with) => (instances / with, bytes / instances as u64),
         Told::All(bytes, instances) if with.is_multiple_of(instances) => {
-            found.notes.push("last-level caches across nodes, cut at the border of nodes".into());
+            found.cache_notes.push("last-level caches across nodes, cut at the border of nodes".into());
             (1, bytes / with as u64)
         }
         Told::All(bytes, instances) => {
-            found.notes.push(format!("{instances} last-level caches do not divide among {with} nodes: one for each"));
+            found
+                .cache_notes
+                .push(format!("{instances} last-level caches do not divide among {with} nodes: one for each"));
             (1, bytes / instances as u64)
         }
     };
     if each > 1 {
-        found.notes.push("which cores share a last-level cache (the source does not tell): runs of cores".into());
+        found.cache_notes.push("which cores share a last-level cache (the source does not tell): runs of cores".into());
     }
     for n in 0..found.nodes.len() {
         let cores = cores(found, n);

@@ -49,6 +49,7 @@ pub(super) fn text(file: &str, text: &str) -> Result<Found, SpecError> {
             })?;
             let mut object = Object::new(item.kind, parent, id);
             object.bytes = item.bytes;
+            object.total_bytes = item.total;
             object.subtype = item.subtype;
             object.subtype = object.subtype.replace("MemorySideCache", "");
             parent = Some(objects.push(object));
@@ -73,6 +74,8 @@ struct Item {
     subtype: String,
     id: Option<u32>,
     bytes: Option<u64>,
+    /// Size of all that is below, if the text calls it a total.
+    total: Option<u64>,
     /// Whether the size has few digits.
     rounded: bool,
 }
@@ -103,7 +106,10 @@ impl Item {
                 rounded = bytes.is_some() && key.is_empty();
             }
         }
-        Some(Self { kind, subtype, id: id.or(logical).or(Some(0)), bytes, rounded })
+        // `Machine (126GB total)`, and `total=65843684KB` of `lstopo -v`.
+        let all = rest.split_once("total=").map(|(_, size)| size.split([' ', ')']).next().unwrap_or_default());
+        let total = all.and_then(size_of).or(bytes.filter(|_| rest.contains(" total)")));
+        Some(Self { kind, subtype, id: id.or(logical).or(Some(0)), bytes, total, rounded })
     }
 }
 

@@ -55,6 +55,8 @@ struct Text<'a> {
     nodes: BTreeMap<u32, FoundNode>,
     columns: Option<Vec<u32>>,
     rows: BTreeMap<u32, (Line<'a>, Row<'a>)>,
+    /// Free memory of nodes, bytes.
+    free: BTreeMap<u32, u64>,
 }
 
 /// Reads the output of `numactl -H`.
@@ -91,12 +93,15 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
     t.check_announced()?;
     let distance = t.distances()?;
     let missing = t.missing_rows();
+    let (announced, overfull) = (t.announced_ids(), t.overfull());
     let nodes: Vec<FoundNode> = t.nodes.into_values().collect();
     let mut found = Found { source: "numactl -H".into(), file: file.into(), nodes, ..Found::default() };
     found.settle_nodes()?;
     found.distance = distance;
+    (found.declared.nodes, found.declared.node_ids) = announced;
     found.notes.extend(missing);
-    found.notes.push("one last-level cache for each node".into());
+    overfull.into_iter().for_each(|what| found.doubt(what));
+    found.cache_notes.push("one last-level cache for each node".into());
     siblings::assume(&mut found, None, None, Numbering::Unknown);
     Ok(found)
 }
@@ -184,7 +189,10 @@ impl<'a> Text<'a> {
                 }
                 node.memory_bytes = Some(line.number(number, size::MAX_BYTES >> 20, "a size in MB")? << 20);
             }
-            "free" => {}
+            "free" => {
+                let mb = value.split_whitespace().next().and_then(|n| n.parse::<u64>().ok());
+                self.free.extend(mb.and_then(|mb| mb.checked_mul(1 << 20)).map(|bytes| (id, bytes)));
+            }
             other => {
                 let e = line.error(other, format!("unknown key `{}`", clip(other)), "`cpus`, `size` or `free`");
                 return Err(e.near(other, ["cpus", "size", "free"]));
@@ -255,6 +263,24 @@ impl<'a> Text<'a> {
             return Err(line.error(count, what, "the whole output of `numactl -H`"));
         }
         Ok(())
+    }
+
+    /// Number and ids of `available: 2 nodes (0-1)`.
+    fn announced_ids(&self) -> (Option<usize>, Option<Vec<u32>>) {
+        let Some((_, text)) = self.announced else { return (None, None) };
+        let ids = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let count = text.split_whitespace().next().and_then(|n| n.parse().ok());
+        (count, ids.and_then(|(list, _)| cpulist::parse(list.trim()).ok()))
+    }
+
+    /// Nodes with more free memory than memory.
+    fn overfull(&self) -> Vec<String> {
+        let more = |(id, free): (&u32, &u64)| {
+            let bytes = self.nodes.get(id)?.memory_bytes?;
+            let (has, free) = (size::short(bytes), (*free > bytes).then(|| size::short(*free))?);
+            Some(format!("node {id} has {has} of memory, of which {free} are free"))
+        };
+        self.free.iter().filter_map(more).collect()
     }
 
     /// The distances in ascending order of node id, `None` if the text has no matrix. Rows and columns that are missing

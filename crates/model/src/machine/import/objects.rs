@@ -37,6 +37,8 @@ pub(super) struct Object {
     pub id: u32,
     /// Size of a cache or memory of a node, bytes.
     pub bytes: Option<u64>,
+    /// Memory of all nodes below the object, if the form states it, bytes.
+    pub total_bytes: Option<u64>,
     /// CPUs of a node, if the form states them, and all of them, if some are hidden.
     pub cpus: Option<Mask>,
     pub complete_cpus: Option<Mask>,
@@ -54,6 +56,7 @@ impl Object {
             parent,
             id,
             bytes: None,
+            total_bytes: None,
             cpus: None,
             complete_cpus: None,
             complete_nodes: None,
@@ -134,7 +137,11 @@ impl Objects {
         let below = self.cpus_below();
         let mut nodes: Vec<usize> = self.of(Kind::Node).map(|(at, _)| at).collect();
         nodes.sort_by_key(|&at| self.all[at].id);
-        let sets: Vec<Mask> = nodes.iter().map(|&at| self.set(at, &below)).collect();
+        // In hwloc 1.x nodes contain their CPUs, so one that contains none has none.
+        let containers = nodes.iter().any(|&at| !below[at].is_empty());
+        let none = |at: usize| containers && below[at].is_empty() && self.all[at].cpus.is_none();
+        let sets: Vec<Mask> =
+            nodes.iter().map(|&at| if none(at) { Mask::default() } else { self.set(at, &below) }).collect();
         let mut found = Found { source, file: file.into(), model: self.model.take(), ..Found::default() };
         // Nodes in order of preference: ordinary memory first, then the smallest set, then the lowest id.
         let ordinary = |o: &Object| matches!(o.memory_kind(), None | Some(MemoryKind::Dram));
@@ -175,9 +182,19 @@ impl Objects {
         let (groups, free) = self.groups(&lost, &below, &nodes);
         found.adopt(groups, &free);
         found.settle_nodes()?;
+        self.totals(&nodes, &mut found);
         let place = |at: usize| found.nodes.iter().position(|n| n.id == self.all[at].id);
         let gp = nodes.iter().filter_map(|&at| Some((self.all[at].gp_index?, place(at)?))).collect();
         Ok((found, gp))
+    }
+
+    /// What the object of the whole machine says: its CPUs, its nodes, and `Machine (126GB total)` in text.
+    fn totals(&self, nodes: &[usize], found: &mut Found) {
+        let Some(root) = self.all.first() else { return };
+        found.declared.online = root.cpus.as_ref().map(Mask::cpus).filter(|c| !c.is_empty());
+        let rounded = |at: &usize| self.all[*at].bytes.is_some();
+        found.declared.memory =
+            root.total_bytes.filter(|_| nodes.iter().any(rounded)).map(|b| (b, 0.02, "the machine"));
     }
 
     /// CPUs of a node: as the form states them, or those below it, or those of the object that it stands in.
@@ -219,6 +236,21 @@ impl Objects {
                 "CPUs of node {} are not in the source (not allowed or offline where lstopo ran): memory only here; run \
                  lstopo outside the container to have them",
                 cpulist::format(&hidden)
+            ));
+        }
+        // The machine knows of CPUs whose nodes it does not name.
+        let root = self.all.first();
+        let outside = root.and_then(|o| Some((o.complete_cpus.as_ref()?, o.cpus.as_ref()?)));
+        let cpus: Vec<u32> = outside
+            .map_or_else(Vec::new, |(all, shown)| all.cpus().into_iter().filter(|c| !shown.contains(*c)).collect());
+        let bare: Vec<u32> =
+            found.nodes.iter().filter(|n| n.cpus.is_empty() && !hidden.contains(&n.id)).map(|n| n.id).collect();
+        if !cpus.is_empty() && !bare.is_empty() {
+            found.hidden_cpus = true;
+            found.doubt(format!(
+                "CPU {} of the machine are hidden (not allowed or offline where lstopo ran), so node {} may have CPUs",
+                cpulist::format(&cpus),
+                cpulist::format(&bare)
             ));
         }
     }

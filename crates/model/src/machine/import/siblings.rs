@@ -1,6 +1,7 @@
 //! Which CPUs are threads of one core, where a source does not tell.
 
 use super::found::{Found, Sharing};
+use crate::machine::cpulist;
 
 /// How threads of one core are numbered.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -8,6 +9,61 @@ pub(super) enum Numbering {
     /// By neighbours, as on POWER and s390.
     Near,
     Unknown,
+}
+
+/// As [`assume`] by `(threads, cores, numbering)`, where CPUs are offline.
+///
+/// The places of offline CPUs tell which others are siblings, so nodes are looked at with them. A single node has all of
+/// them. `listed` has the CPUs of each node where the source lists those that are offline too. Else nodes must be runs
+/// of cores, as [`in_runs`] has them. If they are not, each CPU is a core of its own, which is said.
+pub(super) fn assume_with_offline(
+    found: &mut Found,
+    (threads, cores, numbering): (Option<usize>, Option<usize>, Numbering),
+    offline: &[u32],
+    listed: Option<Vec<Vec<u32>>>,
+) {
+    if offline.is_empty() {
+        return assume(found, threads, cores, numbering);
+    }
+    found.notes.push(format!("CPU {} is offline and left out", cpulist::format(offline)));
+    let shown: Vec<Vec<u32>> = found.nodes.iter().map(|n| n.cpus.clone()).collect();
+    let Some(whole) = listed.or_else(|| in_runs(&shown, offline, threads.unwrap_or(1))) else {
+        found.sibling_notes.push("one thread per core (CPUs are offline, so which are siblings cannot be told)".into());
+        return;
+    };
+    let set = |found: &mut Found, cpus: Vec<Vec<u32>>| {
+        found.nodes.iter_mut().zip(cpus).for_each(|(node, cpus)| node.cpus = cpus);
+    };
+    set(found, whole);
+    assume(found, threads, cores, numbering);
+    found.sharing.retain(|cpu, _| !offline.contains(cpu));
+    found.sharing.values_mut().for_each(|s| s.core.retain(|c| !offline.contains(c)));
+    set(found, shown);
+}
+
+/// The CPUs of each node with those that are offline: all of them for a single node. Several must have as many cores
+/// each, numbered node by node, and once more for each further thread. `None` if that does not fit what is shown.
+fn in_runs(shown: &[Vec<u32>], offline: &[u32], threads: usize) -> Option<Vec<Vec<u32>>> {
+    let mut all: Vec<u32> = shown.iter().flatten().chain(offline).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    let with = shown.iter().filter(|cpus| !cpus.is_empty()).count();
+    let each = all.len() / (with * threads).max(1);
+    if each * with * threads != all.len() {
+        return None;
+    }
+    let mut place = 0;
+    let node = |cpus: &Vec<u32>| {
+        if cpus.is_empty() {
+            return Some(Vec::new());
+        }
+        let first = place * each;
+        place += 1;
+        let run = |t: usize| all[t * each * with + first..][..each].iter().copied();
+        let whole: Vec<u32> = (0..threads).flat_map(run).collect();
+        cpus.iter().all(|c| whole.contains(c)).then_some(whole)
+    };
+    shown.iter().map(node).collect()
 }
 
 /// Assumes cores of `threads` CPUs each.
@@ -21,7 +77,7 @@ pub(super) enum Numbering {
 pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<usize>, numbering: Numbering) {
     if let Some(pairs) = cores.and_then(|cores| pairs(found, cores)) {
         found.siblings_assumed = true;
-        found.notes.push(format!(
+        found.sibling_notes.push(format!(
             "hybrid cores: {pairs} of two threads, which are neighbours by number, then {} of one (the source has only \
              how many)",
             cores.unwrap_or_default().saturating_sub(pairs)
@@ -54,7 +110,7 @@ pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<us
                 2 => format!("two threads per core, CPU c and c + {stride}, {why}"),
                 _ => format!("{count} threads per core, {stride} apart, {why}"),
             };
-            found.notes.push(what);
+            found.sibling_notes.push(what);
             join(found, |cpus, i| {
                 let cores = cpus.len() / count;
                 (0..count).map(|t| cpus[i % cores + t * cores]).collect()
@@ -62,10 +118,12 @@ pub(super) fn assume(found: &mut Found, threads: Option<usize>, cores: Option<us
         }
         (None, Some(_)) if adjacent => {
             found.siblings_assumed = true;
-            found.notes.push(format!("{count} threads per core, neighbours by number (the source does not tell)"));
+            found
+                .sibling_notes
+                .push(format!("{count} threads per core, neighbours by number (the source does not tell)"));
             join(found, |cpus, i| cpus[i / count * count..(i / count + 1) * count].to_vec());
         }
-        _ => found.notes.push("one thread per core (the source does not tell)".into()),
+        _ => found.sibling_notes.push("one thread per core (the source does not tell)".into()),
     }
 }
 
@@ -75,6 +133,13 @@ fn pairs(found: &Found, cores: usize) -> Option<usize> {
     let (cpus, None) = (with.next()?, with.next()) else { return None };
     let run = cpus.windows(2).all(|w| w[1] == w[0] + 1);
     (run && (cores + 1..2 * cores).contains(&cpus.len())).then(|| cpus.len() - cores)
+}
+
+impl Found {
+    /// Whether a number of cores tells that some have one thread and others two.
+    pub(super) fn is_hybrid(&self, cores: Option<usize>) -> bool {
+        cores.and_then(|cores| pairs(self, cores)).is_some()
+    }
 }
 
 /// Distance of the runs, if the CPUs are `count` runs of equal length, which may touch or not.

@@ -24,14 +24,12 @@ const CACHE_CPUS: [&str; 2] = ["shared_cpu_list", "shared_cpu_map"];
 /// See [`super::sysfs`].
 pub(super) fn read(tree: &Tree, file: String) -> Result<Found, SpecError> {
     let mut found = Found { source: "sysfs".into(), file, ..Found::default() };
-    let online = match tree.list(&tree.system("cpu/online")) {
-        Some(list) => list,
-        None => tree.numbered(&tree.system("cpu"), "cpu"),
-    };
+    let online = online(tree, &mut found);
     let packages: BTreeMap<u32, u32> = online.iter().filter_map(|&c| Some((c, package(tree, c)?))).collect();
     read_nodes(tree, &online, &packages, &mut found)?;
     adopt_lost(&online, &packages, &mut found);
     found.settle_nodes()?;
+    totals(tree, &online, &mut found);
     read_distances(tree, &mut found)?;
     for node in 0..found.nodes.len() {
         read_hmat(tree, node, &mut found);
@@ -50,13 +48,30 @@ pub(super) fn read(tree: &Tree, file: String) -> Result<Found, SpecError> {
     found.single_ghz = ghz("cpuinfo_max_freq").filter(|g| *g > 0.0);
     found.model = model(tree);
     if found.sharing.values().all(|s| s.llc.is_empty()) {
-        found.notes.push("one last-level cache for each node (no cache files)".into());
+        found.cache_notes.push("one last-level cache for each node (no cache files)".into());
     }
     if found.sharing.values().all(|s| s.core.is_empty()) {
-        found.notes.push("one thread per core (no topology files)".into());
+        found.sibling_notes.push("one thread per core (no topology files)".into());
     }
     found.notes.extend(tree.note());
     Ok(found)
+}
+
+/// The CPUs that are online: as `cpu/online` lists them, less those whose own file `online` says 0. CPU 0 often has no
+/// such file, and copies of trees may lack the list.
+fn online(tree: &Tree, found: &mut Found) -> Vec<u32> {
+    let list = tree.list(&tree.system("cpu/online"));
+    let all = list.clone().unwrap_or_else(|| tree.numbered(&tree.system("cpu"), "cpu"));
+    let is_off = |cpu: &u32| tree.text(&cpu_file(tree, *cpu, "online")).is_some_and(|text| text == "0");
+    let (off, on): (Vec<u32>, Vec<u32>) = all.into_iter().partition(is_off);
+    if !off.is_empty() {
+        let which = cpulist::format(&off);
+        match list {
+            None => found.notes.push(format!("CPU {which} is offline and left out")),
+            Some(_) => found.doubt(format!("cpu/online lists CPU {which}, whose own file says offline: left out")),
+        }
+    }
+    on
 }
 
 fn cpu_file(tree: &Tree, cpu: u32, file: &str) -> String {
@@ -108,6 +123,27 @@ fn read_nodes(tree: &Tree, online: &[u32], packages: &BTreeMap<u32, u32>, found:
         });
     }
     Ok(())
+}
+
+/// Totals of the machine beside its nodes. The kernel keeps up to a tenth of memory out of `MemTotal` of nodes or of the
+/// machine, so less than that is no contradiction.
+fn totals(tree: &Tree, online: &[u32], found: &mut Found) {
+    found.declared.online = Some(online.to_vec());
+    if found.nodes.len() > 1 && tree.has("proc/meminfo") {
+        found.declared.memory = meminfo(tree, "proc/meminfo").map(|bytes| (bytes, 0.1, "/proc/meminfo"));
+    }
+    let ids: Vec<u32> = found.nodes.iter().map(|n| n.id).filter(|id| !found.adopted.contains(id)).collect();
+    let online_nodes = tree.list(&tree.system("node/online"));
+    found.declared.node_ids = online_nodes.filter(|_| ids != [0]);
+    for (file, of) in [("has_memory", true), ("has_cpu", false)] {
+        let Some(told) = tree.list(&tree.system(&format!("node/{file}"))) else { continue };
+        let has = |n: &&FoundNode| if of { n.memory_bytes != Some(0) } else { !n.cpus.is_empty() };
+        let own: Vec<u32> = found.nodes.iter().filter(has).map(|n| n.id).filter(|id| ids.contains(id)).collect();
+        if told != own {
+            let (said, read) = (cpulist::format(&told), cpulist::format(&own));
+            found.doubt(format!("node/{file} lists {said}, and the nodes themselves say {read}"));
+        }
+    }
 }
 
 /// CPUs of a node: from its list, its mask, or its links to CPUs.

@@ -3,11 +3,13 @@
 
 mod agree;
 mod archives;
+mod doubts;
 mod hostile;
 mod kinds;
 mod lscpu;
 mod odd;
 mod pasted;
+mod together;
 mod world;
 
 use numalab_model::machine::Machine;
