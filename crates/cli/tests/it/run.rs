@@ -552,7 +552,7 @@ fn a_run_that_does_not_fit_into_memory_is_refused_before_anything_is_created() {
     let lab = Lab::new();
     let refused = lab.run(&format!("{LARGE} --memory-limit 128MiB --out d"));
     assert_eq!((refused.code, refused.out.as_str()), (3, ""), "{refused:?}");
-    for part in ["pages of 4 KiB", "128 MiB may be used (--memory-limit", "--set system.thp=always"] {
+    for part in ["base pages", "128 MiB may be used (--memory-limit", "--set system.thp=always"] {
         assert!(refused.err.contains(part), "{part:?}: {}", refused.err);
     }
     assert!(!lab.path("d").exists(), "nothing is created");

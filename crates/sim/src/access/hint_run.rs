@@ -41,11 +41,13 @@ pub(crate) fn hint_run(
     if pages < 2 {
         return None;
     }
+    let began = at.clock;
     let done = fault_on_pages(sim, at, costs, (chunk, page, pages));
     if done == 0 {
         return None;
     }
-    let locks_ns = take_fault_locks(sim, (at.cpu, at.task), at.vma, at.clock, done);
+    let each_ns = real(at.clock - began) / done as f64;
+    let locks_ns = take_fault_locks(sim, (at.cpu, at.task), at.vma, began, (done, each_ns));
     at.kernel_ns += locks_ns;
     at.clock += locks_ns;
     let of_pages = sim.hw.contention.ns_of_pages(at.pace.kind, at.pace.place, &sim.hw.run_pages);

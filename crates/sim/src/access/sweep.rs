@@ -158,6 +158,7 @@ impl Walker for Sweep {
         let addr = vma.start + at.access.span.offset_bytes + offset;
         let ahead = SweepAhead::of(vma, addr, left, at.write, self.passed);
         let run_may_begin = self.runs && ahead.clear >= self.single_to && ahead.faults_at_once(vma);
+        let run_may_begin = run_may_begin && at.clock >= sim.tasks[at.task as usize].crowded_until_ns;
         if ahead.clear > addr {
             if let Some(step) = self.clear(sim, at, addr, &ahead) {
                 return Next::End(step);

@@ -72,7 +72,7 @@ pub(crate) fn touch_run(
     if pages < 2 {
         return None;
     }
-    let TouchedPages { pages, locks_ns } = touch_pages(sim, &site, &source, pages, at.clock);
+    let TouchedPages { pages, locks_ns } = touch_pages(sim, &site, &source, pages, (at.clock, page_ns));
     let ns = pages * fault_ns + locks_ns;
     at.kernel_ns += ns;
     at.clock += ns;

@@ -96,6 +96,9 @@ fn list_comers(
     list.update(&sim.sweep_positions, of, page, fault_ns, sim.now_ns as f64, owes_ns);
 }
 
+/// Threads that meet at pages go on meeting: for so long a thread looks for no pages to itself again, ns.
+const CROWDED_NS: u64 = 4_000_000;
+
 /// A page that takes longer than this is handled alone, ns.
 const LONGEST_PAGE_NS: f64 = 1e6;
 
@@ -121,7 +124,7 @@ pub(crate) fn pages_alone(
         return most;
     }
     // A thread that a full pipe makes stand still is not ahead of anybody.
-    if page_ns > LONGEST_PAGE_NS {
+    if page_ns.is_nan() || page_ns > LONGEST_PAGE_NS {
         return 0;
     }
     let place = offset_in_vma(&sim.processes, &sim.tasks, first, vma, chunk, page);
@@ -130,7 +133,10 @@ pub(crate) fn pages_alone(
     list_comers(sim, &mut list, (first, vma), (place, page.bytes()), (clock as f64, clock as f64 + page_ns));
     let nobody = list.nobody_before();
     *(if who == Who::Writers { &mut sim.convoy } else { &mut sim.passers }) = list;
-    let Some((end, before_ns)) = nobody else { return 0 };
+    let Some((end, before_ns)) = nobody else {
+        sim.tasks[first as usize].crowded_until_ns = clock + CROWDED_NS;
+        return 0;
+    };
     most.min(page.pages(end - place)).min(((before_ns - clock as f64) / page_ns) as u64)
 }
 

@@ -33,34 +33,45 @@ const ZONE_BATCH: u16 = 63;
 /// Returns the time on top of an uncontended fault, ns.
 #[inline]
 pub(crate) fn take_fault_lock(sim: &mut Simulation<'_>, by: (usize, u32), vma: usize, clock: u64) -> u64 {
-    take_fault_locks(sim, by, vma, clock, 1)
+    sim.mm.locks.fault_waited_ns = 0;
+    if shares_fault_lock(sim, by.1) {
+        take_shared_lock(sim, by, vma, clock, 1)
+    } else {
+        0
+    }
 }
 
-/// As [`take_fault_lock`], for so many faults one after the other.
-#[inline]
+/// As [`take_fault_lock`], for so many faults of which one begins every `each_ns`. Those that fall into one bin of the
+/// lock ask for it together.
 pub(crate) fn take_fault_locks(
     sim: &mut Simulation<'_>,
-    (cpu, task): (usize, u32),
+    by: (usize, u32),
     vma: usize,
     clock: u64,
-    faults: u64,
+    (faults, each_ns): (u64, f64),
 ) -> u64 {
-    let process = sim.tasks[task as usize].process as usize;
-    let p = &sim.processes[process];
-    sim.mm.locks.fault_waited_ns = 0;
-    if p.live_threads < 2 || p.lock_lines.is_empty() {
+    if !shares_fault_lock(sim, by.1) {
         return 0;
     }
-    take_shared_lock(sim, (cpu, task), (process, vma), clock, faults)
+    let together = ((BIN_NS as f64 / each_ns) as u64).clamp(1, faults.max(1));
+    let (mut done, mut ns) = (0, 0);
+    while done < faults {
+        let some = together.min(faults - done);
+        ns += take_shared_lock(sim, by, vma, clock + ns + (done as f64 * each_ns) as u64, some);
+        done += some;
+    }
+    ns
 }
 
-fn take_shared_lock(
-    sim: &mut Simulation<'_>,
-    (cpu, task): (usize, u32),
-    (process, vma): (usize, usize),
-    clock: u64,
-    faults: u64,
-) -> u64 {
+/// Whether other threads use the lock that faults of `task` take.
+#[inline]
+fn shares_fault_lock(sim: &Simulation<'_>, task: u32) -> bool {
+    let p = &sim.processes[sim.tasks[task as usize].process as usize];
+    p.live_threads >= 2 && !p.lock_lines.is_empty()
+}
+
+fn take_shared_lock(sim: &mut Simulation<'_>, (cpu, task): (usize, u32), vma: usize, clock: u64, faults: u64) -> u64 {
+    let process = sim.tasks[task as usize].process as usize;
     let one = sim.cfg.mm.vm.fault_holds_mmap_lock;
     let (kind, number) = if one { (LockKind::Mmap, 0) } else { (LockKind::Vma, vma) };
     let p = &mut sim.processes[process];

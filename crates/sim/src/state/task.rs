@@ -95,6 +95,8 @@ pub struct Task<'a> {
     pub planned_until_ns: u64,
     /// Time per byte of its last sweep without a fault, ns (0 before the first).
     pub ns_per_byte: f64,
+    /// Up to then it looks for no runs of pages, since others have come to its pages, ns.
+    pub crowded_until_ns: u64,
     /// Bins of memory traffic that it plans one by one, since it has come back from a wait and the machine does not
     /// know yet what it will ask for: what is left of the present one, and the next.
     pub short_bins: u8,
@@ -197,6 +199,7 @@ impl<'a> Task<'a> {
             planned_until_ns: 0,
             short_bins: 0,
             ns_per_byte: 0.0,
+            crowded_until_ns: 0,
             group: crate::hardware::working_sets::NO_GROUP,
             flushes: FlushesMet::default(),
             unrun: Unrun::default(),
