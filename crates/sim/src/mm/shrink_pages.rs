@@ -402,6 +402,7 @@ impl Pass<'_> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use numalab_base::base_page::BasePage;
     use numalab_kernel::mm::{MmConfig, VmaKind, CHUNK_BYTES};
     use numalab_kernel::numa::mark::MarkRules;
     use numalab_kernel::numa::NumaTopology;
@@ -418,7 +419,7 @@ mod tests {
         let mut memory = PhysicalMemory::with_config(&machine, &MmConfig::default(), 0);
         let mut shared = SharedMemory::default();
         let nodes = NodeMask::of([0, 1]);
-        let mut processes = vec![ProcessState::new(2, nodes), ProcessState::new(2, nodes)];
+        let mut processes: Vec<_> = (0..2).map(|_| ProcessState::new(BasePage::Kib4, 2, nodes)).collect();
         let mut vma = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
         vma.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
         processes[0].space.insert(vma);
