@@ -4,16 +4,13 @@ use crate::check::view::View;
 use numalab_base::base_page::BasePage;
 use numalab_kernel::mm::{ChunkKind, PageClass, Vma};
 
-/// Every mapping has the kernel's base pages, whole ones, and no huge page or large folio of larger ones. The bitmaps of every mapping agree with its counts, mappings lie in order, and every page table belongs to one
-/// mapping.
+/// Every mapping has the kernel's base pages, whole ones, and no huge page or large folio of larger ones. The bitmaps of
+/// every mapping agree with its counts, mappings lie in order, and every page table belongs to one mapping.
 pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
     let sim = v.sim;
     for (number, p) in sim.processes.iter().enumerate() {
-        p.space.check().map_err(|why| format!("process {number}: {why}"))?;
-        p.space
-            .iter()
-            .try_for_each(|v| base_pages(v, sim.cfg.base_page()))
-            .map_err(|why| format!("process {number}: {why}"))?;
+        let whole = p.space.iter().try_for_each(|v| base_pages(v, sim.cfg.base_page()));
+        whole.and_then(|()| p.space.check()).map_err(|why| format!("process {number}: {why}"))?;
     }
     let vmas = sim.processes.iter().flat_map(|p| p.space.iter());
     let tables: u64 = vmas.map(|v| v.frame_map.tables()).sum();

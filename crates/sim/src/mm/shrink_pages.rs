@@ -419,8 +419,7 @@ mod tests {
         let mut memory = PhysicalMemory::with_config(&machine, &MmConfig::default(), 0);
         let mut shared = SharedMemory::default();
         let nodes = NodeMask::of([0, 1]);
-        let mut processes =
-            vec![ProcessState::new(BasePage::Kib4, 2, nodes), ProcessState::new(BasePage::Kib4, 2, nodes)];
+        let mut processes: Vec<_> = (0..2).map(|_| ProcessState::new(BasePage::Kib4, 2, nodes)).collect();
         let mut vma = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 2);
         vma.populate(0, 3, 0, memory.alloc_on(0, 0, 1).unwrap());
         processes[0].space.insert(vma);

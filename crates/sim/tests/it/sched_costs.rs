@@ -78,3 +78,20 @@ fn counters_of_passes_add_up() {
     let [all, local, queued] = ["ttwu_count", "ttwu_local", "ttwu_queued"].map(|name| counter(&out, name));
     assert!(local + queued <= all && queued > 0, "{all} {local} {queued}");
 }
+
+/// A message on one CPU is a wake-up, which costs the waker a switch, and a switch; on two it wakes an idle CPU. What
+/// `numalab validate` makes of the three forms of `probe-message` rests on that.
+#[test]
+fn a_message_costs_a_wake_up_and_a_switch() {
+    let m = machine("2x1x2x1");
+    let message_ns = |params: &[(&str, &str)]| {
+        let w = workload("probe-message", &m, 1, params);
+        let k = kernel_set("6.12", &[("system.numa_balancing", "0")]).with_harness(numalab_sim::Harness::Worker);
+        1e9 / scalar(&run(&m, &w, &k, 1), "messages")
+    };
+    let c = m.costs;
+    let near = |ns: f64, expected: f64| assert!((ns / expected - 1.0).abs() < 0.05, "{ns} ns, expected {expected}");
+    near(message_ns(&[]), 2.0 * c.switch_same_ns);
+    near(message_ns(&[("foreign", "1")]), c.switch_same_ns + c.switch_other_ns);
+    near(message_ns(&[("apart", "1")]), c.switch_same_ns + c.wake_ns + c.switch_other_ns);
+}

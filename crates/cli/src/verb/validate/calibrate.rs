@@ -1,7 +1,7 @@
 //! Calibration: speeds of a guest, measured with probes, are put into the simulated machine.
 //!
 //! A guest's CPU is many times slower than that of the machine file. Its kernel code costs as much as its instructions
-//! take, not the costs of the file. Four probe workloads measure times of single operations in the guest and in the
+//! take, not the costs of the file. Five probe workloads measure times of single operations in the guest and in the
 //! simulator ([`NAMES`]). Then latencies and costs of the machine are changed until the simulator takes the same times.
 //! Counts serve as divisors only.
 
@@ -35,7 +35,7 @@ const FIRST_PASS_MS: f64 = 3000.0;
 const UNLIMITED: f64 = 1e6;
 
 /// Name and unit of each time, in the order of [`Times`].
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 14] = [
     ("near line", "ns"),
     ("far line", "ns"),
     ("random access, near", "ns"),
@@ -47,6 +47,9 @@ const NAMES: [(&str, &str); 11] = [
     ("hint fault, huge page moves", "ns"),
     ("fork and exit: page mapped", "ns"),
     ("copy on write", "ns/page"),
+    ("message on one CPU", "ns"),
+    ("message, other process", "ns"),
+    ("message, idle CPU", "ns"),
 ];
 
 /// What a probe is measured for. Captures of guests that were made without some of them lack their times.
@@ -56,12 +59,14 @@ pub enum Part {
     Base,
     /// Forks.
     Fork,
+    /// Messages between threads.
+    Message,
     /// Huge pages.
     Huge,
 }
 
 /// Runs that measure them: directory, workload, its parameters, setting of huge pages, and what they are for.
-const PROBES: [(&str, &str, &[&str], &str, Part); 11] = [
+const PROBES: [(&str, &str, &[&str], &str, Part); 14] = [
     ("probe-memory", "probe-memory", &[], "never", Part::Base),
     ("probe-faults-near", "probe-faults", &["home=0"], "never", Part::Base),
     ("probe-faults-far", "probe-faults", &["home=nodes - 1"], "never", Part::Base),
@@ -71,6 +76,9 @@ const PROBES: [(&str, &str, &[&str], &str, Part); 11] = [
     ("probe-fork-alone", "probe-fork", &["children=0"], "never", Part::Fork),
     ("probe-fork", "probe-fork", &[], "never", Part::Fork),
     ("probe-fork-writes", "probe-fork", &["written=1"], "never", Part::Fork),
+    ("probe-message", "probe-message", &[], "never", Part::Message),
+    ("probe-message-foreign", "probe-message", &["foreign=1"], "never", Part::Message),
+    ("probe-message-apart", "probe-message", &["apart=1"], "never", Part::Message),
     ("huge-memory", "probe-memory", &[], "always", Part::Huge),
     ("huge-faults-far", "probe-faults", &["home=nodes - 1"], "always", Part::Huge),
 ];
@@ -121,7 +129,7 @@ pub type Times = Vec<f64>;
 pub fn captured(time: impl Fn(&str) -> Option<f64>) -> (Times, Vec<Part>) {
     let times: Times = NAMES.iter().map(|(name, _)| time(name).unwrap_or(f64::NAN)).collect();
     let has = |i: usize| times[i].is_finite();
-    let parts = [(Part::Base, true), (Part::Huge, has(7)), (Part::Fork, has(9))];
+    let parts = [(Part::Base, true), (Part::Huge, has(7)), (Part::Fork, has(9)), (Part::Message, has(11))];
     let parts = parts.into_iter().filter(|(_, measured)| *measured).map(|(part, _)| part).collect();
     (times, parts)
 }
@@ -132,8 +140,9 @@ pub fn captured(time: impl Fn(&str) -> Option<f64>) -> (Times, Vec<Part>) {
 /// A probe that fails, that reaches its limit of time, or in which nothing was scanned or faulted.
 pub fn run(bench: &Bench<'_>, machines: &[Spot<String>], huge: bool) -> Result<Calibration, Failure> {
     let mut guests = Vec::new();
-    let parts: &[Part] = if huge { &[Part::Base, Part::Fork, Part::Huge] } else { &[Part::Base, Part::Fork] };
-    for (dir, experiment) in probes(bench, machines, parts)? {
+    let mut parts = vec![Part::Base, Part::Fork, Part::Message];
+    parts.extend(huge.then_some(Part::Huge));
+    for (dir, experiment) in probes(bench, machines, &parts)? {
         guests.push((dir, bench.guests(&experiment, &format!("calibration/{dir}"))?));
     }
     let runs = || guests.iter().flat_map(|(_, runs)| runs);
@@ -218,7 +227,7 @@ fn experiment(
     let param = |text: &&str| Ok(Param { workload: None, setting: Setting::from_argument("probe", text)? });
     let mut kernels = vec![named("--image", bench.image())];
     let mut sets = vec![setting("system.thp", thp)?];
-    if workload == "probe-memory" || workload == "probe-fork" {
+    if ["probe-memory", "probe-fork", "probe-message"].contains(&workload) {
         sets.push(setting("system.numa_balancing", "0")?);
     } else {
         kernels.push(named("probe", "off"));
@@ -274,6 +283,11 @@ fn times(runs: &[Probe]) -> Result<Times, Failure> {
         let children = system_ns("probe-fork-small")? - system_ns("probe-fork-small-alone")?;
         out[9] = (forks - children) / copied;
         out[10] = (system_ns("probe-fork-writes")? - system_ns("probe-fork")?) / copied;
+    }
+    for (i, dir) in [(11, "probe-message"), (12, "probe-message-foreign"), (13, "probe-message-apart")] {
+        if let Some(runs) = of(dir) {
+            out[i] = per(off(runs)?, "messages");
+        }
     }
     Ok(out)
 }
@@ -399,6 +413,12 @@ fn adjust(m: &mut Machine, wanted: &[f64], now: &[f64]) {
     // The exit of the child counts with the fork: the model charges for both where the entries are copied.
     add(&mut m.costs.fork_pte_ns, missing(9));
     add(&mut m.costs.cow_fault_ns, missing(10));
+    // On one CPU a message is a wake-up, which costs the waker as much as a switch, and a switch. On two CPUs it is a
+    // wake-up, what an idle CPU takes to run, and a switch from nobody, which is that to another process.
+    let waker = missing(11) / 2.0;
+    add(&mut m.costs.switch_same_ns, waker);
+    add(&mut m.costs.switch_other_ns, missing(12) - waker);
+    add(&mut m.costs.wake_ns, missing(13) - missing(12));
 }
 
 #[cfg(test)]
@@ -409,8 +429,8 @@ mod tests {
     fn adjusting_moves_every_time_by_what_is_missing() {
         let mut m = numalab_model::machine::load("2x1x2x1", &|_| None, &[]).unwrap();
         let before = m.clone();
-        let wanted = [300.0, 500.0, 400.0, 9000.0, 4000.0, 9000.0, 700.0, 3e6, 2e6, 5000.0, 70_000.0];
-        let now = [150.0, 250.0, 300.0, 5000.0, 1000.0, 2000.0, 200.0, 1e6, 1e6, 1000.0, 10_000.0];
+        let wanted = [300.0, 500.0, 400.0, 9000.0, 4000.0, 9000.0, 700.0, 3e6, 2e6, 5000.0, 7e4, 9e4, 1e5, 15e4];
+        let now = [150.0, 250.0, 300.0, 5000.0, 1000.0, 2000.0, 200.0, 1e6, 1e6, 1000.0, 1e4, 3e3, 4e3, 5e3];
         adjust(&mut m, &wanted, &now);
         assert_eq!(m.latency_ns[0][0], 2.0 * before.latency_ns[0][0]);
         assert_eq!(m.latency_ns[0][1], 2.0 * before.latency_ns[0][1]);
@@ -424,6 +444,9 @@ mod tests {
         assert_eq!(m.costs.migrate_2m_ns, before.costs.migrate_2m_ns + 1e6);
         assert_eq!(m.costs.fork_pte_ns, before.costs.fork_pte_ns + 4000.0);
         assert_eq!(m.costs.cow_fault_ns, before.costs.cow_fault_ns + 60_000.0);
+        assert_eq!(m.costs.switch_same_ns, before.costs.switch_same_ns + 43_500.0);
+        assert_eq!(m.costs.switch_other_ns, before.costs.switch_other_ns + 52_500.0);
+        assert_eq!(m.costs.wake_ns, before.costs.wake_ns + 49_000.0);
     }
 
     #[test]
@@ -435,7 +458,8 @@ mod tests {
         let before = m.costs;
         adjust(&mut m, &times, &[1.0; NAMES.len()]);
         assert_eq!((m.costs.fork_pte_ns, m.costs.huge_fault_ns), (before.fork_pte_ns, before.huge_fault_ns));
-        assert_eq!(captured(all).1, [Part::Base, Part::Huge, Part::Fork]);
+        assert_eq!((m.costs.switch_same_ns, m.costs.wake_ns), (before.switch_same_ns, before.wake_ns));
+        assert_eq!(captured(all).1, [Part::Base, Part::Huge, Part::Fork, Part::Message]);
     }
 
     #[test]
