@@ -41,5 +41,5 @@ pub use load::{check_name, from_toml, from_toml_with};
 pub use numalab_nouns::machine::*;
 pub use shorthand::from_shorthand;
 pub use show::{show, summary};
-pub use warning::DOUBT;
 pub use text::{read_text, MAX_FILE_BYTES};
+pub use warning::DOUBT;
