@@ -24,6 +24,7 @@ fn one_node_has_nothing_to_balance() {
     let lab = Lab::new();
     let ended = lab.ok("advise --machine 1x1x2x1 --like postgres");
     assert!(ended.out.contains("Nothing to balance"), "{ended:?}");
+    assert!(ended.out.contains("numalab advise --machine NAME"), "it offers a prediction for another: {ended:?}");
     assert_eq!(json(&lab.ok("advise --machine 1x1x2x1 --like postgres --json").out)["advice"], "nothing_to_balance");
     assert!(!lab.path("out").exists());
 }
@@ -46,7 +47,8 @@ fn the_advice_is_that_of_the_simulated_runs() {
     assert!(text.contains("--backend host"), "{text}");
     // What was asked is smaller than the cut, so it is simulated as asked, and no cut is claimed.
     assert_eq!((&simulated["cut"], &found["full_size"]), (&false.into(), &serde_json::Value::Null));
-    assert!(text.starts_with("Predicted  at 1 GiB and 4 threads, as asked, over 6 s, and over 240 s."), "{text}");
+    assert!(text.contains("Predicted  at 1 GiB and 4 threads, as asked, over 6 s, and over 240 s."), "{text}");
+    assert!(text.starts_with("Advice     "), "the advice is the first line: {text}");
     assert!(!text.contains("--full-size"), "{text}");
 }
 
@@ -107,7 +109,7 @@ fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
                 asked: 8 GiB and 20 threads.";
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = lab.ok(command).out;
-    assert!(flat(&text).starts_with(&format!("Predicted {note} Advice ")), "{text}");
+    assert!(flat(&text).contains(&format!("no measurement. Predicted {note} How much ")), "{text}");
     assert!(text.contains("--memory 8GiB --threads 20 --full-size"), "{text}");
     // The folder's name, its comparison and its page say what was simulated, too.
     let dir = found["directory"].as_str().unwrap();
@@ -120,6 +122,28 @@ fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
     assert!(answer.starts_with(&format!("<p class=\"warning\">Predicted {note}</p>")), "{}", &answer[..300]);
     let tables = lab.ok(&format!("compare {dir} --style mmtests")).out;
     assert!(flat(&tables).contains(note), "{tables}");
+}
+
+/// Further ways are compared only if asked for, and each has commands that undo it, for services too.
+#[test]
+fn further_ways_are_compared_where_asked() {
+    let lab = Lab::new();
+    let command = "advise --machine 2x1x2x1 --kernel 6.12 --like inference --memory 256MiB --threads 4 --horizon 2s";
+    let found = json(&lab.ok(&format!("{command} --ways weighted,slow-scan,no-thp,off --json")).out);
+    let kernels = found["simulated"]["simulated"][0]["kernels"].as_array().unwrap();
+    let names: Vec<&str> = kernels.iter().map(|k| k["kernel"].as_str().unwrap()).collect();
+    assert_eq!(names, ["weighted", "slow-scan", "no-thp", "off"]);
+    assert!(found["directory"].as_str().unwrap().contains("_weighted_slow-scan_no-thp_"), "{}", found["directory"]);
+    // Weights of a node's own memory on one node: interleaving is better than all of it there.
+    assert_eq!(found["advice"], "weighted", "{found}");
+    assert_eq!(found["commands"][0], "numactl --weighted-interleave=all PROGRAM");
+    let places: Vec<&str> = found["places"].as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    assert_eq!(places, ["systemd", "docker or podman", "Kubernetes"]);
+    let text = lab.ok(&format!("{command} --ways interleave")).out;
+    for part in ["The same for systemd", "NUMAPolicy=interleave", "undo: systemctl revert UNIT", "<numatune>"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    lab.refused(&format!("{command} --ways wheighted"), &["`--ways` has \"wheighted\"", "did you mean `weighted`?"]);
 }
 
 /// Databases differ in the share of memory that is their pool, so they are different programs.

@@ -26,7 +26,7 @@ const PREDICT: [&str; 11] =
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Kind of program, for a prediction, such as postgres, mysql, redis, jvm, kvm, inference or hpc
-    /// (docs/reference/likes.md has all), or a workload file
+    /// (docs/reference/likes.md has all)
     #[arg(long, value_name = "PROGRAM")]
     pub(super) like: Option<String>,
     /// Machine of a prediction: `host` is this one; else a name of the catalog, a TOML file, or

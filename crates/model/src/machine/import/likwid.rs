@@ -1,6 +1,6 @@
 //! `likwid-topology` as a source.
 //!
-//! Problem: it is a report for people, in sections between lines of dashes. Sizes are rounded to the unit that it likes.
+//! Problem: it is a report for people, in sections between lines of dashes. Sizes are rounded to a unit that it likes.
 //! Approach: the lines `Key: value` count, the table below `HWThread`, and groups in parentheses. A cache level begins
 //! with `Level:`, a node with `Domain:`.
 //! Units of the text: kB, MB and GB of 1024.

@@ -2,8 +2,8 @@
 //!
 //! Problem: people copy `numactl -H` from the log of a CI job, from `journalctl` or `docker compose`. There, what
 //! begins each line differs from line to line, in digits at least.
-//! Approach: the line by which a tool is known is looked for behind the beginnings of words. What stands before it gives
-//! the shape of the prefix, which is taken off every line that begins so.
+//! Approach: the line by which a tool is known is looked for behind the beginnings of words. What stands before it
+//! gives the shape of the prefix, which is taken off every line that begins so.
 //! Invariant: a prefix becomes blanks, so that places in errors stay right.
 
 use super::{lscpu, lscpu_table, lstopo, numactl};

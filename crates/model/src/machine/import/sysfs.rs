@@ -125,8 +125,8 @@ fn read_nodes(tree: &Tree, online: &[u32], packages: &BTreeMap<u32, u32>, found:
     Ok(())
 }
 
-/// Totals of the machine beside its nodes. The kernel keeps up to a tenth of memory out of `MemTotal` of nodes or of the
-/// machine, so less than that is no contradiction.
+/// Totals of the machine beside its nodes. The kernel keeps up to a tenth of memory out of `MemTotal` of nodes or of
+/// the machine, so less than that is no contradiction.
 fn totals(tree: &Tree, online: &[u32], found: &mut Found) {
     found.declared.online = Some(online.to_vec());
     if found.nodes.len() > 1 && tree.has("proc/meminfo") {
