@@ -171,6 +171,13 @@ void on_system_call(plugin_id id, unsigned vcpu, int64_t number, uint64_t a1, ui
         t->now->io++;
         break;
     case SYS_execve: exec_under_qemu(t, a1, a2, a3); break;
+    /* Who creates a thread begins a slice, so that what it did alone lies before it. */
+    case SYS_clone:
+        if (t->insns - t->slice_insns > conf.slice_insns / 64) {
+            slice_tell(t);
+            slice_begin(t);
+        }
+        break;
     case SYS_exit: wake(t, t->exit_address); break;
     default: break;
     }

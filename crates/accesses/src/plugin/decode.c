@@ -43,6 +43,16 @@ bool decode_is_stack(const uint8_t *b, size_t n)
     return (modrm & 0xc0) != 0xc0 && (modrm & 7) == 4 && sib == 0x24 && !(rex & 1);
 }
 
+/* A string instruction that repeats itself (rep movs, rep stos). QEMU runs each repetition as a block; it is one
+   instruction of the program all the same. */
+bool decode_is_repeated(const uint8_t *b, size_t n)
+{
+    uint8_t rex;
+    bool repeats;
+    size_t i = opcode_at(b, n, &rex, &repeats);
+    return repeats && i < n && ((b[i] >= 0xa4 && b[i] <= 0xa7) || (b[i] >= 0xaa && b[i] <= 0xaf));
+}
+
 /* An instruction that surely makes one access, which is no part of a longer one: loads, stores, comparisons. */
 bool decode_is_single(const uint8_t *b, size_t n)
 {

@@ -55,7 +55,8 @@ static void on_block(unsigned vcpu, void *data)
     threads[vcpu & (MAX_VCPUS - 1)]->insns += (uintptr_t)data;
 }
 
-/* Instructions of a block are counted with its first access that surely comes, or in a callback of their own. */
+/* Instructions of a block are counted with its first access that surely comes, or in a callback of their own. Those that
+   repeat a string instruction are not counted again. */
 static void on_translation(plugin_id id, struct qemu_plugin_tb *block)
 {
     (void)id;
@@ -68,7 +69,8 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *block)
         guest_base = (uintptr_t)qemu_plugin_insn_haddr(insn) - qemu_plugin_insn_vaddr(insn);
         has_base = true;
     }
-    bool is_counted = false;
+    struct qemu_plugin_insn *only = qemu_plugin_tb_get_insn(block, 0);
+    bool is_counted = n == 1 && decode_is_repeated(qemu_plugin_insn_data(only), qemu_plugin_insn_size(only));
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, i);
         const uint8_t *bytes = qemu_plugin_insn_data(insn);

@@ -197,6 +197,7 @@ bool guest_read(uint64_t address, void *to, size_t length);
 
 /* decode.c */
 bool decode_is_stack(const uint8_t *bytes, size_t n);
+bool decode_is_repeated(const uint8_t *bytes, size_t n);
 bool decode_is_single(const uint8_t *bytes, size_t n);
 
 #pragma GCC visibility pop

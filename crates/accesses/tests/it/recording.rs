@@ -78,6 +78,18 @@ fn every_line_of_a_threaded_sweep_is_counted() {
 }
 
 #[test]
+fn a_repeated_string_instruction_counts_once() {
+    let Some(bench) = bench() else { return };
+    let text = "#include <stdlib.h>\nint main(void) { char *p = malloc(16 << 20); long n = 16 << 20; char *q = p; \
+                __asm__ volatile(\"rep stosb\" : \"+D\"(q), \"+c\"(n) : \"a\"(1) : \"memory\"); return 0; }";
+    let program = bench.program("stos", text);
+    let (_, record) = bench.record(&[&program], &Settings::default());
+    let image = &record.images[0];
+    assert!(image.lines() >= (16 << 20) / 64, "{}", image.lines());
+    assert!(image.insns() < 1_000_000, "the start of a program, and one instruction: {}", image.insns());
+}
+
+#[test]
 fn a_program_that_crashes_keeps_its_record() {
     let Some(bench) = bench() else { return };
     let text = "#include <stdlib.h>\n#include <string.h>\nint main(void) { char *p = malloc(32 << 20); \

@@ -1,9 +1,11 @@
 //! `numalab advise`: whether a program wants balancing on, off, or its memory interleaved or bound.
 //!
-//! With a command or a running service it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the
+//! With a command and another machine it records the command here and asks the simulator ([`recorded`]). With a command
+//! or a running service alone it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the
 //! simulator ([`predict`]).
 
 mod args;
+mod by_region;
 mod columns;
 mod decide;
 pub mod guard;
@@ -13,11 +15,12 @@ mod measure;
 mod measured;
 mod output;
 mod predict;
+mod recorded;
 mod target;
 
 pub use args::Args;
 
-use crate::context::Context;
+use crate::context::{Context, HOST};
 use crate::failure::{Done, Failure};
 use likes::Like;
 
@@ -29,6 +32,13 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(like) = &args.like {
         return predict::run(context, args, like);
     }
+    if !args.command.is_empty() && args.machine != HOST {
+        return recorded::run(context, args);
+    }
+    if args.by_region {
+        return Err(Failure::usage("command line: `--by-region` needs `--machine` and a command that is recorded"));
+    }
+    refuse_prediction_options(args)?;
     let service = args.pid.is_some() || args.metric_url.is_some() || args.metric_cmd.is_some();
     if !args.command.is_empty() || service {
         return measure::run(context, args);
@@ -39,4 +49,33 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
          or `--like` for a prediction: one of {}",
         names.join(", ")
     )))
+}
+
+/// Refuses options of a prediction beside a command that is measured on this machine.
+fn refuse_prediction_options(args: &Args) -> Result<(), Failure> {
+    let given = [
+        ("--kernel", args.kernel.is_some()),
+        ("--memory", args.memory.is_some()),
+        ("--threads", args.threads.is_some()),
+        ("--whole", args.whole),
+        ("--jobs", args.jobs.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given && !args.command.is_empty()) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "command line: `{option}` beside a command that is measured here; expected `--machine` too, for a prediction"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The last part of a program's path, as part of a name.
+fn keep_name(program: &str) -> String {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain: String = name.chars().map(|c| if fits(c) { c } else { '_' }).take(40).collect();
+    if plain.is_empty() {
+        "program".into()
+    } else {
+        plain
+    }
 }
