@@ -1,7 +1,7 @@
 //! The files that the plugin writes: `control`, and one file of units for every program image.
 //!
-//! A unit has 64 bytes and begins with its kind. All numbers are little-endian. `plugin/recorder.h` has the same layouts
-//! as C structures, and says what each field counts; a test holds both against each other.
+//! A unit has 64 bytes and begins with its kind. All numbers are little-endian. `plugin/recorder.h` has the same
+//! layouts as C structures, and says what each field counts; a test holds both against each other.
 
 /// Bytes of a unit.
 pub const UNIT: usize = 64;

@@ -122,8 +122,8 @@ pub struct Recorded {
     pub remarks: Vec<String>,
 }
 
-/// Records a command in a directory, which is made, or must hold a record of accesses, which is replaced. `look` is called
-/// often with totals so far.
+/// Records a command in a directory, which is made, or must hold a record of accesses, which is replaced. `look` is
+/// called often with totals so far.
 ///
 /// # Errors
 /// The program or QEMU is missing, or a file cannot be written. A program that fails is no error: its record is kept.

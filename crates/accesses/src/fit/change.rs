@@ -1,8 +1,11 @@
-//! What could be done about a region of a program: the fit with one change, whose simulation says what the change gains.
+//! What could be done about a region of a program: the fit with one change, whose simulation says what the change
+//! gains.
 
+use super::classes::Class;
+use super::fitted::Fit;
 use super::image::FittedProcess;
 use super::pattern::{Part, Phase, Visit};
-use super::{Fit, Order};
+use super::usage::Order;
 use crate::format::LINE_BYTES;
 
 /// A change of where a region's pages come from.
@@ -30,7 +33,8 @@ impl Change {
     pub fn advice(self, region: &str) -> String {
         match self {
             Self::FirstTouch => format!(
-                "`{region}` is first touched by the initial thread: touch it in the threads that use it, each its own part"
+                "`{region}` is first touched by the initial thread: touch it in the threads that use it, each its own \
+                 part"
             ),
             Self::Interleave => format!("spread `{region}` over all nodes: mbind(MPOL_INTERLEAVE) after it is mapped"),
         }
@@ -58,7 +62,7 @@ impl Fit {
 
 /// Lets the kind of threads that uses a region most write it first.
 fn touch_first(p: &mut FittedProcess, region: usize) -> Option<()> {
-    let lines = |c: &super::Class| {
+    let lines = |c: &Class| {
         let visits = c.phases.iter().flat_map(|p| &p.visits).filter(|v| v.region == region);
         visits.map(|v| v.lines).sum::<f64>() * c.threads.len() as f64
     };

@@ -1,10 +1,9 @@
 //! Threads that behave alike, and mappings that play the same part for different threads.
 
+use super::pattern::{self, Caches, Phase};
 use super::timeline::{Stretch, MOST_PHASES};
 use super::usage::Use;
 use std::collections::{BTreeMap, BTreeSet};
-
-use super::pattern::{self, Caches, Phase};
 
 /// Difference of a phase from which threads are of different kinds.
 const OTHER_KIND: f64 = 0.3;

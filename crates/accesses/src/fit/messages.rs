@@ -72,8 +72,8 @@ fn wakes(from: &Class, to: &Class, edges: &[Edge]) -> u64 {
     sum / from.threads.len().max(1) as u64
 }
 
-/// How often threads of a kind meet at a barrier: they wait on one address, about equally often, and few wake-ups end many
-/// waits.
+/// How often threads of a kind meet at a barrier: they wait on one address, about equally often, and few wake-ups end
+/// many waits.
 pub fn meetings(class: &Class, edges: &[Edge]) -> u64 {
     let n = class.threads.len();
     if n < 3 {

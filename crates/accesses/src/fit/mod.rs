@@ -1,15 +1,17 @@
 //! A workload from a record of accesses.
 //!
 //! Problem: a trace of every access says everything and explains nothing, and fits no other size or machine.
-//! Approach: [`regions`] finds the mappings and what was touched of them. [`timeline`] cuts the time of each thread where
-//! its behaviour changes. [`classes`] joins threads that behave alike, and mappings that play the same role for
-//! different threads. [`pattern`] describes what is left in the words of the language: which part of a region, in which
-//! order, how often. [`messages`] finds who waits for whom. [`text`] writes it, a page of TOML.
+//! Approach: [`regions`] finds the mappings and what was touched of them. [`timeline`] cuts the time of each thread
+//! where its behaviour changes. [`classes`] joins threads that behave alike, and mappings that play the same role for
+//! different threads. [`pattern`] describes what is left in the words of the language: which part of a region, in
+//! which order, how often. [`messages`] finds who waits for whom. [`text`] writes it, a page of TOML.
 //! Units: bytes, lines of 64 bytes, instructions; shares from 0 to 1.
-//! Invariants: what is measured and what is assumed stands in the text. A record of any content gives a fit or an error.
+//! Invariants: what is measured and what is assumed stands in the text. A record of any content gives a fit or an
+//! error.
 
 mod change;
 mod classes;
+mod fitted;
 mod image;
 mod messages;
 mod pattern;
@@ -22,6 +24,7 @@ mod usage;
 
 pub use change::Change;
 pub use classes::Class;
+pub use fitted::Fit;
 pub use image::{FittedProcess, Region};
 pub use pattern::{Part, Phase, Tier, Visit};
 pub use scale::Scaled;
@@ -31,29 +34,6 @@ use crate::record::AccessRecord;
 
 /// Share of the record's lines below which an image is left out.
 const LEAST_SHARE: f64 = 0.02;
-
-/// A workload, as it follows from a record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fit {
-    /// Name of the recorded program.
-    pub name: String,
-    /// Kinds of processes, in the order of their begin.
-    pub processes: Vec<FittedProcess>,
-    /// What the record shows, as sentences.
-    pub measured: Vec<String>,
-    /// What it does not show, and what was taken instead.
-    pub assumed: Vec<String>,
-}
-
-impl Fit {
-    /// Instructions for each line that threads visit, on average: what `instruction_time` stands for.
-    pub fn insns_per_line(&self) -> f64 {
-        let phases =
-            || self.processes.iter().flat_map(|p| &p.classes).flat_map(|c| c.phases.iter().map(move |p| (p, c)));
-        let sum = |of: &dyn Fn(&Phase) -> f64| phases().map(|(p, c)| of(p) * c.threads.len() as f64).sum::<f64>();
-        sum(&|p| p.insns) / sum(&Phase::lines).max(1.0)
-    }
-}
 
 /// Why a record gives no workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -181,6 +181,14 @@ fn tiers(all: &Use, base_page: u64, bytes: u64) -> Vec<Tier> {
     }
     let mut heat: Vec<(u64, u64)> =
         (first..=last).map(|c| (all.chunks.get(&(c as u32)).copied().unwrap_or(0), c)).collect();
+    // A chunk that the region has only a part of says nothing of its heat.
+    let pages = CHUNK_BYTES / PAGE_BYTES;
+    if !base_page.is_multiple_of(pages) {
+        heat[0].0 = heat[1].0;
+    }
+    if !(base_page + bytes / PAGE_BYTES).is_multiple_of(pages) {
+        heat[chunks - 1].0 = heat[chunks - 2].0;
+    }
     heat.sort_unstable_by(|a, b| b.cmp(a));
     let cuts = cuts(&heat.iter().map(|h| h.0 as f64).collect::<Vec<_>>());
     if cuts.is_empty() {
@@ -275,6 +283,12 @@ mod tests {
         let v = visit(0, &[&u], (0, 40 << 20), &CACHES);
         assert_eq!(v.tiers.len(), 2, "{v:?}");
         assert!((v.tiers[0].to - 0.1).abs() < 1e-9 && (v.tiers[0].accesses - 180.0 / 198.0).abs() < 1e-9);
+        // A region that begins and ends within a chunk has fewer lines there.
+        let mut odd = used(1..19, 1000, 1000);
+        odd.join(&used(0..1, 100, 100));
+        odd.join(&used(19..20, 200, 200));
+        let v = visit(0, &[&odd], (400, (20 * 512 - 800) * 4096), &CACHES);
+        assert!(v.tiers.is_empty(), "{v:?}");
         let even = visit(0, &[&used(0..20, 1000, 1000)], (0, 40 << 20), &CACHES);
         assert!(even.tiers.is_empty() && even.reuse.is_none(), "{even:?}");
     }

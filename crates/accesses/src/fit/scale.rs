@@ -1,7 +1,10 @@
 //! A fit at another size than the recorded one, and how often its loops are repeated.
 
+use super::fitted::Fit;
+use super::image::FittedProcess;
+use super::pattern::Phase;
 use super::text::total;
-use super::{Fit, Order, Phase};
+use super::usage::Order;
 
 /// Time of an instruction for estimates, ns (as [`super::text::INSTRUCTION_NS`]).
 const INSTRUCTION_NS: f64 = 0.4;
@@ -29,7 +32,7 @@ impl Fit {
 
     /// Threads of all processes, those that only wait left out.
     pub fn thread_count(&self) -> u32 {
-        let of = |p: &super::FittedProcess| p.count * p.classes.iter().map(|c| c.threads.len()).sum::<usize>();
+        let of = |p: &FittedProcess| p.count * p.classes.iter().map(|c| c.threads.len()).sum::<usize>();
         self.processes.iter().map(of).sum::<usize>() as u32
     }
 
@@ -58,7 +61,8 @@ impl Fit {
         }
         if memory_bytes.is_some() {
             out.rules.push(format!(
-                "every region is {memory:.3} times as large; a sweep goes over all of it, accesses at random keep their number"
+                "every region is {memory:.3} times as large; a sweep goes over all of it, accesses at random keep \
+                 their number"
             ));
         }
         if threads.is_some() {

@@ -2,7 +2,7 @@
 
 use super::image::Region;
 use super::messages::Turns;
-use super::pattern::{Part, Phase, Visit};
+use super::pattern::{Part, Phase, Tier, Visit};
 use super::usage::Order;
 
 /// Sizes of the regions of a process, as expressions.
@@ -94,12 +94,14 @@ impl Scope<'_> {
                 "\n[[phase]]\nname = \"parts are free at first\"\ncount = {ahead}\nsignal = \"{post}\"\n"
             ));
         }
+        let name = if is_first { "fill a part" } else { "use a part" };
+        out.push_str(&format!("\n# At least {rounds} messages were seen.\n[[phase]]\nname = \"{name}\"\n"));
         out.push_str(&format!(
-            "\n# At least {rounds} messages were seen.\n[[phase]]\nname = \"{}\"\ntimed = \"visited\"\ncount = \"repeat * {loops}\"\n\
-             for = \"h\"\nin = \"0..{}\"\nsteps = [\n    {{ wait = \"{wait}\" }},\n    {{ {access} }},\n    {{ signal = \"{post}\" }},\n]\n",
-            if is_first { "fill a part" } else { "use a part" },
+            "timed = \"visited\"\ncount = \"repeat * {loops}\"\nfor = \"h\"\nin = \"0..{}\"\n",
             parts - 1
         ));
+        let steps = format!("{{ wait = \"{wait}\" }},\n    {{ {access} }},\n    {{ signal = \"{post}\" }},");
+        out.push_str(&format!("steps = [\n    {steps}\n]\n"));
         out
     }
 
@@ -124,7 +126,7 @@ impl Scope<'_> {
         let head = format!("access = \"{}{index}\"", self.names[v.region]);
         let tail = format!("{}{cost}{COUNTS}", write(v));
         if !v.tiers.is_empty() {
-            let of = |t: &super::Tier| {
+            let of = |t: &Tier| {
                 let accesses = (v.lines * t.accesses / loops as f64).round();
                 (accesses >= 1.0).then(|| {
                     format!("{head}{}, pattern = \"random\", accesses = {accesses}{tail}", range(size, t.from, t.to))

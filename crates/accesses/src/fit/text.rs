@@ -1,11 +1,11 @@
 //! The workload file of a fit.
 
 use super::classes::Class;
-use super::image::FittedProcess;
+use super::fitted::Fit;
+use super::image::{self, FittedProcess, Region};
 use super::messages::{self, Turns};
 use super::pattern::{Part, Phase, Visit};
 use super::steps::{self, Sizes};
-use super::Fit;
 use numalab_base::visible_text::is_invisible;
 use std::fmt::{Result, Write};
 
@@ -23,7 +23,7 @@ impl Fit {
 
     /// Name of the workload.
     pub fn own_name(&self) -> String {
-        format!("fit-{}", super::image::word(&self.name))
+        format!("fit-{}", image::word(&self.name))
     }
 
     fn write(&self, out: &mut String, source: &str) -> Result {
@@ -44,7 +44,8 @@ impl Fit {
         writeln!(out, "repeat = {{ value = 1, about = \"How often every loop is repeated, against the recording\" }}")?;
         writeln!(
             out,
-            "instruction_time = {{ value = \"{INSTRUCTION_NS}\", about = \"Time of an instruction whose data is in the core (assumed)\" }}"
+            "instruction_time = {{ value = \"{INSTRUCTION_NS}\", about = \"Time of an instruction whose data is in the \
+             core (assumed)\" }}"
         )?;
         writeln!(out, "\n[[score]]\nname = \"visited\"\nunit = \"MB/s\"\nbetter = \"higher\"\nper_second = true")?;
         if self.processes.iter().flat_map(|p| &p.regions).any(|r| r.interleaved) {
@@ -102,7 +103,7 @@ impl Fit {
     /// Sizes of the regions of a process, as expressions.
     fn sizes(&self, n: usize, p: &FittedProcess) -> Sizes {
         let (memory, all) = (self.memory(n), total(p) as f64);
-        let of = |r: &super::Region| match r.members {
+        let of = |r: &Region| match r.members {
             None if p.regions.len() == 1 => memory.clone(),
             None => format!("floor({:.6} * {memory})", r.bytes as f64 / all),
             Some(_) if p.regions.len() == 1 => {

@@ -106,8 +106,8 @@ void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64
     char *plugin = malloc(PLUGIN_TEXT);
     if (!list || !rest || !plugin)
         return;
-    snprintf(plugin, PLUGIN_TEXT, "%s,library=%s,dir=%s,qemu=%s,slice=%llu,near=%llu,far=%llu,clock=%llu,parent=%d", conf.library, conf.library,
-             conf.dir, conf.qemu, (unsigned long long)conf.slice_insns, (unsigned long long)conf.near_bytes,
+    snprintf(plugin, PLUGIN_TEXT, "%s,library=%s,dir=%s,qemu=%s,slice=%llu,near=%llu,far=%llu,clock=%llu,parent=%d",
+             conf.library, conf.library, conf.dir, conf.qemu, (unsigned long long)conf.slice_insns, (unsigned long long)conf.near_bytes,
              (unsigned long long)conf.far_bytes, (unsigned long long)CLOCK(t), (int)getpid());
     int n = 0;
     list[n++] = conf.qemu;

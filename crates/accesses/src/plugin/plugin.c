@@ -142,7 +142,9 @@ static void on_end(plugin_id id, void *data)
 
 static bool take(const char *word, const char *value)
 {
-    const struct { const char *word; char *to; } texts[] = {{"dir", conf.dir}, {"qemu", conf.qemu}, {"library", conf.library}};
+    const struct { const char *word; char *to; } texts[] = {
+        {"dir", conf.dir}, {"qemu", conf.qemu}, {"library", conf.library},
+    };
     for (int i = 0; i < 3; i++)
         if (!strcmp(word, texts[i].word))
             return snprintf(texts[i].to, sizeof conf.dir, "%s", value) < (int)sizeof conf.dir;

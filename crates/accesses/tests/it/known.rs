@@ -1,9 +1,9 @@
-//! Known programs: workloads that the worker carries out under the recorder. What is fitted to their records is simulated
-//! beside the workloads themselves.
+//! Known programs: workloads that the worker carries out under the recorder. What is fitted to their records is
+//! simulated beside the workloads themselves.
 //!
 //! There is no noise in this: the simulator is a function of its plan. `docs/log/access-fits.md` has the figures of all
-//! of them, those that miss too. Under emulation no time is measured, so `instruction_time` is given to a fit: the value
-//! with which a line takes on average as long as the programs say.
+//! of them, those that miss too. Under emulation no time is measured, so `instruction_time` is given to a fit: the
+//! value with which a line takes on average as long as the programs say.
 
 use crate::support::{bench, Bench};
 use numalab_accesses::fit::{self, Fit};

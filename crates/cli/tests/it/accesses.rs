@@ -1,12 +1,13 @@
-//! `record --accesses`, `fit` of such a record, and `advise --machine M -- COMMAND`. They need `qemu-x86_64` and a C compiler,
-//! and say so where one is missing.
+//! `record --accesses`, `fit` of such a record, and `advise --machine M -- COMMAND`. They need `qemu-x86_64` and a C
+//! compiler, and say so where one is missing.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
 use common::{json, Lab};
 use std::process::Command;
 
-/// A directory with the program `sweep`: four threads read their quarters of 64 MiB that the initial thread has written.
+/// A directory with the program `sweep`: four threads read their quarters of 64 MiB that the initial thread has
+/// written.
 fn lab() -> Option<Lab> {
     for program in ["cc", "qemu-x86_64"] {
         if Command::new(program).arg("--version").output().is_err() {
@@ -90,4 +91,16 @@ fn mistakes_are_named_before_anything_runs() {
     lab.refused("record --most 4MiB -- true", &["--accesses"]);
     lab.refused("advise --memory 1GiB -- true", &["`--memory` beside a command", "--machine"]);
     lab.refused("advise --machine 2x1x4x1 --horizon 5m -- true", &["--horizon"]);
+}
+
+#[test]
+fn a_region_that_the_initial_thread_touches_first_is_found() {
+    let Some(lab) = lab() else { return };
+    let line = "advise --machine 2x1x4x1 --kernel 6.12 --memory 1GiB --threads 8 --by-region --json --out a -- ./sweep";
+    let value = json(&lab.ok(line).out);
+    let gains = value["by_region"].as_array().unwrap();
+    let words: Vec<&str> = gains.iter().map(|g| g["change"].as_str().unwrap()).collect();
+    assert!(words.contains(&"first_touch") && words.contains(&"interleave"), "{value}");
+    assert!(gains.iter().all(|g| g["region"] == "memory" && g["gain_percent"].is_f64()), "{value}");
+    lab.refused("advise --by-region -- true", &["--by-region", "--machine"]);
 }

@@ -1,6 +1,6 @@
 //! `advise --by-region`: what a change of each region would gain, simulated one by one beside the program as it is.
 
-use super::recorded::{params, Made, Sized};
+use super::fitted::{params, Made, Sized};
 use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::Failure;

@@ -8,6 +8,7 @@ mod args;
 mod by_region;
 mod columns;
 mod decide;
+mod fitted;
 pub mod guard;
 mod keep;
 mod likes;
@@ -65,17 +66,5 @@ fn refuse_prediction_options(args: &Args) -> Result<(), Failure> {
             "command line: `{option}` beside a command that is measured here; expected `--machine` too, for a prediction"
         ))),
         None => Ok(()),
-    }
-}
-
-/// The last part of a program's path, as part of a name.
-fn keep_name(program: &str) -> String {
-    let name = program.rsplit('/').next().unwrap_or_default();
-    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let plain: String = name.chars().map(|c| if fits(c) { c } else { '_' }).take(40).collect();
-    if plain.is_empty() {
-        "program".into()
-    } else {
-        plain
     }
 }

@@ -5,6 +5,7 @@ use super::args::Args;
 use super::by_region::{self, Gain};
 use super::columns::Way;
 use super::decide::Advice;
+use super::fitted::{params, Made, Sized};
 use super::output;
 use super::target::{self, Target};
 use crate::backend::{BackendKind, GuestArgs, Sim};
@@ -20,19 +21,16 @@ use crate::terminal;
 use numalab_accesses::fit::{Fit, Scaled};
 use numalab_accesses::record;
 use numalab_accesses::recorder::{Recorded, Settings};
-use numalab_model::experiment::{Axes, Experiment, Named, Param, Prediction, Simulated};
-use numalab_model::kernel::Setting;
+use numalab_model::experiment::{Axes, Experiment, Named, Prediction, Simulated};
 use numalab_model::machine::size;
-use numalab_model::spec::Spot;
 use numalab_report::data::Comparison;
 use numalab_report::text::answer::{layout, Line};
 use numalab_report::verdict::{self, Decision};
 use serde_json::json;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Time that the fitted workload should run in the model, s: several scans of the address space. A run ends before if it
-/// has settled.
+/// Time that the fitted workload should run in the model, s: several scans of the address space. A run ends before if
+/// it has settled.
 const MODEL_S: f64 = 60.0;
 /// Runs of each way, with different seeds.
 const RUNS: u32 = 2;
@@ -48,7 +46,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         return output::nothing_to_balance(&target.machine.name, args.json);
     }
     let program = args.command.first().map(String::as_str).unwrap_or_default();
-    let name = super::keep_name(program);
+    let name = name_of(program);
     let dir = options::directory(args.out.as_deref(), &format!("advise_{name}_{}", target.machine.name));
     let recorded = accesses::record(&dir.join("accesses"), &args.command, &Settings::default(), &|| false)?;
     let made = fitted(&dir, &name)?;
@@ -88,44 +86,21 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done { text, exit: exit(&finished).max(found(&recorded)) })
 }
 
+/// The last part of a program's path, as part of a name.
+fn name_of(program: &str) -> String {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain: String = name.chars().map(|c| if fits(c) { c } else { '_' }).take(40).collect();
+    if plain.is_empty() {
+        "program".into()
+    } else {
+        plain
+    }
+}
+
 /// A program that failed is a finding: what it did before is what the advice is about.
 fn found(recorded: &Recorded) -> Exit {
     accesses::exit(&recorded.manifest.ending)
-}
-
-/// A fitted workload and its file.
-pub struct Made {
-    /// The fit.
-    pub fit: Fit,
-    /// The file.
-    pub file: PathBuf,
-}
-
-/// For what size, how long, and where a fit is simulated.
-pub struct Sized<'a> {
-    /// The size.
-    pub scaled: &'a Scaled,
-    /// How often its loops are repeated.
-    pub repeat: u64,
-    /// The machine as asked.
-    pub machine: &'a str,
-    /// The kernel.
-    pub kernel: &'a Spot<String>,
-    /// Simulated runs at a time, if the user chose it.
-    pub jobs: Option<NonZeroUsize>,
-}
-
-/// The parameters of a workload of that size.
-///
-/// # Errors
-/// A value is no expression.
-pub fn params(workload: &str, sized: &Sized<'_>) -> Result<Vec<Param>, Failure> {
-    let repeated = ("repeat".to_string(), sized.repeat.to_string());
-    let one = |(key, value): &(String, String)| {
-        let setting = Setting::from_argument("--param", &format!("{key}={value}"))?;
-        Ok(Param { workload: Some(workload.to_string()), setting })
-    };
-    sized.scaled.params.iter().chain([&repeated]).map(one).collect()
 }
 
 fn fitted(dir: &Path, name: &str) -> Result<Made, Failure> {
