@@ -3,15 +3,15 @@
 # package is still missing.
 #
 #   setup.sh run     QEMU, the tools that unpack kernels, the Rust target of the worker
-#   setup.sh test    the same, and the programs that unit tests call
+#   setup.sh test    the same, and the programs that unit tests call: QEMU for programs among them
 #   setup.sh         the same, and the tools that build kernels
 set -eu
 
 PACKAGES="qemu-system-x86 gcc libc6-dev tar xz-utils"
 case ${1:-full} in
 run) ;;
-test) PACKAGES="$PACKAGES cpio rsync patch valgrind" ;;
-full) PACKAGES="$PACKAGES cpio rsync make flex bison bc libelf-dev libssl-dev ccache patch" ;;
+test) PACKAGES="$PACKAGES qemu-user cpio rsync patch valgrind" ;;
+full) PACKAGES="$PACKAGES qemu-user cpio rsync make flex bison bc libelf-dev libssl-dev ccache patch" ;;
 *)
     echo "setup.sh: \`$1\`; expected run, test, full or nothing" >&2
     exit 2

@@ -26,6 +26,10 @@ pub struct Pick {
 }
 
 impl Pick {
+    /// The directory.
+    pub fn place(&self) -> &Path {
+        &self.run
+    }
     /// Whether the options allow a run of this machine, workload, kernel and seed.
     fn fits(&self, (machine, workload, kernel, seed): Names<'_>) -> bool {
         let named = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|w| w == name);

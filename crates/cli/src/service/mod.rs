@@ -1,6 +1,7 @@
 //! What several verbs do: each file is one service. A verb imports services and no other verb; a service imports no
 //! verb.
 
+pub mod accesses;
 pub mod answer;
 pub mod carry_out;
 pub mod dry_run;

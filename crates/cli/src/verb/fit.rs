@@ -6,6 +6,7 @@ use crate::failure::{note, Done, Failure};
 use crate::output_file;
 use crate::records::{self, Pick};
 use crate::service::carry_out::{carry_out, RunOptions};
+use numalab_accesses::record;
 use numalab_model::experiment::{Axes, Experiment};
 use numalab_model::machine::size;
 use numalab_model::record::{Outcome, Record, Store};
@@ -42,6 +43,9 @@ const RECORDED: &str = "recorded";
 /// # Errors
 /// No such record, or it lacks what is needed; with a page also what `numalab run` refuses.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    if record::is_record(args.run.place()) {
+        return fit_accesses(args);
+    }
     let mut record = records::find(&args.run)?;
     // Programs that `numalab record` has seen have ids; the page shows them under the names of the workload.
     if is_recording(&record) {
@@ -66,6 +70,35 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     fit.assumed.iter().for_each(|a| text.push_str(&format!("  assumed: {a}\n")));
     if let Some(page) = &args.page {
         text.push_str(&beside(context, args, &record, out, page)?);
+    }
+    Ok(Done::text(text))
+}
+
+/// Fits a workload to a record of accesses.
+fn fit_accesses(args: &Args) -> Result<Done, Failure> {
+    let dir = args.run.place();
+    if args.page.is_some() {
+        let what =
+            format!("--page: {} is a record of accesses, which has no times to stand beside a run", dir.display());
+        return Err(Failure::usage(format!(
+            "{what}; expected `numalab run --workload FILE` on the machine that you ask about"
+        )));
+    }
+    let record = record::read(dir).map_err(|e| Failure::usage(e.to_string()))?;
+    let refused = |e| Failure::usage(format!("{}: {e}", dir.display()));
+    let fit = numalab_accesses::fit::fit(&record).map_err(refused)?;
+    let source = format!("accesses of `{}`, numalab {}", record.manifest.command.join(" "), record.manifest.numalab);
+    let toml = fit.to_toml(&source);
+    let Some(out) = &args.out else { return Ok(Done::text(toml)) };
+    output_file::write(out, &toml)?;
+    let mut text = format!("workload: {}\n", out.display());
+    for p in &fit.processes {
+        let threads: usize = p.classes.iter().map(|c| c.threads.len()).sum();
+        let regions: Vec<String> = p.regions.iter().map(|r| r.name.clone()).collect();
+        text.push_str(&format!("  {} × {}: {threads} threads, {}\n", p.count, p.name, regions.join(", ")));
+    }
+    for (what, sentences) in [("measured", &fit.measured), ("assumed", &fit.assumed)] {
+        sentences.iter().for_each(|s| text.push_str(&format!("  {what}: {s}\n")));
     }
     Ok(Done::text(text))
 }

@@ -3,7 +3,9 @@
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{self, scope, time_option};
+use crate::service::accesses;
 use crate::service::measured_program::{running_kernel, unknown_workload};
+use numalab_accesses::recorder::{self, Settings};
 use numalab_host::procfs::scope::Scope;
 use numalab_host::procfs::{numa_balancing, process, Roots};
 use numalab_host::record::{Recorder, Recording};
@@ -11,7 +13,7 @@ use numalab_host::sys;
 use numalab_host::watch::Limits;
 use numalab_model::experiment::{Axes, Cell, Experiment};
 use numalab_model::kernel::Kernel;
-use numalab_model::machine::{import, Machine};
+use numalab_model::machine::{import, size, Machine};
 use numalab_model::plan::{Backend, PlanId, PlanInput, SourceFile};
 use numalab_model::record::{EffectiveTunable, Status, Store};
 use numalab_model::workload::Workload;
@@ -37,12 +39,20 @@ pub struct Args {
     /// Control group to record, until it is empty
     #[arg(long, value_name = "GROUP")]
     cgroup: Option<String>,
-    /// Longest time to record, such as 30s. A command that still runs goes on unrecorded, and is waited for
+    /// Longest time to record, such as 30s. A command that still runs goes on unrecorded, and is waited for; with
+    /// --accesses it is told to end
     #[arg(long = "for", value_name = "TIME", value_parser = time_option)]
     longest: Option<Duration>,
     /// Time between two samples
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time_option)]
     every: Duration,
+    /// Record accesses to memory: run the command under QEMU's user mode and count the lines that its threads visit
+    /// (docs/how-to/record-accesses.md)
+    #[arg(long, conflicts_with_all = ["pid", "cgroup", "every", "column"])]
+    accesses: bool,
+    /// Largest size of a record of accesses
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::read_option, requires = "accesses")]
+    most: u64,
     /// Name of the recorded program in reports [default: that of the command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -65,6 +75,9 @@ const EXPERIMENT: &str = "record";
 /// # Errors
 /// No such command, process or control group; a directory that cannot be written.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    if args.accesses {
+        return record_accesses(args);
+    }
     let roots = Roots::default();
     let dir = options::directory(args.out.as_deref(), EXPERIMENT);
     let target = scope(&roots, args.pid, args.cgroup.as_deref())?;
@@ -106,6 +119,52 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         Done::text(text)
     };
     Ok(Done { exit, ..done })
+}
+
+/// Smallest room for a record of accesses, bytes.
+const LEAST_ROOM: u64 = 1 << 20;
+
+/// Records the accesses of a command.
+fn record_accesses(args: &Args) -> Result<Done, Failure> {
+    let command: Vec<String> = args.command.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    if args.most < LEAST_ROOM {
+        return Err(Failure::usage(format!("--most: is {}; expected at least 1 MiB", size::short(args.most))));
+    }
+    let dir = options::directory(args.out.as_deref(), "accesses");
+    let settings =
+        Settings { limit_bytes: args.most, longest: args.longest, name: args.name.clone(), ..Settings::default() };
+    let stop = Stop::new()?;
+    let recorded = accesses::record(&dir, &command, &settings, &|| stop.asked())?;
+    let (manifest, control) = (&recorded.manifest, &recorded.control);
+    let exit = accesses::exit(&manifest.ending);
+    if args.json {
+        let value = json!({
+            "directory": dir.display().to_string(),
+            "ending": manifest.ending,
+            "instructions": control.insns,
+            "lines": control.lines,
+            "images": control.images,
+            "bytes": control.used_bytes,
+            "wall_s": manifest.wall_s,
+            "cpu_s": manifest.cpu_s,
+            "remarks": recorded.remarks,
+        });
+        return Ok(Done { exit, ..Done::json(&value)? });
+    }
+    let text = format!(
+        "recorded {} under {}: {:.1} M instructions, {:.2} M lines visited, {} program images; {}\n\
+         record: {} ({})\nfit: numalab fit {}\n",
+        manifest.name,
+        recorder::QEMU,
+        control.insns as f64 / 1e6,
+        control.lines as f64 / 1e6,
+        control.images,
+        accesses::ended(&manifest.ending),
+        dir.display(),
+        size::short(control.used_bytes),
+        dir.display()
+    );
+    Ok(Done { exit, ..Done::text(text) })
 }
 
 /// Whether a signal has asked for the end.

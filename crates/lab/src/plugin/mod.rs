@@ -27,7 +27,8 @@ const SOURCES: [(&str, &str); 7] = [
     ("report.c", include_str!("report.c")),
     ("plugin.c", include_str!("plugin.c")),
 ];
-const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall"];
+/// Flags of the compiler.
+pub const FLAGS: [&str; 6] = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall"];
 
 /// Most CPUs in the plugin's tables (`numalab.h`), one more than a guest can have.
 pub const MAX_CPUS: usize = 256;
@@ -70,22 +71,31 @@ pub fn compiler() -> String {
 /// # Errors
 /// There is no compiler, or its message.
 pub fn library(cache: &Cache) -> Result<PathBuf, String> {
+    compiled(cache, "numalab", &SOURCES)
+}
+
+/// Path of a plugin's shared library `STEM-DIGEST.so`, which is compiled unless the cache has it. Sources are file names
+/// and texts.
+///
+/// # Errors
+/// There is no compiler, or its message.
+pub fn compiled(cache: &Cache, stem: &str, sources: &[(&str, &str)]) -> Result<PathBuf, String> {
     let compiler = compiler();
     let version = Command::new(&compiler).arg("--version").output();
     let missing = |e| format!("C compiler `{compiler}`: {e}; `apt-get install gcc libc6-dev`, or name one in CC");
     let version = version.map_err(missing)?.stdout;
     let mut key = version;
-    SOURCES.iter().for_each(|(_, text)| key.extend_from_slice(text.as_bytes()));
+    sources.iter().for_each(|(_, text)| key.extend_from_slice(text.as_bytes()));
     FLAGS.iter().for_each(|f| key.extend_from_slice(f.as_bytes()));
     let directory = cache.directory(cache::PLUGIN).map_err(|e| e.to_string())?;
-    let library = directory.join(format!("numalab-{}.so", &cache::sha256(&key)[..16]));
+    let library = directory.join(format!("{stem}-{}.so", &cache::sha256(&key)[..16]));
     if library.is_file() {
         return Ok(library);
     }
     let work = cache.work_directory(cache::PLUGIN).map_err(at_path(&directory))?;
     let mut command = Command::new(&compiler);
     command.args(FLAGS).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
-    for (name, text) in SOURCES {
+    for (name, text) in sources {
         std::fs::write(work.path().join(name), text).map_err(|e| e.to_string())?;
         if name.ends_with(".c") {
             command.arg(name);

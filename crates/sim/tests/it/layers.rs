@@ -166,7 +166,7 @@ fn crate_sources(name: &str, least: usize) -> BTreeMap<String, String> {
 }
 
 /// All crates, with a number of files and imports that each has at least.
-const CRATES: [(&str, usize); 13] = [
+const CRATES: [(&str, usize); 14] = [
     ("base", 10),
     ("nouns", 25),
     ("job", 1),
@@ -177,6 +177,7 @@ const CRATES: [(&str, usize); 13] = [
     ("report", 50),
     ("worker", 20),
     ("lab", 25),
+    ("accesses", 8),
     ("host", 50),
     ("cli", 40),
     ("py", 8),

@@ -22,6 +22,9 @@ pub(super) enum Direction {
 const PREDICT: [&str; 11] =
     ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "ways", "horizon", "whole", "jobs"];
 
+/// Options of a prediction that a command cannot have.
+const PREDICT_LIKE: [&str; 4] = ["like", "quick", "full_size", "horizon"];
+
 /// Arguments of `advise`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -66,6 +69,9 @@ pub struct Args {
     /// Simulate every run of a prediction to its end, also once it has settled; then no settled rate is known
     #[arg(long, conflicts_with = "horizon")]
     pub(super) whole: bool,
+    /// Beside a prediction for a command: simulate also what a change of each region of its memory would gain
+    #[arg(long, conflicts_with_all = ["like", "pid"])]
+    pub(super) by_region: bool,
     /// Simulated runs at a time [default: number of CPUs]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) jobs: Option<NonZeroUsize>,
@@ -140,8 +146,9 @@ pub struct Args {
     /// Print the advice as JSON (docs/reference/json.md)
     #[arg(long)]
     pub(super) json: bool,
-    /// Command to measure, with its arguments, behind `--`
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = PREDICT, conflicts_with = "pid")]
+    /// Command to measure, with its arguments, behind `--`. With --machine it is recorded here under emulation, and its
+    /// accesses are simulated there
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = PREDICT_LIKE, conflicts_with = "pid")]
     pub(super) command: Vec<String>,
 }
 

@@ -1,11 +1,14 @@
 //! `numalab advise`: whether a program wants balancing on, off, or its memory interleaved or bound.
 //!
-//! With a command or a running service it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the
+//! With a command and another machine it records the command here and asks the simulator ([`recorded`]). With a command
+//! or a running service alone it measures ([`measure`], on `numalab_host::advise`). With `--like` it asks the
 //! simulator ([`predict`]).
 
 mod args;
+mod by_region;
 mod columns;
 mod decide;
+mod fitted;
 pub mod guard;
 mod keep;
 mod likes;
@@ -14,11 +17,12 @@ mod measured;
 mod output;
 mod places;
 mod predict;
+mod recorded;
 mod target;
 
 pub use args::Args;
 
-use crate::context::Context;
+use crate::context::{Context, HOST};
 use crate::failure::{Done, Failure};
 use likes::Like;
 
@@ -30,6 +34,13 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if let Some(like) = &args.like {
         return predict::run(context, args, like);
     }
+    if !args.command.is_empty() && args.machine != HOST {
+        return recorded::run(context, args);
+    }
+    if args.by_region {
+        return Err(Failure::usage("command line: `--by-region` needs `--machine` and a command that is recorded"));
+    }
+    refuse_prediction_options(args)?;
     let service = args.pid.is_some() || args.metric_url.is_some() || args.metric_cmd.is_some();
     if !args.command.is_empty() || service {
         return measure::run(context, args);
@@ -40,4 +51,21 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
          or `--like` for a prediction: one of {}",
         names.join(", ")
     )))
+}
+
+/// Refuses options of a prediction beside a command that is measured on this machine.
+fn refuse_prediction_options(args: &Args) -> Result<(), Failure> {
+    let given = [
+        ("--kernel", args.kernel.is_some()),
+        ("--memory", args.memory.is_some()),
+        ("--threads", args.threads.is_some()),
+        ("--whole", args.whole),
+        ("--jobs", args.jobs.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given && !args.command.is_empty()) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "command line: `{option}` beside a command that is measured here; expected `--machine` too, for a prediction"
+        ))),
+        None => Ok(()),
+    }
 }

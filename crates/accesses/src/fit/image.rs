@@ -1,0 +1,218 @@
+//! The kind of process that an image is: its regions, what the initial thread does first, and its kinds of threads.
+
+use super::classes::{self, Class, Extent, Role, Worker};
+use super::messages::{self, Turns};
+use super::pattern::{Caches, Phase};
+use super::regions::{self, Area};
+use super::timeline::{self, Stretch};
+use crate::format::{CHUNK_BYTES, PAGE_BYTES};
+use crate::record::Image;
+use std::collections::BTreeMap;
+
+/// Smallest region, bytes from the first page touched to the last.
+const LEAST_BYTES: u64 = 1 << 20;
+/// Share of an image's lines below which an area does not count.
+const LEAST_LINES: f64 = 0.002;
+/// Share of the largest thread's lines, and of its instructions, below which a thread does not count.
+const LEAST_THREAD: f64 = 0.02;
+/// Share of a typical thread's lines below which the initial thread only waits for the others.
+const JOINS: f64 = 0.05;
+
+/// A region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// Bytes from the first page touched to the last; of each member.
+    pub bytes: u64,
+    /// How many there are of it, if it comes in several.
+    pub members: Option<usize>,
+    /// Whether its pages are spread over all nodes: a change, nothing that a record shows.
+    pub interleaved: bool,
+}
+
+/// A kind of process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedProcess {
+    /// Its name.
+    pub name: String,
+    /// How many there are.
+    pub count: usize,
+    /// Its regions.
+    pub regions: Vec<Region>,
+    /// What the initial thread does before there are others.
+    pub prologue: Vec<Phase>,
+    /// Whether the initial thread then only waits for the others.
+    pub joins: bool,
+    /// Its kinds of threads.
+    pub classes: Vec<Class>,
+    /// Kinds that take turns.
+    pub turns: Vec<Turns>,
+    /// How often the threads of each kind meet at a barrier.
+    pub meetings: Vec<u64>,
+    /// What was assumed of it.
+    pub assumed: Vec<String>,
+}
+
+impl FittedProcess {
+    /// Whether another process is of this kind: equal regions and threads.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let near = |a: u64, b: u64| (a as f64 - b as f64).abs() <= 0.05 * a.max(b) as f64;
+        let lines = |p: &Self| p.classes.iter().flat_map(|c| &c.phases).map(|p| p.lines()).sum::<f64>();
+        let threads = |p: &Self| p.classes.iter().map(|c| (c.threads.len(), c.phases.len())).collect::<Vec<_>>();
+        self.regions.len() == other.regions.len()
+            && self.regions.iter().zip(&other.regions).all(|(a, b)| a.members == b.members && near(a.bytes, b.bytes))
+            && threads(self) == threads(other)
+            && (0.67..=1.5).contains(&(lines(self) / lines(other).max(1.0)))
+    }
+}
+
+/// Gives processes of different kinds different names.
+pub fn name_apart(processes: &mut [FittedProcess]) {
+    for i in 1..processes.len() {
+        let taken = processes[..i].iter().filter(|p| p.name == processes[i].name).count();
+        if taken > 0 {
+            processes[i].name = format!("{}_{}", processes[i].name, taken + 1);
+        }
+    }
+}
+
+/// Fits a process; `None` if it has no memory to speak of.
+pub fn fit(image: &Image, caches: &Caches) -> Option<FittedProcess> {
+    let areas = regions::of(image);
+    let (chosen, extents) = choose(image, &areas);
+    if chosen.is_empty() {
+        return None;
+    }
+    let begin_of_others = image.threads.values().filter(|t| t.thread != 0).map(|t| t.begin_clock).min();
+    let cuts: Vec<u64> = begin_of_others.into_iter().collect();
+    let mut workers = Vec::new();
+    let mut before = Vec::new();
+    for &thread in image.threads.keys() {
+        let own_cuts = if thread == 0 { &cuts[..] } else { &[] };
+        let phases = timeline::phases(image, &areas, &chosen, thread, own_cuts);
+        let is_before = |p: &Stretch| thread == 0 && cuts.iter().any(|c| p.begin < *c);
+        let (first, rest): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_before);
+        before.extend(first);
+        workers.push(Worker { thread, phases: rest });
+    }
+    let left_out = keep_busy(&mut workers);
+    let mut joins = begin_of_others.is_some() && !workers.iter().any(|w| w.thread == 0);
+    if workers.is_empty() {
+        // All that matters was done before there were other threads.
+        workers.push(Worker { thread: 0, phases: std::mem::take(&mut before) });
+        joins = false;
+    }
+    let roles = classes::roles(&workers, &extents);
+    let classes = classes::of(&workers, &extents, &roles, caches);
+    let initial = Worker { thread: 0, phases: before };
+    let prologue = prologue(&initial, &extents, &roles, caches);
+    let turns = messages::turns(&classes, &image.edges);
+    let meetings = classes.iter().map(|c| messages::meetings(c, &image.edges)).collect();
+    let mut assumed = Vec::new();
+    if left_out > 0 {
+        assumed.push(format!("{left_out} threads that do next to nothing are left out"));
+    }
+    let waits = |c: &Class| c.phases.iter().map(|p| p.waited).fold(0.0, f64::max);
+    if turns.is_empty() && classes.iter().any(|c| waits(c) > 0.1) {
+        assumed
+            .push("threads wait for each other more than a tenth of their time, in a way that is not modelled".into());
+    }
+    Some(FittedProcess {
+        name: word(image.name()),
+        count: 1,
+        regions: name_regions(&areas, &chosen, &extents, &roles),
+        prologue,
+        joins,
+        classes,
+        turns,
+        meetings,
+        assumed,
+    })
+}
+
+/// Areas that count, with the numbers that they have among themselves, and of each the first page and bytes touched.
+fn choose(image: &Image, areas: &[Area]) -> (BTreeMap<usize, usize>, Vec<Extent>) {
+    let mut of = BTreeMap::<usize, (u64, u64, u64)>::new();
+    let mut all = 0;
+    for c in &image.cells {
+        let slice = image.slices.get(&(c.thread, c.slice));
+        let time = slice.map_or((0, u64::MAX), |s| (s.begin_clock, s.end_clock.max(s.begin_clock)));
+        all += u64::from(c.lines);
+        let Some(area) = regions::find(areas, c.chunk, (c.low, c.high), time) else { continue };
+        let first = u64::from(c.chunk) * (CHUNK_BYTES / PAGE_BYTES);
+        // Pages of a neighbour in the same chunk do not count.
+        let (begin, end) = (areas[area].begin / PAGE_BYTES, areas[area].end.div_ceil(PAGE_BYTES));
+        let low = (first + u64::from(c.low)).max(begin);
+        let high = (first + u64::from(c.high) + 1).min(end).max(low);
+        let seen = of.entry(area).or_insert((u64::MAX, 0, 0));
+        *seen = (seen.0.min(low), seen.1.max(high), seen.2 + u64::from(c.lines));
+    }
+    let counts = |(area, (low, end, lines)): &(usize, (u64, u64, u64))| {
+        let is_large = (end - low) * PAGE_BYTES >= LEAST_BYTES && *lines as f64 >= LEAST_LINES * all as f64;
+        is_large && !is_library(&areas[*area].name)
+    };
+    let kept: Vec<(usize, (u64, u64, u64))> = of.into_iter().filter(counts).collect();
+    let chosen = kept.iter().enumerate().map(|(n, (area, _))| (*area, n)).collect();
+    (chosen, kept.iter().map(|(_, (low, end, _))| (*low, (end - low) * PAGE_BYTES)).collect())
+}
+
+/// Whether a file is a shared library, by its name.
+fn is_library(name: &str) -> bool {
+    name.ends_with(".so") || name.contains(".so.")
+}
+
+/// Keeps threads that do something; returns how many do not.
+fn keep_busy(workers: &mut Vec<Worker>) -> usize {
+    let lines = |w: &Worker| w.phases.iter().map(|p| p.lines()).sum::<u64>() as f64;
+    let insns = |w: &Worker| w.phases.iter().map(|p| p.insns).sum::<u64>() as f64;
+    let most_lines = workers.iter().map(lines).fold(0.0, f64::max);
+    let most_insns = workers.iter().map(insns).fold(0.0, f64::max);
+    let all = workers.len();
+    let busy = |w: &Worker| {
+        let share = if w.thread == 0 { JOINS } else { LEAST_THREAD };
+        lines(w) > 0.0 && lines(w) >= share * most_lines
+            || w.thread != 0 && insns(w) >= 0.2 * most_insns && most_insns > 0.0
+    };
+    workers.retain(busy);
+    let initial_gone = usize::from(!workers.iter().any(|w| w.thread == 0));
+    (all - workers.len()).saturating_sub(initial_gone)
+}
+
+/// What the initial thread does before there are others, as phases of a kind with one thread.
+fn prologue(initial: &Worker, extents: &[Extent], roles: &[Role], caches: &Caches) -> Vec<Phase> {
+    if initial.phases.is_empty() {
+        return Vec::new();
+    }
+    let of = classes::of(std::slice::from_ref(initial), extents, roles, caches);
+    let phases = of.into_iter().flat_map(|c| c.phases);
+    phases.filter(|p| p.lines() > 0.0).collect()
+}
+
+fn name_regions(areas: &[Area], chosen: &BTreeMap<usize, usize>, extents: &[Extent], roles: &[Role]) -> Vec<Region> {
+    let mut out: Vec<Region> = Vec::new();
+    for (area, n) in chosen {
+        let role = roles[*n];
+        let bytes = extents[*n].1;
+        if let Some(known) = out.get_mut(role.region) {
+            known.bytes = known.bytes.max(bytes);
+            known.members = role.member.map(|m| known.members.unwrap_or(0).max(m + 1));
+            continue;
+        }
+        let base = if areas[*area].name.is_empty() { "memory".into() } else { word(&areas[*area].name) };
+        let taken = out.iter().filter(|r| r.name.starts_with(&base)).count();
+        let name = if taken > 0 { format!("{base}{}", taken + 1) } else { base };
+        out.push(Region { name, bytes, members: role.member.map(|m| m + 1), interleaved: false });
+    }
+    out
+}
+
+/// A name that a workload may use.
+pub fn word(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let plain: String = text.chars().map(|c| if fits(c) { c } else { '_' }).take(30).collect();
+    match plain.chars().next() {
+        Some(c) if c.is_ascii_alphabetic() => plain,
+        _ => format!("p{plain}"),
+    }
+}

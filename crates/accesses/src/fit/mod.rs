@@ -1,0 +1,108 @@
+//! A workload from a record of accesses.
+//!
+//! Problem: a trace of every access says everything and explains nothing, and fits no other size or machine.
+//! Approach: [`regions`] finds the mappings and what was touched of them. [`timeline`] cuts the time of each thread
+//! where its behaviour changes. [`classes`] joins threads that behave alike, and mappings that play the same role for
+//! different threads. [`pattern`] describes what is left in the words of the language: which part of a region, in
+//! which order, how often. [`messages`] finds who waits for whom. [`text`] writes it, a page of TOML.
+//! Units: bytes, lines of 64 bytes, instructions; shares from 0 to 1.
+//! Invariants: what is measured and what is assumed stands in the text. A record of any content gives a fit or an
+//! error.
+
+mod change;
+mod classes;
+mod fitted;
+mod image;
+mod messages;
+mod pattern;
+mod regions;
+mod scale;
+mod steps;
+mod text;
+mod timeline;
+mod usage;
+
+pub use change::Change;
+pub use classes::Class;
+pub use fitted::Fit;
+pub use image::{FittedProcess, Region};
+pub use pattern::{Part, Phase, Tier, Visit};
+pub use scale::Scaled;
+pub use usage::Order;
+
+use crate::record::AccessRecord;
+
+/// Share of the record's lines below which an image is left out.
+const LEAST_SHARE: f64 = 0.02;
+
+/// Why a record gives no workload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FitError {
+    /// No process uses memory to speak of.
+    #[error(
+        "no process of the record visits memory of 1 MiB or more ({0} program images, {1} lines); \
+         expected a program whose data is larger than a core's caches"
+    )]
+    NoMemory(usize, u64),
+}
+
+/// Fits a workload to a record.
+///
+/// # Errors
+/// No process uses memory to speak of.
+pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
+    let all: u64 = record.images.iter().map(|i| i.lines()).sum();
+    let caches = pattern::Caches { near_bytes: record.manifest.near_bytes, far_bytes: record.manifest.far_bytes };
+    let mut processes: Vec<FittedProcess> = Vec::new();
+    let (mut left_out, mut kept_lines) = (0, 0);
+    for image in &record.images {
+        let lines = image.lines();
+        let fitted = if lines as f64 >= LEAST_SHARE * all as f64 { image::fit(image, &caches) } else { None };
+        let Some(fitted) = fitted else {
+            left_out += 1;
+            continue;
+        };
+        kept_lines += lines;
+        match processes.iter_mut().find(|p| p.is_like(&fitted)) {
+            Some(same) => same.count += 1,
+            None => processes.push(fitted),
+        }
+    }
+    if processes.is_empty() {
+        return Err(FitError::NoMemory(record.images.len(), all));
+    }
+    image::name_apart(&mut processes);
+    let mut fit = Fit { name: record.manifest.name.clone(), processes, measured: Vec::new(), assumed: Vec::new() };
+    fit.measured = measured(record, kept_lines, all);
+    fit.assumed = assumed(&fit, left_out);
+    Ok(fit)
+}
+
+fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
+    let mut out = vec![format!(
+        "{:.1} M instructions and {:.2} M lines visited under {}",
+        record.control.insns as f64 / 1e6,
+        all as f64 / 1e6,
+        record.manifest.qemu.split(" (").next().unwrap_or_default()
+    )];
+    out.push("sizes, threads, parts of memory, order of lines, shares of writes, instructions between lines".into());
+    if kept < all {
+        out.push(format!("{:.0} % of the lines are those of the processes below", kept as f64 * 100.0 / all as f64));
+    }
+    let lost: u64 = record.images.iter().map(|i| i.head.lost_lines).sum();
+    if lost > 0 {
+        out.push(format!("{lost} further lines found no room in the record, so counts are too low"));
+    }
+    out
+}
+
+fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
+    let mut out = vec!["an instruction takes `instruction_time`: under emulation no time is measured".to_string()];
+    if left_out > 0 {
+        out.push(format!("{left_out} program images with little or small memory do not matter"));
+    }
+    for p in &fit.processes {
+        out.extend(p.assumed.iter().map(|a| format!("{}: {a}", p.name)));
+    }
+    out
+}

@@ -1,0 +1,167 @@
+//! The mappings of an image: which of them holds an address at a time, and how much of each was touched.
+
+use crate::format::{Mapping, CHUNK_BYTES, PAGE_BYTES};
+use crate::record::Image;
+
+/// System calls that change mappings.
+const MMAP: u32 = libc::SYS_mmap as u32;
+const MUNMAP: u32 = libc::SYS_munmap as u32;
+const BRK: u32 = libc::SYS_brk as u32;
+const MREMAP: u32 = libc::SYS_mremap as u32;
+
+/// A mapping during its life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// First byte.
+    pub begin: u64,
+    /// First byte behind it.
+    pub end: u64,
+    /// Model time at which it was mapped.
+    pub from: u64,
+    /// Model time at which it was unmapped; `u64::MAX` if it was not.
+    pub to: u64,
+    /// The last part of the file's name; "heap" or empty for memory without file.
+    pub name: String,
+}
+
+/// The areas of an image in the order in which they were mapped. An area that was unmapped and mapped again at the same
+/// place counts as one.
+pub fn of(image: &Image) -> Vec<Area> {
+    let mut out: Vec<Area> = Vec::new();
+    for (m, file) in &image.mappings {
+        match m.call {
+            MMAP => map(&mut out, m.address, m.length, m.clock, short(file.as_deref())),
+            MUNMAP => unmap(&mut out, m.address, m.length, m.clock),
+            MREMAP => moved(&mut out, m),
+            BRK => grow_heap(&mut out, m),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn short(file: Option<&str>) -> String {
+    let name = file.and_then(|f| f.rsplit('/').next()).unwrap_or_default();
+    name.trim_end_matches(" (deleted)").chars().take(40).collect()
+}
+
+fn map(areas: &mut Vec<Area>, begin: u64, length: u64, clock: u64, name: String) {
+    let end = begin.saturating_add(length.max(1).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES));
+    let same = areas.iter_mut().find(|a| (a.begin, a.end) == (begin, end) && a.name == name);
+    if let Some(same) = same {
+        same.to = u64::MAX;
+        return;
+    }
+    // A library's segments are mapped over its first mapping.
+    let inside = areas.iter().any(|a| a.to == u64::MAX && a.begin <= begin && end <= a.end && !name.is_empty());
+    if !inside {
+        areas.push(Area { begin, end, from: clock, to: u64::MAX, name });
+    }
+}
+
+fn unmap(areas: &mut [Area], begin: u64, length: u64, clock: u64) {
+    let end = begin.saturating_add(length);
+    for a in areas.iter_mut().filter(|a| a.to == u64::MAX && a.begin < end && begin < a.end) {
+        if begin <= a.begin && a.end <= end {
+            a.to = clock;
+        } else if begin <= a.begin {
+            a.begin = end;
+        } else if a.end <= end {
+            a.end = begin;
+        }
+    }
+}
+
+/// What mremap moves or makes larger stays one area if it stays in place.
+fn moved(areas: &mut Vec<Area>, m: &Mapping) {
+    let end = m.address.saturating_add(m.length);
+    match areas.iter_mut().find(|a| a.to == u64::MAX && a.begin == m.from) {
+        Some(a) if m.address == m.from => a.end = a.end.max(end),
+        Some(a) => {
+            let name = a.name.clone();
+            a.to = m.clock;
+            map(areas, m.address, m.length, m.clock, name);
+        }
+        None => map(areas, m.address, m.length, m.clock, String::new()),
+    }
+}
+
+fn grow_heap(areas: &mut Vec<Area>, m: &Mapping) {
+    let end = m.address.saturating_add(m.length);
+    match areas.iter_mut().find(|a| a.name == "heap" && a.end >= m.address && a.begin <= m.address) {
+        Some(heap) => heap.end = heap.end.max(end),
+        None => areas.push(Area { begin: m.address, end, from: m.clock, to: u64::MAX, name: "heap".into() }),
+    }
+}
+
+/// The area that holds most of the pages `low` to `high` of a chunk, at a time between two clocks.
+pub fn find(areas: &[Area], chunk: u32, (low, high): (u16, u16), (begin, end): (u64, u64)) -> Option<usize> {
+    let first = u64::from(chunk) * CHUNK_BYTES;
+    let (from, to) = (first + u64::from(low) * PAGE_BYTES, first + (u64::from(high) + 1) * PAGE_BYTES);
+    let common = |a: &Area| a.end.min(to).saturating_sub(a.begin.max(from));
+    let alive = |a: &Area| a.from <= end && begin <= a.to;
+    (0..areas.len()).filter(|&i| alive(&areas[i]) && common(&areas[i]) > 0).max_by_key(|&i| (common(&areas[i]), i))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(call: u32, clock: u64, address: u64, length: u64) -> Mapping {
+        Mapping { call, clock, address, length, ..Mapping::default() }
+    }
+
+    fn areas(mappings: &[Mapping]) -> Vec<Area> {
+        let bytes = {
+            let mut head = vec![0; 64];
+            head[0] = 1;
+            head[2] = 1;
+            head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
+            head
+        };
+        let mut image = crate::record::image(0, &bytes).expect("a head");
+        image.mappings = mappings.iter().map(|m| (*m, None)).collect();
+        of(&image)
+    }
+
+    #[test]
+    fn an_arena_is_what_is_left_of_its_mapping() {
+        // As malloc does: twice the size is mapped, and what is not aligned goes back.
+        let all = areas(&[
+            mapping(MMAP, 1, 0x1000_0000, 0x800_0000),
+            mapping(MUNMAP, 2, 0x1000_0000, 0x300_0000),
+            mapping(MUNMAP, 3, 0x1700_0000, 0x100_0000),
+        ]);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].begin, all[0].end, all[0].to), (0x1300_0000, 0x1700_0000, u64::MAX));
+    }
+
+    #[test]
+    fn the_heap_grows_and_a_place_is_used_again() {
+        let all = areas(&[
+            mapping(BRK, 1, 0x4000, 0x2000),
+            mapping(BRK, 2, 0x6000, 0x2000),
+            mapping(MMAP, 3, 0x10_0000, 0x1000),
+            mapping(MUNMAP, 4, 0x10_0000, 0x1000),
+            mapping(MMAP, 5, 0x10_0000, 0x1000),
+            mapping(MREMAP, 6, 0x20_0000, 0x3000),
+        ]);
+        assert_eq!((all.len(), all[0].begin, all[0].end), (3, 0x4000, 0x8000));
+        assert_eq!((all[1].from, all[1].to), (3, u64::MAX));
+        assert_eq!(find(&all, 0, (4, 4), (0, 9)), Some(0));
+        assert_eq!(find(&all, 0, (256, 256), (0, 9)), Some(1));
+        assert_eq!(find(&all, 0, (511, 511), (0, 9)), None);
+        assert_eq!(find(&all, 7, (0, 511), (0, 9)), None);
+    }
+
+    #[test]
+    fn addresses_at_the_end_of_everything_do_not_overflow() {
+        let all = areas(&[
+            mapping(MMAP, 1, u64::MAX - 10, u64::MAX),
+            mapping(MUNMAP, 2, u64::MAX - 5, u64::MAX),
+            mapping(BRK, 2, u64::MAX, u64::MAX),
+            mapping(MREMAP, 2, u64::MAX, u64::MAX),
+        ]);
+        assert!(find(&all, u32::MAX, (0, 511), (0, u64::MAX)).is_none());
+    }
+}

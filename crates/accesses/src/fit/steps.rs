@@ -1,0 +1,191 @@
+//! Steps of a fitted phase, as TOML.
+
+use super::image::Region;
+use super::messages::Turns;
+use super::pattern::{Part, Phase, Tier, Visit};
+use super::usage::Order;
+
+/// Sizes of the regions of a process, as expressions.
+pub type Sizes = Vec<String>;
+
+/// Instructions for which a phase must visit a line; with fewer lines it computes.
+const INSNS_OF_A_LINE: f64 = 20_000.0;
+/// Passes in a loop below which a part is not swept to its end.
+const WHOLE_PASS: f64 = 0.9;
+
+/// What steps refer to.
+pub struct Scope<'a> {
+    /// Regions of the process.
+    pub regions: &'a [Region],
+    /// Their names.
+    pub names: &'a [&'a str],
+    /// Their sizes.
+    pub sizes: &'a [String],
+}
+
+/// How lines follow each other, in words.
+pub fn order_in_words(v: &Visit) -> String {
+    match v.order {
+        _ if v.reuse.is_some() => "at random, some lines more often".into(),
+        Order::Sweep => "in order".into(),
+        Order::Strided(bytes) => format!("every {bytes} bytes"),
+        Order::Blocks(bytes) => format!("in blocks of {bytes} bytes"),
+        Order::Random if !v.tiers.is_empty() => "at random, some parts more often".into(),
+        Order::Random => "at random".into(),
+    }
+}
+
+/// A share as a number of at most three digits.
+fn share(value: f64) -> String {
+    let rounded = (value * 1000.0).round() / 1000.0;
+    format!("{rounded}")
+}
+
+impl Scope<'_> {
+    /// Steps of a phase that every thread repeats; `None` if it does nothing. `barrier` is met at the end of each loop.
+    pub fn phase(&self, phase: &Phase, barrier: Option<&str>) -> Option<String> {
+        let loops = phase.loops();
+        let mut steps = self.steps(phase, loops, "thread");
+        if phase.slept_ns >= 1000.0 {
+            steps.push(format!("{{ sleep = \"{:.0}ns\" }}", phase.slept_ns / loops as f64));
+        }
+        if steps.is_empty() {
+            return None;
+        }
+        steps.extend(barrier.map(|b| format!("{{ barrier = \"{b}\" }}")));
+        let count = if phase.once { loops.to_string() } else { format!("\"repeat * {loops}\"") };
+        Some(format!("timed = \"visited\"\ncount = {count}\nsteps = [\n    {},\n]", steps.join(",\n    ")))
+    }
+
+    /// Steps of the initial thread before there are others. `members` says how many members a region has.
+    pub fn prologue(&self, phase: &Phase, members: impl Fn(usize) -> String) -> String {
+        let loops = phase.loops();
+        let cost = cost(phase);
+        let mut steps = Vec::new();
+        for v in &phase.visits {
+            let all = self.regions[v.region].members.map(|m| format!("for = \"m\", in = \"0..{} - 1\", ", members(m)));
+            for text in self.accesses(v, (loops, &cost), "m") {
+                let text = text.replace(", counts = \"visited\", unit_bytes = \"1MB\"", "");
+                steps.push(format!("{{ {}{text} }}", all.clone().unwrap_or_default()));
+            }
+        }
+        format!("count = {loops}\nsteps = [\n    {},\n]", steps.join(",\n    "))
+    }
+
+    /// Phases of one of two kinds that take turns: the first fills a part and says so, the second uses it and gives it
+    /// back.
+    pub fn turn(&self, phase: &Phase, name: &str, turn: &Turns, is_first: bool) -> String {
+        let rounds = turn.rounds;
+        let Some(v) = phase.visits.iter().max_by(|a, b| a.lines.total_cmp(&b.lines)) else { return String::new() };
+        let passes = v.passes.max(1e-3);
+        let loops = passes.round().max(1.0) as u64;
+        let parts = ((rounds as f64 / passes).round().max(1.0) as u64).min(1024);
+        let (full, empty) = (format!("full_{name}[thread]"), format!("empty_{name}[thread]"));
+        let (wait, post) = if is_first { (&empty, &full) } else { (&full, &empty) };
+        let size = &self.sizes[v.region];
+        let mut access =
+            format!("access = \"{}[thread]\", offset = \"floor(h * {size} / {parts})\"", self.names[v.region]);
+        access.push_str(&format!(", len = \"floor((h + 1) * {size} / {parts}) - floor(h * {size} / {parts})\""));
+        access.push_str(&format!("{}{}{}", write(v), cost(phase), COUNTS));
+        let mut out = String::new();
+        if !is_first {
+            let ahead = turn.ahead.min(parts);
+            out.push_str(&format!(
+                "\n[[phase]]\nname = \"parts are free at first\"\ncount = {ahead}\nsignal = \"{post}\"\n"
+            ));
+        }
+        let name = if is_first { "fill a part" } else { "use a part" };
+        out.push_str(&format!("\n# At least {rounds} messages were seen.\n[[phase]]\nname = \"{name}\"\n"));
+        out.push_str(&format!(
+            "timed = \"visited\"\ncount = \"repeat * {loops}\"\nfor = \"h\"\nin = \"0..{}\"\n",
+            parts - 1
+        ));
+        let steps = format!("{{ wait = \"{wait}\" }},\n    {{ {access} }},\n    {{ signal = \"{post}\" }},");
+        out.push_str(&format!("steps = [\n    {steps}\n]\n"));
+        out
+    }
+
+    /// One step for each use; a computation if there is none to speak of.
+    fn steps(&self, phase: &Phase, loops: u64, member: &str) -> Vec<String> {
+        if phase.insns > INSNS_OF_A_LINE * phase.lines() {
+            return match phase.insns >= 1000.0 {
+                true => vec![format!("{{ compute = \"{:.0} * instruction_time\" }}", phase.insns / loops as f64)],
+                false => Vec::new(),
+            };
+        }
+        let cost = cost(phase);
+        let texts = phase.visits.iter().flat_map(|v| self.accesses(v, (loops, &cost), member));
+        texts.map(|t| format!("{{ {t} }}")).collect()
+    }
+
+    /// The access steps of a use: one, or one for each tier.
+    fn accesses(&self, v: &Visit, (loops, cost): (u64, &str), member: &str) -> Vec<String> {
+        let region = &self.regions[v.region];
+        let size = &self.sizes[v.region];
+        let index = region.members.map(|_| format!("[{member}]")).unwrap_or_default();
+        let head = format!("access = \"{}{index}\"", self.names[v.region]);
+        let tail = format!("{}{cost}{COUNTS}", write(v));
+        if !v.tiers.is_empty() {
+            let of = |t: &Tier| {
+                let accesses = (v.lines * t.accesses / loops as f64).round();
+                (accesses >= 1.0).then(|| {
+                    format!("{head}{}, pattern = \"random\", accesses = {accesses}{tail}", range(size, t.from, t.to))
+                })
+            };
+            return v.tiers.iter().filter_map(of).collect();
+        }
+        let passes = v.passes / loops as f64;
+        let part = match v.part {
+            _ if v.is_pass() && passes < WHOLE_PASS => cut(v.part, size, passes),
+            Part::Whole => String::new(),
+            Part::Slice => ", slice = \"thread\"".into(),
+            Part::Range(from, to) => range(size, from, to),
+        };
+        let times = passes.round().max(1.0);
+        let count = if v.is_pass() && times > 1.0 { format!("count = {times}, ") } else { String::new() };
+        let accesses = (v.lines / loops as f64).round().max(1.0);
+        let pattern = match v.order {
+            _ if v.reuse.is_some() => {
+                format!(", pattern = \"reuse\", alpha = {}, accesses = {accesses}", share(v.reuse.unwrap_or(0.5)))
+            }
+            Order::Sweep => String::new(),
+            Order::Strided(bytes) => format!(", pattern = \"strided\", stride = \"{bytes}B\""),
+            Order::Blocks(bytes) => format!(", pattern = \"blocks\", block = \"{bytes}B\", accesses = {accesses}"),
+            Order::Random => format!(", pattern = \"random\", accesses = {accesses}"),
+        };
+        vec![format!("{count}{head}{part}{pattern}{tail}")]
+    }
+}
+
+const COUNTS: &str = ", counts = \"visited\", unit_bytes = \"1MB\"";
+
+/// The share of writes, as a key.
+fn write(v: &Visit) -> String {
+    match v.write_share {
+        w if w < 0.001 => String::new(),
+        w if w > 0.99 => ", write = 1".into(),
+        w => format!(", write = {}", share(w)),
+    }
+}
+
+/// The cost of a line, as a key: the instructions between two lines.
+fn cost(phase: &Phase) -> String {
+    format!(", cost = \"{} * instruction_time\"", share(phase.insns / phase.lines().max(1.0)))
+}
+
+/// From one share of a region to another, as keys.
+fn range(size: &str, from: f64, to: f64) -> String {
+    let at = |s: f64| format!("floor({s:.6} * {size})");
+    format!(", offset = \"{}\", len = \"max(64B, {} - {})\"", at(from), at(to), at(from))
+}
+
+/// The first `passes` of a part, as keys.
+fn cut(part: Part, size: &str, passes: f64) -> String {
+    match part {
+        Part::Whole => format!(", offset = 0, len = \"max(64B, floor({passes:.6} * {size}))\""),
+        Part::Slice => format!(
+            ", offset = \"floor(thread * {size} / threads)\", len = \"max(64B, floor({passes:.6} * {size} / threads))\""
+        ),
+        Part::Range(from, to) => range(size, from, from + (to - from) * passes),
+    }
+}

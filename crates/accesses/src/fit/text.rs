@@ -1,0 +1,256 @@
+//! The workload file of a fit.
+
+use super::classes::Class;
+use super::fitted::Fit;
+use super::image::{self, FittedProcess, Region};
+use super::messages::{self, Turns};
+use super::pattern::{Part, Phase, Visit};
+use super::steps::{self, Sizes};
+use numalab_base::visible_text::is_invisible;
+use std::fmt::{Result, Write};
+
+/// Time of an instruction that a fit assumes, ns: three a ns, of which a third waits for caches.
+pub const INSTRUCTION_NS: &str = "0.4ns";
+
+impl Fit {
+    /// The workload as TOML. `source` says which record it comes from.
+    pub fn to_toml(&self, source: &str) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut out, source);
+        out
+    }
+
+    /// Name of the workload.
+    pub fn own_name(&self) -> String {
+        format!("fit-{}", image::word(&self.name))
+    }
+
+    fn write(&self, out: &mut String, source: &str) -> Result {
+        writeln!(out, "name = \"{}\"", self.own_name())?;
+        writeln!(out, "title = \"Fitted to the accesses of {}\"", quoted(&self.name))?;
+        writeln!(out, "about = \"\"\"\nFitted by `numalab fit` to a record of accesses.\n\nMeasured:")?;
+        self.measured.iter().try_for_each(|m| writeln!(out, "* {}.", quoted(m)))?;
+        writeln!(out, "\nAssumed:")?;
+        self.assumed.iter().try_for_each(|a| writeln!(out, "* {}.", quoted(a)))?;
+        writeln!(
+            out,
+            "\nWhat a recording under emulation cannot tell: docs/explanation/recording-under-emulation.md.\n\"\"\""
+        )?;
+        writeln!(out, "source = \"{}\"\n\n[params]", quoted(source))?;
+        for (n, p) in self.processes.iter().enumerate() {
+            self.params(out, n, p)?;
+        }
+        writeln!(out, "repeat = {{ value = 1, about = \"How often every loop is repeated, against the recording\" }}")?;
+        writeln!(
+            out,
+            "instruction_time = {{ value = \"{INSTRUCTION_NS}\", about = \"Time of an instruction whose data is in the \
+             core (assumed)\" }}"
+        )?;
+        writeln!(out, "\n[[score]]\nname = \"visited\"\nunit = \"MB/s\"\nbetter = \"higher\"\nper_second = true")?;
+        if self.processes.iter().flat_map(|p| &p.regions).any(|r| r.interleaved) {
+            writeln!(out, "\n[[policy]]\nname = \"spread\"\nmode = \"interleave\"\nnodes = \"all\"")?;
+        }
+        for (n, p) in self.processes.iter().enumerate() {
+            for (c, met) in p.meetings.iter().enumerate().filter(|(_, m)| **m > 0) {
+                writeln!(out, "\n# {met} meetings were seen.\n[[barrier]]\nname = \"{}\"", barrier(p, n, c))?;
+            }
+            for turn in &p.turns {
+                let threads = self.threads(n, turn.first);
+                for what in ["full", "empty"] {
+                    writeln!(out, "\n[[channel]]\nname = \"{what}_{}\"\nover = \"0..{threads} - 1\"", p.name)?;
+                    writeln!(out, "kind = \"futex\"")?;
+                }
+            }
+        }
+        self.processes.iter().enumerate().try_for_each(|(n, p)| self.process(out, n, p))
+    }
+
+    /// The parameter that holds the memory of a process.
+    pub fn memory(&self, process: usize) -> String {
+        match self.processes.len() {
+            1 => "memory".into(),
+            _ => format!("memory_{}", self.processes[process].name),
+        }
+    }
+
+    /// The parameter that holds the number of threads of a kind. Kinds that take turns have one together.
+    pub fn threads(&self, process: usize, class: usize) -> String {
+        let p = &self.processes[process];
+        let class = p.turns.iter().find(|t| t.second == class).map_or(class, |t| t.first);
+        match (self.processes.len(), p.classes.len() - p.turns.len()) {
+            (1, 1) => "threads_each".into(),
+            _ => format!("threads_{}_{}", p.name, class + 1),
+        }
+    }
+
+    fn params(&self, out: &mut String, n: usize, p: &FittedProcess) -> Result {
+        let all = total(p);
+        let each = if p.count > 1 { "each " } else { "" };
+        writeln!(
+            out,
+            "{} = {{ value = \"{all}B\", about = \"Memory of {each}{}, touched\" }}",
+            self.memory(n),
+            p.name
+        )?;
+        for (c, class) in p.classes.iter().enumerate().filter(|(c, _)| p.turns.iter().all(|t| t.second != *c)) {
+            let about = format!("Threads of {each}{} that {}", p.name, told(class, p));
+            writeln!(out, "{} = {{ value = {}, about = \"{about}\" }}", self.threads(n, c), class.threads.len())?;
+        }
+        Ok(())
+    }
+
+    /// Sizes of the regions of a process, as expressions.
+    fn sizes(&self, n: usize, p: &FittedProcess) -> Sizes {
+        let (memory, all) = (self.memory(n), total(p) as f64);
+        let of = |r: &Region| match r.members {
+            None if p.regions.len() == 1 => memory.clone(),
+            None => format!("floor({:.6} * {memory})", r.bytes as f64 / all),
+            Some(_) if p.regions.len() == 1 => {
+                format!("floor({memory} / {})", self.member_count(n, p, r.members.unwrap_or(1)))
+            }
+            Some(members) => {
+                let count = self.member_count(n, p, members);
+                format!("floor({:.6} * {memory} / {count})", (r.bytes * members as u64) as f64 / all)
+            }
+        };
+        p.regions.iter().map(of).collect()
+    }
+
+    /// How many members a region has, as an expression: as many as the threads that have one each, if there are such.
+    fn member_count(&self, n: usize, p: &FittedProcess, members: usize) -> String {
+        match p.classes.iter().position(|c| c.members.len() == members) {
+            Some(class) => self.threads(n, class),
+            None => members.to_string(),
+        }
+    }
+
+    fn process(&self, out: &mut String, n: usize, p: &FittedProcess) -> Result {
+        let sizes = self.sizes(n, p);
+        writeln!(out, "\n[[process]]\nname = \"{}\"", p.name)?;
+        if p.count > 1 {
+            writeln!(out, "count = {}", p.count)?;
+        }
+        if p.joins {
+            writeln!(out, "initial = \"joins\"")?;
+        }
+        let is_single = p.classes.len() == 1;
+        let woven = woven(p);
+        if is_single {
+            writeln!(out, "threads = \"{}\"", self.threads(n, 0))?;
+        }
+        if let Some(turn) = woven {
+            writeln!(out, "threads = \"2 * {}\"", self.threads(n, turn.first))?;
+        }
+        for (r, size) in p.regions.iter().zip(&sizes) {
+            writeln!(out, "\n[[process.region]]\nname = \"{}\"", r.name)?;
+            if let Some(members) = r.members {
+                writeln!(out, "over = \"0..{} - 1\"", self.member_count(n, p, members))?;
+            }
+            writeln!(out, "size = \"{size}\"")?;
+            if r.interleaved {
+                writeln!(out, "policy = \"spread\"")?;
+            }
+        }
+        let names: Vec<&str> = p.regions.iter().map(|r| r.name.as_str()).collect();
+        let of = steps::Scope { regions: &p.regions, names: &names, sizes: &sizes };
+        for phase in &p.prologue {
+            writeln!(out, "\n[[process.prologue]]\nname = \"by the initial thread: {}\"", about(phase, &names))?;
+            let text = of.prologue(phase, |m| self.member_count(n, p, m));
+            writeln!(out, "{text}")?;
+        }
+        if let Some(turn) = woven {
+            for (rest, c) in [turn.first, turn.second].into_iter().enumerate() {
+                let mut text = String::new();
+                self.class(&mut text, &of, (n, c), (&p.classes[c], "process.phase"))?;
+                let text = text.replace("[thread]", "[thread // 2]");
+                let when = format!("[[process.phase]]\nwhen = \"thread % 2 == {rest}\"");
+                out.push_str(&text.replace("[[process.phase]]", &when));
+            }
+            return Ok(());
+        }
+        for (c, class) in p.classes.iter().enumerate() {
+            let table = if is_single { "process.phase" } else { "process.group.phase" };
+            if !is_single {
+                writeln!(out, "\n[[process.group]]\nname = \"kind{}\"\nthreads = \"{}\"", c + 1, self.threads(n, c))?;
+            }
+            self.class(out, &of, (n, c), (class, table))?;
+        }
+        Ok(())
+    }
+
+    fn class(
+        &self,
+        out: &mut String,
+        of: &steps::Scope<'_>,
+        (n, c): (usize, usize),
+        (class, table): (&Class, &str),
+    ) -> Result {
+        let p = &self.processes[n];
+        let turn = p.turns.iter().find(|t| t.first == c || t.second == c);
+        let loops: u64 = class.phases.iter().map(Phase::loops).sum();
+        let meets_each_loop = p.meetings[c] * 2 >= loops;
+        let barrier = (p.meetings[c] > 0).then(|| barrier(p, n, c));
+        for phase in &class.phases {
+            if let Some(turn) = turn.filter(|_| phase.lines() > 0.0) {
+                let text = of.turn(phase, &p.name, turn, turn.first == c);
+                out.push_str(&text.replace("[[phase]]", &format!("[[{table}]]")));
+                continue;
+            }
+            let inside = barrier.as_deref().filter(|_| meets_each_loop);
+            let Some(text) = of.phase(phase, inside) else { continue };
+            writeln!(out, "\n[[{table}]]\nname = \"{}\"\n{text}", about(phase, of.names))?;
+            if let Some(name) = barrier.as_deref().filter(|_| !meets_each_loop) {
+                writeln!(out, "\n[[{table}]]\nbarrier = \"{name}\"")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The two kinds of a process that has no others, if they take turns and are created by turns.
+fn woven(p: &FittedProcess) -> Option<&Turns> {
+    let turn = p.turns.first().filter(|_| p.classes.len() == 2)?;
+    let is_whole = p.classes.iter().all(|c| c.phases.iter().filter(|p| p.lines() > 0.0).count() == 1);
+    (is_whole && messages::are_woven(&p.classes[turn.first], &p.classes[turn.second])).then_some(turn)
+}
+
+/// Bytes of all regions of a process.
+pub fn total(p: &FittedProcess) -> u64 {
+    p.regions.iter().map(|r| r.bytes * r.members.unwrap_or(1) as u64).sum()
+}
+
+fn barrier(p: &FittedProcess, _: usize, class: usize) -> String {
+    format!("meet_{}_{}", p.name, class + 1)
+}
+
+/// What a kind does, in a few words.
+fn told(class: &Class, p: &FittedProcess) -> String {
+    let names: Vec<&str> = p.regions.iter().map(|r| r.name.as_str()).collect();
+    let main = class.phases.iter().max_by(|a, b| a.lines().total_cmp(&b.lines()));
+    main.map_or_else(|| "work".into(), |phase| about(phase, &names))
+}
+
+/// What a phase is about: its largest use, in words.
+fn about(phase: &Phase, names: &[&str]) -> String {
+    let Some(v) = phase.visits.iter().max_by(|a, b| a.lines.total_cmp(&b.lines)) else { return "compute".into() };
+    let verb = match v.write_share {
+        w if w > 0.7 => "write",
+        w if w > 0.05 => "read and write",
+        _ => "read",
+    };
+    format!("{verb} {}{} {}", part(v), names[v.region], steps::order_in_words(v))
+}
+
+fn part(v: &Visit) -> &'static str {
+    match v.part {
+        Part::Whole => "",
+        Part::Slice => "slices of ",
+        Part::Range(..) => "a part of ",
+    }
+}
+
+/// A text without characters that end a string of TOML.
+fn quoted(text: &str) -> String {
+    text.chars().map(|c| if c == '"' || c == '\\' || is_invisible(c) { '_' } else { c }).collect()
+}

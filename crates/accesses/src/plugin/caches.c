@@ -1,0 +1,67 @@
+/* Modelled caches: a private one and a share of the last-level cache for each thread, and who wrote a line last. All are
+   tagged by virtual line. */
+#include "recorder.h"
+
+#include <stdlib.h>
+
+enum { WAYS = 8 };
+
+static void make(struct cache *c, uint64_t bytes)
+{
+    uint64_t sets = bytes >> LINE_SHIFT >> 3;
+    c->set_bits = 0;
+    while ((2ull << c->set_bits) <= sets)
+        c->set_bits++;
+    c->tags = calloc((size_t)WAYS << c->set_bits, sizeof *c->tags);
+    if (!c->tags)
+        abort();
+}
+
+void caches_make(struct thread *t)
+{
+    make(&t->near_cache, conf.near_bytes);
+    make(&t->far_cache, conf.far_bytes);
+}
+
+/* Whether a cache holds a line, which becomes the most recently used of its set. */
+static inline bool lookup(struct cache *c, uint64_t line)
+{
+    uint32_t tag = (uint32_t)(line >> c->set_bits) + 1;
+    uint32_t *set = c->tags + ((line & ((1ull << c->set_bits) - 1)) * WAYS);
+    uint32_t carried = tag;
+    for (int w = 0; w < WAYS; w++) {
+        uint32_t here = set[w];
+        set[w] = carried;
+        if (here == tag)
+            return true;
+        carried = here;
+    }
+    return false;
+}
+
+/* Which of the thread's caches miss a line. */
+unsigned caches_miss(struct thread *t, uint64_t line)
+{
+    if (lookup(&t->near_cache, line))
+        return 0;
+    return lookup(&t->far_cache, line) ? NEAR_MISS : NEAR_MISS | FAR_MISS;
+}
+
+/* The last writers of lines: line << 17 | thread << 1 | whether only the writer has it. A table of 512 Ki lines, which
+   all threads use without locks: a lost update changes a count by one. */
+enum { OWNER_BITS = 19 };
+static uint64_t owners[1 << OWNER_BITS];
+
+/* Whether another thread wrote a line last, and nobody fetched it from there since. */
+bool caches_foreign(struct thread *t, uint64_t line, bool writes)
+{
+    uint64_t *slot = &owners[line & ((1 << OWNER_BITS) - 1)];
+    uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    uint64_t mine = line << 17 | (uint64_t)(t->number & 0xffff) << 1;
+    bool is_there = seen >> 17 == line;
+    bool is_foreign = is_there && (seen & 1) && (seen | 1) != (mine | 1);
+    uint64_t next = writes ? mine | 1 : is_foreign ? seen & ~1ull : seen;
+    if (next != seen)
+        __atomic_store_n(slot, next, __ATOMIC_RELAXED);
+    return is_foreign;
+}

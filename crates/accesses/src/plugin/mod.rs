@@ -1,0 +1,51 @@
+//! The plugin for `qemu-x86_64`: its sources, which are built into numalab and compiled once into the cache.
+
+use numalab_lab::cache::Cache;
+use std::path::PathBuf;
+
+/// File name and text of every source.
+pub const SOURCES: [(&str, &str); 9] = [
+    ("api.h", include_str!("api.h")),
+    ("recorder.h", include_str!("recorder.h")),
+    ("caches.c", include_str!("caches.c")),
+    ("calls.c", include_str!("calls.c")),
+    ("cells.c", include_str!("cells.c")),
+    ("decode.c", include_str!("decode.c")),
+    ("exec.c", include_str!("exec.c")),
+    ("file.c", include_str!("file.c")),
+    ("plugin.c", include_str!("plugin.c")),
+];
+
+/// Path of the shared library, which is compiled unless the cache has it.
+///
+/// # Errors
+/// There is no C compiler, or its message.
+pub fn library(cache: &Cache) -> Result<PathBuf, String> {
+    numalab_lab::plugin::compiled(cache, "accesses", &SOURCES)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use numalab_lab::plugin::{compiler, FLAGS};
+    use std::process::Command;
+
+    #[test]
+    fn the_sources_compile_without_warnings() {
+        if Command::new(compiler()).arg("--version").output().is_err() {
+            eprintln!("skipped: no C compiler");
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in SOURCES {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        }
+        for (name, _) in SOURCES.iter().filter(|s| s.0.ends_with(".c")) {
+            let mut command = Command::new(compiler());
+            command.args(FLAGS).args(["-Wextra", "-Werror", "-c", name]).current_dir(directory.path());
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+/* Types shared by the files of the recorder, a plugin for QEMU's user mode.
+
+   Problem: what a program does with memory must be known by thread, place and time, for a bounded price in time and
+   disk, and whatever way the program ends.
+   Approach: every process has a file of units of 64 bytes, mapped shared, in which figures grow in place (file.c). What
+   a killed process has counted is thereby in its file. A line that a thread visits passes two modelled caches
+   (caches.c) and is counted in the thread's cell for 2 MiB and a slice of time (cells.c). System calls tell of mappings,
+   waits, forks and execs (calls.c, exec.c).
+   Units: bytes, lines of 64 bytes, model instructions. crates/accesses/src/format.rs reads the file; the layouts of both
+   are compared by a test. */
+#ifndef NUMALAB_RECORDER_H
+#define NUMALAB_RECORDER_H
+
+#include "api.h"
+
+/* Nothing here is seen by QEMU, so calls and variables need no table of symbols. */
+#pragma GCC visibility push(hidden)
+
+enum { LINE_SHIFT = 6, PAGE_SHIFT = 12, CHUNK_SHIFT = 21 };
+enum { FRONT = 64, RECENT = 64, MAX_VCPUS = 1 << 16 };
+
+/* Settings, from the arguments of the plugin. */
+struct config {
+    char dir[3800];          /* directory of the record */
+    char qemu[3800];         /* QEMU, and this library: for programs that the program executes */
+    char library[3800];
+    uint64_t slice_insns;    /* length of a first slice */
+    uint64_t near_bytes, far_bytes;
+    uint64_t clock;          /* model instructions when the process began */
+    uint32_t parent;         /* process that began it; 0 = none */
+};
+extern struct config conf;
+
+/* Head of the file `control`, which all processes of a record map. */
+struct control {
+    uint64_t magic;
+    uint64_t limit_bytes, used_bytes;   /* of all files of the record */
+    uint64_t most_images, images;       /* program images: after a fork and after an exec begins another */
+    uint64_t unrecorded_images;         /* beyond `most_images`, or without room */
+    uint64_t insns, lines;              /* of all images, for the line of progress */
+    uint64_t full;                      /* 1: `limit_bytes` is used up; 2: the disk is */
+    uint64_t foreign_execs;             /* executed programs that QEMU cannot follow */
+};
+enum { CONTROL_BYTES = 4096 };
+
+enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT };
+enum ended { RUNNING, EXITED, EXECUTED };
+
+/* First unit of a file. */
+struct head {
+    uint16_t kind, version;
+    uint32_t pid, parent;
+    uint32_t ended;
+    uint64_t magic;
+    uint64_t begin_clock;
+    uint64_t start_code, end_code;
+    uint32_t threads;
+    uint32_t unknown_call;  /* the last system call that QEMU does not have, plus 1 */
+    uint64_t lost_lines;    /* visited while there was no room */
+};
+/* What a thread did in 2 MiB during a slice. Counts are of lines visited: a line counts again once 64 others could have
+   taken its place in the core. */
+struct cell {
+    uint16_t kind, thread;
+    uint32_t slice;
+    uint32_t chunk;                 /* address >> 21 */
+    uint32_t lines, writes;         /* visited, and those of them that were written */
+    uint32_t near_reads, near_writes;  /* beyond the private cache */
+    uint32_t far_reads, far_writes;    /* beyond the share of the last-level cache */
+    uint32_t forward, strided, runs;   /* the next line; the last distance again; anything else */
+    int32_t stride;                 /* the last distance, lines */
+    uint32_t foreign;               /* last written by another thread */
+    uint16_t pages, first;          /* distinct pages of 4 KiB; those that no thread had touched before */
+    uint16_t low, high;             /* first and last of them, 0 to 511 */
+};
+/* A stretch of a thread's time. */
+struct slice {
+    uint16_t kind, thread;
+    uint32_t slice;
+    uint64_t begin_clock, end_clock;
+    uint64_t insns;
+    uint64_t waited;                /* model instructions that others ran while it waited */
+    uint64_t slept_ns;
+    uint32_t waits, wakes, sleeps, io;  /* system calls */
+};
+struct born {
+    uint16_t kind, thread;
+    uint32_t creator;               /* number of the thread that created it; its own number: none */
+    uint64_t begin_clock, end_clock;
+    uint64_t insns;
+    uint8_t spare[32];
+};
+/* A change of the address space. */
+struct mapping {
+    uint16_t kind, thread;
+    uint32_t call;                  /* number of the system call */
+    uint64_t clock, address, length;
+    uint64_t from, from_length;     /* what mremap replaces */
+    uint32_t protection, flags;     /* of mmap; of madvise and mbind the advice and the mode */
+    uint32_t text;                  /* unit with the name of the file; 0 = none */
+    uint32_t spare;
+};
+/* How often a thread waited on, or woke others through, an address. */
+struct edge {
+    uint16_t kind, thread;
+    uint32_t wakes;                 /* 0: it waited; 1: it woke others */
+    uint64_t address, count;
+    uint8_t spare[40];
+};
+struct text {
+    uint16_t kind, length;
+    char bytes[60];
+};
+enum { UNIT = 64 };
+_Static_assert(sizeof(struct head) == UNIT && sizeof(struct cell) == UNIT && sizeof(struct slice) == UNIT, "units");
+_Static_assert(sizeof(struct born) == UNIT && sizeof(struct mapping) == UNIT && sizeof(struct edge) == UNIT, "units");
+_Static_assert(sizeof(struct text) == UNIT, "units");
+
+/* A thread's cell of the running slice, with what is needed to count in it. */
+struct open_cell {
+    uint32_t chunk, slice;          /* free unless `slice` is the running one */
+    struct cell *cell;
+    uint64_t last_line;
+    int64_t last_distance;
+    unsigned last_flags;            /* of `last_line` in the front filter */
+    uint64_t pages[8];
+};
+struct cache {
+    uint32_t *tags;                 /* sets × 8, most recently used first; 0 = empty */
+    uint32_t set_bits;
+};
+enum { EDGES = 64 };
+struct thread {
+    /* Lines that the core holds itself: line << 3 | FRONT_* flags. */
+    uint64_t front[FRONT];
+    uint64_t insns;
+    uint64_t slice_end;             /* in instructions of the thread */
+    uint64_t ahead;                 /* its clock minus its instructions */
+    struct open_cell *recent[RECENT];
+    uint32_t slice, number;
+    uint64_t slice_insns, slice_waited, slice_slept_ns;  /* at the begin of the slice */
+    uint64_t waited, slept_ns;
+    uint64_t told_insns, told_lines;   /* already in `control` */
+    uint64_t lines;
+    struct slice *now;
+    struct born *born;
+    struct open_cell *cells;
+    uint32_t space, used;
+    struct cache near_cache, far_cache;
+    void *units, *units_end;        /* its part of the file */
+    uint64_t call_a1, call_a2, call_a3, call_a4, call_a5;
+    uint64_t exit_address;          /* who waits for its end waits here; 0 = nobody */
+    struct edge *edges[EDGES];
+    struct cell scrap;              /* counts what finds no room */
+    struct slice scrap_slice;
+    struct born scrap_born;
+};
+extern struct thread *threads[MAX_VCPUS];
+extern struct head *head;
+extern struct control *control;
+extern uint64_t guest_base;
+extern bool is_recording;
+#define CLOCK(t) ((t)->insns + (t)->ahead)
+
+/* file.c */
+bool file_attach(void);
+void file_begin(void);
+void *file_unit(struct thread *t, enum kind kind);
+uint32_t file_number(const void *unit);
+
+/* caches.c */
+enum { NEAR_MISS = 1, FAR_MISS = 2 };
+void caches_make(struct thread *t);
+unsigned caches_miss(struct thread *t, uint64_t line);
+bool caches_foreign(struct thread *t, uint64_t line, bool writes);
+
+/* cells.c */
+struct thread *thread_begin(uint32_t creator, uint64_t clock);
+struct thread *thread_nobody(void);
+void thread_end(struct thread *t);
+void thread_forked(struct thread *t);
+void slice_begin(struct thread *t);
+void slice_tell(struct thread *t);
+void visit(struct thread *t, uint64_t line, bool writes);
+void visit_written(struct thread *t, uint64_t line);
+void touched_forget(uint64_t address, uint64_t length);
+enum { WRITTEN = 1, WAS_NEAR_MISS = 2, WAS_FAR_MISS = 4, FRONT_FLAGS = 3 };
+
+/* calls.c */
+extern on_call on_system_call;
+extern on_return on_system_return;
+void calls_name_image(struct thread *t);
+
+/* exec.c */
+void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64_t environment);
+bool guest_read(uint64_t address, void *to, size_t length);
+
+/* decode.c */
+bool decode_is_stack(const uint8_t *bytes, size_t n);
+bool decode_is_repeated(const uint8_t *bytes, size_t n);
+bool decode_is_single(const uint8_t *bytes, size_t n);
+
+#pragma GCC visibility pop
+#endif

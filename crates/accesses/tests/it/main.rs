@@ -1,0 +1,7 @@
+//! Tests that record programs. They need `qemu-x86_64` and a C compiler, and say so where one is missing.
+#![allow(clippy::unwrap_used)]
+
+mod faulty;
+mod known;
+mod recording;
+mod support;

@@ -1,0 +1,106 @@
+//! `record --accesses`, `fit` of such a record, and `advise --machine M -- COMMAND`. They need `qemu-x86_64` and a C
+//! compiler, and say so where one is missing.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+use common::{json, Lab};
+use std::process::Command;
+
+/// A directory with the program `sweep`: four threads read their quarters of 64 MiB that the initial thread has
+/// written.
+fn lab() -> Option<Lab> {
+    for program in ["cc", "qemu-x86_64"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            eprintln!("skipped: no {program} here (crates/lab/setup.sh test installs it)");
+            return None;
+        }
+    }
+    let lab = Lab::new();
+    lab.write(
+        "sweep.c",
+        "#include <pthread.h>\n#include <stdlib.h>\n#include <string.h>\nstatic long n = 8 << 20, *a;\n\
+         static void *r(void *x) { long i = (long)x, s = 0; for (int p = 0; p < 3; p++) for (long k = i * n / 4; \
+         k < (i + 1) * n / 4; k++) s += a[k]; return (void *)s; }\n\
+         int main(int c, char **v) { pthread_t t[4]; a = malloc(n * 8); for (long k = 0; k < n; k++) a[k] = k; \
+         for (long i = 0; i < 4; i++) pthread_create(&t[i], 0, r, (void *)i); for (int i = 0; i < 4; i++) \
+         pthread_join(t[i], 0); if (c > 1) *(volatile int *)0 = 1; return 0; }\n",
+    );
+    let built = lab.shell("cc -O1 -pthread -o sweep sweep.c");
+    assert_eq!(built.code, 0, "{built:?}");
+    Some(lab)
+}
+
+#[test]
+fn a_program_is_recorded_fitted_and_simulated_elsewhere() {
+    let Some(lab) = lab() else { return };
+    let ended = lab.ok("record --accesses --out rec -- ./sweep");
+    assert!(
+        ended.out.contains("recorded sweep under qemu-x86_64") && ended.out.contains("numalab fit rec"),
+        "{ended:?}"
+    );
+    let printed = lab.ok("fit rec").out;
+    for part in [
+        "threads_each = { value = 4",
+        "slice = \"thread\"",
+        "count = \"repeat * 3\"",
+        "initial = \"joins\"",
+        "Assumed:",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    assert!(printed.lines().count() < 60, "a page: {printed}");
+    let ended = lab.ok("fit rec --out mine.toml");
+    assert!(ended.out.contains("1 × sweep: 4 threads, memory") && ended.out.contains("measured:"), "{ended:?}");
+    lab.ok("run --machine 2x1x2x1 --kernel off,6.12 --workload mine.toml --param repeat=20 --out tried");
+    assert!(lab.path("tried/report.html").exists());
+    let refused = lab.run("fit rec --out x.toml --page x.html");
+    assert!(refused.code == 2 && refused.err.contains("has no times"), "{refused:?}");
+}
+
+#[test]
+fn a_crash_is_named_and_its_record_can_be_fitted() {
+    let Some(lab) = lab() else { return };
+    let ended = lab.run("record --accesses --json --out rec -- ./sweep crash");
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.err.contains("SIGSEGV (signal 11)") && ended.err.contains("the record so far is kept"), "{ended:?}");
+    assert_eq!(json(&ended.out)["ending"]["signal"], 11);
+    assert!(lab.ok("fit rec").out.contains("threads_each = { value = 4"));
+}
+
+#[test]
+fn advice_for_another_machine_says_what_was_measured() {
+    let Some(lab) = lab() else { return };
+    let line = "advise --machine 2x1x4x1 --kernel 6.12 --memory 1GiB --threads 8 --out a -- ./sweep";
+    let ended = lab.ok(line);
+    for part in
+        ["sweep on 2x1x4x1 under 6.12: 1 GiB, 8 threads", "Measured", "Assumed", "there are 8 threads in place of 4"]
+    {
+        assert!(ended.out.contains(part), "{part}: {}", ended.out);
+    }
+    let value = json(&lab.ok(&line.replace("advise", "advise --json")).out);
+    assert_eq!((value["recorded"].as_bool(), value["threads"].as_u64()), (Some(true), Some(8)));
+    assert!(value["measured"].as_array().is_some_and(|m| m.len() >= 2), "{value}");
+    assert!(lab.path("a/sweep.toml").exists() && lab.path("a/runs/report.html").exists());
+}
+
+#[test]
+fn mistakes_are_named_before_anything_runs() {
+    let lab = Lab::new();
+    lab.refused("record --accesses --most 1KiB -- true", &["--most: is 1 KiB", "at least 1 MiB"]);
+    lab.refused("record --accesses --pid 1", &["--accesses", "--pid"]);
+    lab.refused("record --most 4MiB -- true", &["--accesses"]);
+    lab.refused("advise --memory 1GiB -- true", &["`--memory` beside a command", "--machine"]);
+    lab.refused("advise --machine 2x1x4x1 --horizon 5m -- true", &["--horizon"]);
+}
+
+#[test]
+fn a_region_that_the_initial_thread_touches_first_is_found() {
+    let Some(lab) = lab() else { return };
+    let line = "advise --machine 2x1x4x1 --kernel 6.12 --memory 1GiB --threads 8 --by-region --json --out a -- ./sweep";
+    let value = json(&lab.ok(line).out);
+    let gains = value["by_region"].as_array().unwrap();
+    let words: Vec<&str> = gains.iter().map(|g| g["change"].as_str().unwrap()).collect();
+    assert!(words.contains(&"first_touch") && words.contains(&"interleave"), "{value}");
+    assert!(gains.iter().all(|g| g["region"] == "memory" && g["gain_percent"].is_f64()), "{value}");
+    lab.refused("advise --by-region -- true", &["--by-region", "--machine"]);
+}
