@@ -41,7 +41,7 @@ const ELSEWHERE: [&str; 10] = [
 /// Arguments that are read here, each with a command line in which `PIPE` is a pipe. An empty name is an argument that
 /// may be a name as well as a file.
 const READ: [(&str, &str); 30] = [
-    ("machine import file", "machine import PIPE"),
+    ("machine import files", "machine import PIPE"),
     ("machine import sysfs", "machine import --sysfs PIPE"),
     ("machine import hwloc", "machine import --hwloc PIPE"),
     ("machine import numactl", "machine import --numactl PIPE"),

@@ -275,8 +275,8 @@ impl Catalog {
         SpecError { nearest, ..name.error(format!("unknown {noun} `{}`", name.value), expected) }
     }
 
-    /// The name of the catalog that `name` probably means: one with that word among its aliases, the nearest of names
-    /// and aliases, or the first with that word in its title.
+    /// The name of the catalog that `name` probably means: one with that word among its aliases, the first with that
+    /// word in its title, or the nearest of names and aliases.
     pub fn suggest(&self, kind: Kind, name: &str) -> Option<String> {
         let wanted = name.to_lowercase();
         let files: Vec<&File> = self.files.iter().filter(|f| f.kind == kind).collect();
@@ -288,14 +288,15 @@ impl Catalog {
         }
         let own: Vec<String> = files.iter().filter_map(|f| f.alias()).collect();
         let known = self.names(kind).chain(own.iter().map(String::as_str)).chain(aliases.iter().map(|a| a.0.as_str()));
-        if let Some(near) = nearest(&wanted, known) {
-            return of_alias(&near).or(Some(near));
-        }
         let has_word = |f: &&&File| {
             let title = f.title().to_lowercase();
             title.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
         };
-        files.iter().find(has_word).map(|f| f.name.clone())
+        if let Some(found) = files.iter().find(has_word) {
+            return Some(found.name.clone());
+        }
+        let near = nearest(&wanted, known)?;
+        of_alias(&near).or(Some(near))
     }
 
     fn sort(&mut self) {

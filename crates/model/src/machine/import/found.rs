@@ -6,7 +6,7 @@
 //! and notes what it had to change.
 //! Units: bytes, GB/s, ns, GHz.
 
-use super::cross::Declared;
+use super::declared::Declared;
 use super::origin::Origin;
 use crate::machine::distance::{complete, Completed, Place, OPEN};
 use crate::machine::{cpulist, MemoryKind, DOUBT, MAX_CPUS, MAX_NODES};

@@ -9,6 +9,7 @@
 //! everything wrong becomes one [`SpecError`].
 
 mod cross;
+mod declared;
 mod detect;
 mod emit;
 mod extra;
