@@ -103,9 +103,10 @@ fn no_entry(context: &Context, name: &str, near: &[String]) -> Failure {
     }
     let error = place.error(what, "a kind of entry or the name of one (`numalab list`)");
     let mut error = error.near(name, near.iter().map(String::as_str));
-    // A word for something is searched for after the names themselves.
-    let by_word = || Folder::ALL.into_iter().find_map(|kind| context.catalog.suggest(kind, name));
-    error.nearest = error.nearest.or_else(by_word);
+    // A word for something says more than a spelling that is near.
+    let by_word = Folder::ALL.into_iter().find_map(|kind| context.catalog.by_word(kind, name));
+    let suggested = || Folder::ALL.into_iter().find_map(|kind| context.catalog.suggest(kind, name));
+    error.nearest = by_word.or(error.nearest).or_else(suggested);
     error.into()
 }
 

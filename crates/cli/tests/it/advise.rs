@@ -129,6 +129,7 @@ fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
 fn further_ways_are_compared_where_asked() {
     let lab = Lab::new();
     let command = "advise --machine 2x1x2x1 --kernel 6.12 --like inference --memory 256MiB --threads 4 --horizon 2s";
+    lab.refused(&format!("{command} --ways wheighted"), &["`--ways` has \"wheighted\"", "did you mean `weighted`?"]);
     let found = json(&lab.ok(&format!("{command} --ways weighted,slow-scan,no-thp,off --json")).out);
     let kernels = found["simulated"]["simulated"][0]["kernels"].as_array().unwrap();
     let names: Vec<&str> = kernels.iter().map(|k| k["kernel"].as_str().unwrap()).collect();
@@ -148,7 +149,6 @@ fn further_ways_are_compared_where_asked() {
     for part in ["The same for systemd", "NUMAPolicy=interleave", "undo: systemctl revert UNIT", "<numatune>"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    lab.refused(&format!("{command} --ways wheighted"), &["`--ways` has \"wheighted\"", "did you mean `weighted`?"]);
 }
 
 /// Databases differ in the share of memory that is their pool, so they are different programs.

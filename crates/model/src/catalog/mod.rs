@@ -275,28 +275,33 @@ impl Catalog {
         SpecError { nearest, ..name.error(format!("unknown {noun} `{}`", name.value), expected) }
     }
 
-    /// The name of the catalog that `name` probably means: one with that word among its aliases, the first with that
-    /// word in its title, or the nearest of names and aliases.
+    /// The name of the catalog that `name` probably means: that of [`Self::by_word`], or the nearest of names and aliases.
     pub fn suggest(&self, kind: Kind, name: &str) -> Option<String> {
-        let wanted = name.to_lowercase();
-        let files: Vec<&File> = self.files.iter().filter(|f| f.kind == kind).collect();
-        let aliases: Vec<(String, &str)> =
-            files.iter().flat_map(|f| f.aliases().into_iter().map(|a| (a.to_lowercase(), f.name.as_str()))).collect();
-        let of_alias = |alias: &str| aliases.iter().find(|a| a.0 == alias).map(|a| a.1.to_string());
-        if let Some(found) = of_alias(&wanted) {
+        if let Some(found) = self.by_word(kind, name) {
             return Some(found);
         }
-        let own: Vec<String> = files.iter().filter_map(|f| f.alias()).collect();
+        let aliases = self.aliases_of(kind);
+        let own: Vec<String> = self.files.iter().filter(|f| f.kind == kind).filter_map(|f| f.alias()).collect();
         let known = self.names(kind).chain(own.iter().map(String::as_str)).chain(aliases.iter().map(|a| a.0.as_str()));
-        let has_word = |f: &&&File| {
+        let near = nearest(&name.to_lowercase(), known)?;
+        Some(aliases.into_iter().find(|a| a.0 == near).map_or(near, |a| a.1.to_string()))
+    }
+    /// The name of the catalog with the word `name` among its aliases, or else in its title; the first of several.
+    pub fn by_word(&self, kind: Kind, name: &str) -> Option<String> {
+        let wanted = name.to_lowercase();
+        if let Some((_, found)) = self.aliases_of(kind).into_iter().find(|a| a.0 == wanted) {
+            return Some(found.to_string());
+        }
+        let has_word = |f: &&File| {
             let title = f.title().to_lowercase();
             title.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
         };
-        if let Some(found) = files.iter().find(has_word) {
-            return Some(found.name.clone());
-        }
-        let near = nearest(&wanted, known)?;
-        of_alias(&near).or(Some(near))
+        self.files.iter().filter(|f| f.kind == kind).find(has_word).map(|f| f.name.clone())
+    }
+    /// Aliases in lower case, each with the name of its file.
+    fn aliases_of(&self, kind: Kind) -> Vec<(String, &str)> {
+        let files = self.files.iter().filter(|f| f.kind == kind);
+        files.flat_map(|f| f.aliases().into_iter().map(|a| (a.to_lowercase(), f.name.as_str()))).collect()
     }
 
     fn sort(&mut self) {
