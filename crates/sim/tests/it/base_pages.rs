@@ -113,7 +113,7 @@ fn marks_faults_and_moves_count_base_pages() {
 #[test]
 fn a_scan_window_is_mebibytes() {
     // One work in each 5 s: a resident set of four windows takes 20 s.
-    let text = REMOTE.replace("64MiB", "1GiB").replace("6s", "6s").replace("threads = 2\n", "");
+    let text = REMOTE.replace("64MiB", "1GiB").replace("threads = 2\n", "");
     let pace = ("scan.scan_period_min_ms", "20000");
     let marked_mib = |kib: u64, huge: &[(&str, &str)]| {
         let k = built_for(kib, "6.12", &[&[pace], huge].concat());
