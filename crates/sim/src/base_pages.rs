@@ -66,21 +66,16 @@ pub(crate) fn check_workload(workload: &Workload, page: BasePage) -> Result<(), 
     if page == BasePage::Kib4 {
         return Ok(());
     }
-    let refused = |p: &Process| region(p, page).or_else(|| steps(p, page)).map(|why| (p.name.clone(), why));
+    let refused = |p: &Process| region(p).or_else(|| steps(p, page)).map(|why| (p.name.clone(), why));
     match workload.processes.iter().find_map(refused) {
         Some((process, why)) => Err(format!("system.base_page_kb = {}: process {process}: {why}", page.word())),
         None => Ok(()),
     }
 }
 
-fn region(p: &Process, page: BasePage) -> Option<String> {
-    p.regions.iter().find_map(|r| match r.kind {
-        RegionKind::Hugetlb => Some(format!("region {}: hugetlb pages of 2 MiB need base pages of 4 KiB", r.name)),
-        _ if page.floor(r.misalign_bytes) != r.misalign_bytes => {
-            Some(format!("region {}: `misalign` must be whole pages", r.name))
-        }
-        _ => None,
-    })
+fn region(p: &Process) -> Option<String> {
+    let hugetlb = p.regions.iter().find(|r| r.kind == RegionKind::Hugetlb)?;
+    Some(format!("region {}: hugetlb pages of 2 MiB need base pages of 4 KiB", hugetlb.name))
 }
 
 fn steps(p: &Process, page: BasePage) -> Option<String> {

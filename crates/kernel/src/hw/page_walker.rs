@@ -11,7 +11,8 @@
 //! | page directory | `F/512^2` | every walk to a 2 MiB page; to a 4 KiB page where the PDE cache misses |
 //!
 //! An entry of the PDE cache covers 2 MiB. Base pages of 16 and 64 KiB have tables of 16 and 64 KiB, with 2048 and
-//! 8192 entries: the tables of `F` bytes take `F/2048` and `F/8192`, and an entry of the PDE cache covers 32 and 512 MiB. Higher levels are a line for each 8 GiB, and stay in the first-level cache.
+//! 8192 entries: the tables of `F` bytes take `F/2048` and `F/8192`, and an entry of the PDE cache covers 32 and 512
+//! MiB. Higher levels are a line for each 8 GiB, and stay in the first-level cache.
 //! Data and tables are read at one rate. So they share L2 and LLC evenly; what does not fill its part leaves the rest
 //! to the others. In a guest every address of this walk, and that of the data, is translated by a second walk over the
 //! tables of the host. With `n` levels in the guest and `m` in the host that a walk reads, this is up to

@@ -4,8 +4,8 @@ use crate::check::view::View;
 use numalab_base::base_page::BasePage;
 use numalab_kernel::mm::{ChunkKind, PageClass, Vma};
 
-/// Every mapping has the kernel's base pages, whole ones, and no huge page or large folio of larger ones. The bitmaps of
-/// every mapping agree with its counts, mappings lie in order, and every page table belongs to one mapping.
+/// Every mapping has the kernel's base pages, whole ones, and no huge page or large folio of larger ones. The bitmaps
+/// of every mapping agree with its counts, mappings lie in order, and every page table belongs to one mapping.
 pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
     let sim = v.sim;
     for (number, p) in sim.processes.iter().enumerate() {

@@ -212,10 +212,12 @@ impl ProcessState {
         let (nodes, mems) = (at.nodes(), self.mems);
         let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
         for region in spec.regions.iter().rev() {
-            let start = self.place(region.size_bytes, region.misalign_bytes);
+            // A mapping begins and ends with whole pages (`mmap`).
+            let size = self.base_page.ceil(region.size_bytes);
+            let start = self.place(size, self.base_page.ceil(region.misalign_bytes));
+            let end = start + size;
             let kind = kind_of(region.kind);
             let huge_ok = kind == VmaKind::PrivateAnon && may_have_huge(thp, region.advice);
-            let end = start + self.base_page.ceil(region.size_bytes);
             let mut vma = Vma::in_pages(self.base_page, (start, end), kind, huge_ok, nodes);
             if let Some(backing) = kind.backing() {
                 vma.objects.push(store.create(backing, vma.chunk_count()));

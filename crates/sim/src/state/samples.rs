@@ -8,10 +8,11 @@ use numalab_nouns::workload::{Process, Score};
 #[derive(Debug)]
 pub struct Samples {
     pub(crate) next_ns: u64,
-    /// Pages of 4 KiB of each process on each node, whatever the kernel's base pages. What several processes map counts for each of them.
+    /// Pages of 4 KiB of each process on each node, whatever the kernel's base pages. What several processes map counts
+    /// for each of them.
     pub pages: Series,
-    /// Pages of 4 KiB of all processes on each node, each counted once. Without columns for a workload of one process, which
-    /// [`Self::pages`] tells all of.
+    /// Pages of 4 KiB of all processes on each node, each counted once. Without columns for a workload of one process,
+    /// which [`Self::pages`] tells all of.
     pub workload_pages: Series,
     /// Hint faults, local ones, migrated pages, PTE updates since the start.
     pub activity: Series,

@@ -9,6 +9,7 @@ use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{self as kernels, Setting};
 use numalab_model::spec::Spot;
 use numalab_nouns::record::Outcome;
+use numalab_nouns::workload::Workload;
 use numalab_sim::{SimConfig, SimError};
 
 const NO_THP: (&str, &str) = ("system.thp", "never");
@@ -31,7 +32,8 @@ fn outcome(text: &str, k: &SimConfig) -> Outcome {
 /// One thread that touches memory of its own once.
 fn touch(mib: u64) -> String {
     format!(
-        "[[process]]\nname = \"p\"\naffinity = {{ nodes = \"0\" }}\n[[process.region]]\nname = \"r\"\nsize = \"{mib}MiB\"\n\
+        "[[process]]\nname = \"p\"\naffinity = {{ nodes = \"0\" }}\n\
+         [[process.region]]\nname = \"r\"\nsize = \"{mib}MiB\"\n\
          [[process.phase]]\naccess = \"r\"\nwrite = 1\n"
     )
 }
@@ -111,7 +113,7 @@ fn marks_faults_and_moves_count_base_pages() {
 #[test]
 fn a_scan_window_is_mebibytes() {
     // One work in each 5 s: a resident set of four windows takes 20 s.
-    let text = REMOTE.replace("64MiB", "1GiB").replace("6s", "6s").replace("threads = 2\n", "");
+    let text = REMOTE.replace("64MiB", "1GiB").replace("threads = 2\n", "");
     let pace = ("scan.scan_period_min_ms", "20000");
     let marked_mib = |kib: u64, huge: &[(&str, &str)]| {
         let k = built_for(kib, "6.12", &[&[pace], huge].concat());
@@ -134,7 +136,8 @@ fn a_tlb_reaches_as_far_as_its_pages_are_large() {
     let reach_mib = u64::from(m.tlb.entries_4k) * 64 / 1024;
     let text = format!(
         "[[process]]\nname = \"p\"\naffinity = {{ cpus = \"0\" }}\n[[process.region]]\nname = \"r\"\nsize = \"{}MiB\"\n\
-         [[process.prologue]]\naccess = \"r\"\nwrite = 1\n[[process.phase]]\naccess = \"r\"\npattern = \"random\"\naccesses = 20_000_000\n",
+         [[process.prologue]]\naccess = \"r\"\nwrite = 1\n\
+         [[process.phase]]\naccess = \"r\"\npattern = \"random\"\naccesses = 20_000_000\n",
         reach_mib / 2
     );
     let user = |k: &SimConfig| scalar(&outcome(&text, k), "user_s");
@@ -167,7 +170,12 @@ size = "8MiB"
 steps = [{ access = "common", write = 1 }, { access = "own", write = 1 }]
 [[process.phase]]
 time = "3s"
-steps = [{ access = "file" }, { access = "common", write = 0.5 }, { access = "own", pattern = "random", accesses = 10_000, write = 1 }, { discard = "own", offset = "20KiB", len = "3MiB" }]
+steps = [
+    { access = "file" },
+    { access = "common", write = 0.5 },
+    { access = "own", pattern = "random", accesses = 10_000, write = 1 },
+    { discard = "own", offset = "20KiB", len = "3MiB" },
+]
 [[process]]
 name = "child"
 parent = "parent"
@@ -207,13 +215,24 @@ fn what_is_not_modelled_with_larger_pages_is_refused() {
         assert!(why.contains("system.base_page_kb = 64") && why.contains(says), "{set:?}: {why}");
     }
     let m = machine("haswell-2s");
-    for (region, says) in [("kind = \"hugetlb\"\n", "hugetlb"), ("misalign = \"4KiB\"\n", "misalign")] {
-        let text = touch(8).replace("size =", &format!("{region}size ="));
-        let w = inline(&text, &m, 1, &[]);
-        let refused = numalab_sim::run(&m, &w, &built_for(64, "6.12", &[]), 1, true).unwrap_err();
-        let SimError::Unsupported(why) = refused else { panic!("{refused}") };
-        assert!(why.contains("process p") && why.contains(says), "{why}");
-        numalab_sim::run(&m, &w, &kernel("6.12"), 1, true).unwrap();
+    let refused = |w: &Workload| {
+        let e = numalab_sim::run(&m, w, &built_for(64, "6.12", &[]), 1, true).unwrap_err();
+        let SimError::Unsupported(why) = e else { panic!("{e}") };
+        assert!(numalab_sim::run(&m, w, &kernel("6.12"), 1, true).is_ok());
+        why
+    };
+    let hugetlb = touch(8).replace("size =", "kind = \"hugetlb\"\nsize =");
+    let why = refused(&inline(&hugetlb, &m, 1, &[]));
+    assert!(why.contains("process p") && why.contains("hugetlb"), "{why}");
+}
+
+/// A mapping begins and ends with whole pages, as `mmap` makes it.
+#[test]
+fn a_mapping_is_of_whole_pages() {
+    let text = touch(8).replace("size = \"8MiB\"", "misalign = \"4KiB\"\nsize = \"8200KiB\"");
+    let faults = |kib: u64, text: &str| counter(&outcome(text, &built_for(kib, "6.12", &[OFF])), "pgfault");
+    for (kib, more) in [(4, 2), (16, 1), (64, 1)] {
+        assert_eq!(faults(kib, &text) - faults(kib, &touch(8)), more, "{kib} KiB");
     }
 }
 
