@@ -384,6 +384,47 @@ int main(void)
 }
 "#;
 
+    /// What the writer writes.
+    fn written_cell() -> Cell {
+        Cell {
+            thread: 1,
+            slice: 2,
+            chunk: 3,
+            lines: 4,
+            writes: 5,
+            near_reads: 6,
+            near_writes: 7,
+            far_reads: 8,
+            far_writes: 9,
+            forward: 10,
+            strided: 11,
+            runs: 12,
+            stride: -13,
+            foreign: 14,
+            pages: 15,
+            first: 16,
+            low: 17,
+            high: 18,
+        }
+    }
+
+    /// What the writer writes.
+    fn written_slice() -> Slice {
+        Slice {
+            thread: 1,
+            slice: 2,
+            begin_clock: 3,
+            end_clock: 4,
+            insns: 5,
+            waited: 6,
+            slept_ns: 7,
+            waits: 8,
+            wakes: 9,
+            sleeps: 10,
+            io: 11,
+        }
+    }
+
     #[test]
     fn the_layouts_are_those_of_the_plugin() {
         let compiler = numalab_lab::plugin::compiler();
@@ -403,39 +444,6 @@ int main(void)
         let units: Vec<Unit> = bytes[..7 * UNIT].chunks(UNIT).filter_map(unit).collect();
         let head =
             Head { pid: 2, parent: 3, ended: Ended::Executed, begin_clock: 4, unknown_call: Some(7), lost_lines: 9 };
-        let cell = Cell {
-            thread: 1,
-            slice: 2,
-            chunk: 3,
-            lines: 4,
-            writes: 5,
-            near_reads: 6,
-            near_writes: 7,
-            far_reads: 8,
-            far_writes: 9,
-            forward: 10,
-            strided: 11,
-            runs: 12,
-            stride: -13,
-            foreign: 14,
-            pages: 15,
-            first: 16,
-            low: 17,
-            high: 18,
-        };
-        let slice = Slice {
-            thread: 1,
-            slice: 2,
-            begin_clock: 3,
-            end_clock: 4,
-            insns: 5,
-            waited: 6,
-            slept_ns: 7,
-            waits: 8,
-            wakes: 9,
-            sleeps: 10,
-            io: 11,
-        };
         let mapping = Mapping {
             thread: 1,
             call: 2,
@@ -452,8 +460,8 @@ int main(void)
             units,
             [
                 Unit::Head(head),
-                Unit::Cell(cell),
-                Unit::Slice(slice),
+                Unit::Cell(written_cell()),
+                Unit::Slice(written_slice()),
                 Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5 }),
                 Unit::Mapping(mapping),
                 Unit::Edge(Edge { thread: 1, wakes: true, address: 2, count: 3 }),

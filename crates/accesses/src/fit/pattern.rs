@@ -176,7 +176,7 @@ fn tiers(all: &Use, base_page: u64, bytes: u64) -> Vec<Tier> {
     let first = base_page * PAGE_BYTES / CHUNK_BYTES;
     let last = (base_page * PAGE_BYTES + bytes.max(1) - 1) / CHUNK_BYTES;
     let chunks = (last - first + 1) as usize;
-    if chunks < FEWEST_CHUNKS || chunks > 1 << 22 {
+    if !(FEWEST_CHUNKS..=1 << 22).contains(&chunks) {
         return Vec::new();
     }
     let mut heat: Vec<(u64, u64)> =
