@@ -3,9 +3,9 @@
 
 Usage: scripts/likes-agreement.py NUMALAB [--write] [ROW ...]
 
-Each row of scripts/likes-published.toml is asked as it stands there. The sign is right if the predicted gain of the way has the
-published sign in every size and time that decides, and one of them is clear. It is open if no size is clear. Nothing is fitted to the table:
-a row that misses stays.
+Each row of scripts/likes-published.toml is asked as it stands there. The sign is right if the predicted gain of the
+way has the published sign in every size and time that decides, and one of them is clear. It is open if no size is
+clear. Nothing is fitted to the table: a row that misses stays.
 """
 
 import json

@@ -16,8 +16,8 @@ use serde_json::{json, Value};
 /// Arguments of `counters`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name, or part of the name, of counters, derived columns or reasons, also as numastat, perf or the kernel test robot
-    /// print it [default: all counters]
+    /// Name, or part of the name, of counters, derived columns or reasons, also as numastat, perf or the kernel test
+    /// robot print it [default: all counters]
     name: Option<String>,
     /// Print as JSON (docs/reference/json.md)
     #[arg(long)]

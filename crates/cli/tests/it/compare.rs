@@ -123,8 +123,8 @@ fn report_columns_of_a_catalog_are_used() {
     assert!(std::fs::read_to_string(lab.path("d/report.html")).unwrap().contains("Own."));
     assert!(!lab.ok("compare d --full").out.contains("faults_twice"));
     lab.write("c/columns.toml", &column("faults_twice", "pgfalt * 2"));
-    let place =
-        "c/columns.toml:3:9: unknown name `pgfalt` in the expression; expected a counter, a time, an earlier column or base_page_kib";
+    let place = "c/columns.toml:3:9: unknown name `pgfalt` in the expression; expected a counter, a time, an earlier \
+         column or base_page_kib";
     lab.refused("--catalog c compare d", &[place, "did you mean `pgfault`?"]);
     lab.write("e/column.toml", "");
     lab.write("e/kernels/x.txt", "");

@@ -74,8 +74,8 @@ pub fn library(cache: &Cache) -> Result<PathBuf, String> {
     compiled(cache, "numalab", &SOURCES)
 }
 
-/// Path of a plugin's shared library `STEM-DIGEST.so`, which is compiled unless the cache has it. Sources are file names
-/// and texts.
+/// Path of a plugin's shared library `STEM-DIGEST.so`, which is compiled unless the cache has it. Sources are file
+/// names and texts.
 ///
 /// # Errors
 /// There is no compiler, or its message.

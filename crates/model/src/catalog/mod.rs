@@ -275,7 +275,8 @@ impl Catalog {
         SpecError { nearest, ..name.error(format!("unknown {noun} `{}`", name.value), expected) }
     }
 
-    /// The name of the catalog that `name` probably means: that of [`Self::by_word`], or the nearest of names and aliases.
+    /// The name of the catalog that `name` probably means: that of [`Self::by_word`], or the nearest of names and
+    /// aliases.
     pub fn suggest(&self, kind: Kind, name: &str) -> Option<String> {
         if let Some(found) = self.by_word(kind, name) {
             return Some(found);

@@ -1,8 +1,8 @@
 //! Counters as other tools print them, and their names in the kernel.
 //!
-//! Problem: numastat, the kernel test robot, Prometheus and Performance Co-Pilot each print counters of the kernel under
-//! names of their own.
-//! Approach: what a tool puts before a name is taken off, and the few names that numastat changes are looked up.
+//! Problem: numastat, the kernel test robot, Prometheus and Performance Co-Pilot each print counters of the kernel
+//! under names of their own. Approach: what a tool puts before a name is taken off, and the few names that numastat
+//! changes are looked up.
 
 /// What tools put before the name of `/proc/vmstat`, and the tool. The number of a node may follow
 /// `numa-vmstat.node`.

@@ -4,7 +4,8 @@
 //! releases, so the number alone is an approximation.
 //! Approach: a distribution that the catalog knows is taken first, unless the name carries the sublevel of the stable
 //! tree, as `6.12.48+deb13-amd64` does. RHEL is known by the number of its build. Then comes the nearest stable release
-//! that is not later, then the row of the release, then the nearest row before it. A note says which, and how near that is.
+//! that is not later, then the row of the release, then the nearest row before it. A note says which, and how near that
+//! is.
 
 use super::{KernelSpec, Version};
 use crate::spec::Spot;

@@ -22,7 +22,8 @@ use numalab_kernel::mm::{CHUNK_BYTES, CHUNK_PAGES};
 use numalab_nouns::access::Order;
 use numalab_nouns::workload::Access;
 
-/// For so many pages behind a fault that had to be handled alone no run is tried: what was in its way is there for a while.
+/// For so many pages behind a fault that had to be handled alone no run is tried: what was in its way is there for a
+/// while.
 const SINGLE_PAGES: u64 = 16;
 
 /// Accesses in address order: one pass over the span, or blocks of it.

@@ -75,8 +75,8 @@ impl Convoy {
 }
 
 impl Convoy {
-    /// Up to which byte of the mapping, and up to when, ns, nobody comes to the pages that the list was made for; `None`
-    /// if somebody may.
+    /// Up to which byte of the mapping, and up to when, ns, nobody comes to the pages that the list was made for;
+    /// `None` if somebody may.
     pub(crate) fn nobody_before(&self) -> Option<(u64, f64)> {
         self.tasks.is_empty().then_some((self.places.1, self.before_ns))
     }

@@ -64,7 +64,8 @@ fn refuse_prediction_options(args: &Args) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, is_given)| *is_given && !args.command.is_empty()) {
         Some((option, _)) => Err(Failure::usage(format!(
-            "command line: `{option}` beside a command that is measured here; expected `--machine` too, for a prediction"
+            "command line: `{option}` beside a command that is measured here; expected `--machine` too, for a \
+             prediction"
         ))),
         None => Ok(()),
     }

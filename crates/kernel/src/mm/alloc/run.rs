@@ -36,8 +36,8 @@ impl PhysicalMemory {
         let most = facts.free_pages.saturating_sub(self.mark_of(zone, Mark::Low) + facts.lowmem_reserve);
         (most > 0).then_some(RunSource { req, zone, node: self.zones[zone].node, most })
     }
-    /// Takes up to `pages` base pages of one pageblock, at most [`RunSource::most`]. Returns the page and how many there
-    /// are of it, at least 1; `None` if the zone has no movable page.
+    /// Takes up to `pages` base pages of one pageblock, at most [`RunSource::most`]. Returns the page and how many
+    /// there are of it, at least 1; `None` if the zone has no movable page.
     pub fn take_run(&mut self, from: &RunSource, pages: u64) -> Option<(AllocatedPage, u64)> {
         debug_assert!(pages >= 1 && pages <= from.most, "{pages} pages of {from:?}");
         let (frame, pages) = self.zones[from.zone].pageblocks.take_movable_run(pages)?;

@@ -14,8 +14,8 @@ pub(super) enum Numbering {
 /// As [`assume`] by `(threads, cores, numbering)`, where CPUs are offline.
 ///
 /// The places of offline CPUs tell which others are siblings, so nodes are looked at with them. A single node has all
-/// of them. `listed` has the CPUs of each node where the source lists those that are offline too. Else nodes must be runs
-/// of cores, as [`in_runs`] has them. If they are not, each CPU is a core of its own, which is said.
+/// of them. `listed` has the CPUs of each node where the source lists those that are offline too. Else nodes must be
+/// runs of cores, as [`in_runs`] has them. If they are not, each CPU is a core of its own, which is said.
 pub(super) fn assume_with_offline(
     found: &mut Found,
     (threads, cores, numbering): (Option<usize>, Option<usize>, Numbering),

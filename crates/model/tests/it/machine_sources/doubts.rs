@@ -158,10 +158,14 @@ fn hwloc_hides_cpus_whose_nodes_it_does_not_name() {
         )
     };
     let text = |complete: &str| {
-        format!("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"{complete}\">\
+        format!(
+            "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x3\" \
+             complete_cpuset=\"{complete}\">\
                  <object type=\"Package\" os_index=\"0\">{}<object type=\"PU\" os_index=\"0\"/><object type=\"PU\" \
                  os_index=\"1\"/></object><object type=\"Package\" os_index=\"1\">{}</object></object></topology>",
-                 node(0, "0x3"), node(1, "0x0"))
+            node(0, "0x3"),
+            node(1, "0x0")
+        )
     };
     let m = machine(import::text("h.xml", &text("0xf"), "x"));
     assert_eq!(m.nodes[1].kind, MemoryKind::Dram);
@@ -176,7 +180,8 @@ fn hwloc_hides_cpus_whose_nodes_it_does_not_name() {
 #[test]
 fn nodes_of_hwloc_1_contain_their_cpus() {
     // Node 0 has neither size nor CPUs, and stands beside its sibling.
-    let text = "Machine (16GB total)\n  Group0 L#0\n    NUMANode L#0 (P#0)\n    NUMANode L#1 (P#1 16GB) + Package L#0 + L3 L#0 (16MB)\n\
+    let text = "Machine (16GB total)\n  Group0 L#0\n    NUMANode L#0 (P#0)\n    NUMANode L#1 \
+                (P#1 16GB) + Package L#0 + L3 L#0 (16MB)\n\
                 \x20     Core L#0 + PU L#0 (P#2)\n      Core L#1 + PU L#1 (P#3)\n";
     let m = machine(import::text("l.txt", text, "x"));
     assert_eq!((cpus(&m, 0), cpus(&m, 1)), (vec![], vec![2, 3]));

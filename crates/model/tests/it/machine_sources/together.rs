@@ -5,8 +5,10 @@ use numalab_model::machine::{import, Machine};
 
 const NUMACTL: &str = "available: 2 nodes (0-1)\nnode 0 cpus: 0 1 4 5\nnode 0 size: 64000 MB\nnode 1 cpus: 2 3 6 7\n\
                        node 1 size: 64000 MB\nnode distances:\nnode 0 1\n0: 10 21\n1: 21 10\n";
-const LSCPU: &str = "Architecture: x86_64\nCPU(s): 8\nOn-line CPU(s) list: 0-7\nModel name: Example CPU\nThread(s) per core: 2\n\
-                     Core(s) per socket: 2\nSocket(s): 2\nNUMA node(s): 2\nNUMA node0 CPU(s): 0,1,4,5\nNUMA node1 CPU(s): 2,3,6,7\n\
+const LSCPU: &str = "Architecture: x86_64\nCPU(s): 8\nOn-line CPU(s) list: 0-7\nModel name: Example CPU\n\
+    Thread(s) per core: 2\n\
+                     Core(s) per socket: 2\nSocket(s): 2\nNUMA node(s): 2\n\
+                     NUMA node0 CPU(s): 0,1,4,5\nNUMA node1 CPU(s): 2,3,6,7\n\
                      L3 cache: 40 MiB (2 instances)\n";
 
 fn of(texts: &[(&str, &str)]) -> Machine {
@@ -27,7 +29,8 @@ fn lscpu_and_numactl_make_one_machine() {
         assert_eq!(m.nodes[0].memory_bytes, 64_000 << 20);
         assert!(m.title.contains("Example CPU"), "{}", m.title);
     }
-    let table = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n2,2,1,1,,2,2,2,1\n3,3,1,1,,3,3,3,1\n\
+    let table = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,0,,0,0,0,0\n1,1,0,0,,1,1,1,0\n2,2,1,1,,2,2,2,1\n\
+        3,3,1,1,,3,3,3,1\n\
                  4,0,0,0,,0,0,0,0\n5,1,0,0,,1,1,1,0\n6,2,1,1,,2,2,2,1\n7,3,1,1,,3,3,3,1\n";
     let m = of(&[("n", NUMACTL), ("p", table)]);
     agrees(&m);
@@ -80,7 +83,10 @@ fn numastat_gives_sizes_or_is_compared() {
 #[test]
 fn zoneinfo_gives_sizes() {
     let zone = |node: u32, name: &str, pages: u64| {
-        format!("Node {node}, zone {name:>8}\n  pages free     100\n        spanned  {pages}\n        present  {pages}\n        managed  {pages}\n")
+        format!(
+            "Node {node}, zone {name:>8}\n  pages free     100\n        spanned  {pages}\n        \
+             present  {pages}\n        managed  {pages}\n"
+        )
     };
     let text = zone(0, "DMA32", 1 << 18) + &zone(0, "Normal", 3 << 18) + &zone(1, "Normal", 1 << 20);
     let m = of(&[("l", LSCPU), ("z", &text)]);
@@ -95,8 +101,12 @@ fn zoneinfo_gives_sizes() {
 /// `dmidecode -t memory` of modules with these names.
 fn modules(names: &[(&str, &str)], size: &str) -> String {
     let one = |(locator, bank): &(&str, &str)| {
-        format!("Handle 0x0020, DMI type 17, 92 bytes\nMemory Device\n\tTotal Width: 72 bits\n\tData Width: 64 bits\n\tSize: {size}\n\
-                 \tLocator: {locator}\n\tBank Locator: {bank}\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 3000 MT/s\n\n")
+        format!(
+            "Handle 0x0020, DMI type 17, 92 bytes\n\
+            Memory Device\n\tTotal Width: 72 bits\n\tData Width: 64 bits\n\tSize: {size}\n\
+                 \tLocator: {locator}\n\tBank Locator: {bank}\n\tSpeed: 3200 MT/s\n\
+                 \tConfigured Memory Speed: 3000 MT/s\n\n"
+        )
     };
     let empty = "Memory Device\n\tSize: No Module Installed\n\tLocator: DIMM_Z9\n\n";
     format!("# dmidecode 3.4\n{}{empty}", names.iter().map(one).collect::<String>())
@@ -127,8 +137,11 @@ fn dmidecode_gives_channels_and_speeds() {
 #[test]
 fn perf_mem_doubts_latencies() {
     let report = |remote: f64| {
-        format!("# Overhead       Samples  Local Weight  Memory access\n    40.00%           100  400  Local RAM hit  [.] f\n\
-                 {remote:8.2}%            50  900  Remote RAM (1 hop) hit  [.] f\n     1.00%  5000  7  L1 hit  [.] f\n")
+        format!(
+            "# Overhead       Samples  Local Weight  Memory access\n    40.00%           100  400  \
+             Local RAM hit  [.] f\n\
+                 {remote:8.2}%            50  900  Remote RAM (1 hop) hit  [.] f\n     1.00%  5000  7  L1 hit  [.] f\n"
+        )
     };
     // The file's latencies have 1.72.
     agrees(&of(&[("n", NUMACTL), ("p", &report(34.0))]));
@@ -162,7 +175,8 @@ fn likwid() -> String {
          Level:\t\t\t2\nSize:\t\t\t1 MB\nCache groups:\t\t( 0 4 ) ( 1 5 ) ( 2 6 ) ( 3 7 )\n\
          Level:\t\t\t3\nSize:\t\t\t20 MB\nCache groups:\t\t( 0 4 1 5 ) ( 2 6 3 7 )\n\
          NUMA domains:\t\t2\nDomain:\t\t\t0\nProcessors:\t\t( 0 4 1 5 )\nDistances:\t\t10 21\nFree memory:\t\t100 MB\n\
-         Total memory:\t\t64000 MB\nDomain:\t\t\t1\nProcessors:\t\t( 2 6 3 7 )\nDistances:\t\t21 10\nFree memory:\t\t100 MB\n\
+         Total memory:\t\t64000 MB\nDomain:\t\t\t1\nProcessors:\t\t( 2 6 3 7 )\n\
+         Distances:\t\t21 10\nFree memory:\t\t100 MB\n\
          Total memory:\t\t64000 MB\n",
         (0..8).map(row).collect::<String>()
     )
@@ -185,9 +199,12 @@ fn likwid_describes_a_machine() {
 
 #[test]
 fn turbostat_describes_cpus_and_nodes() {
-    let text = "turbostat version 2022.10.04\nPackage Node    Core    CPU     Busy%\n-       -       -       -       1.00\n\
-                0       0       0       0       1.00\n0       0       0       4       1.00\n0       0       1       1\n0       0       1       5\n\
-                1       1       0       2\n1       1       0       6\n1       1       1       3\n1       1       1       7\n";
+    let text = "turbostat version 2022.10.04\nPackage Node    Core    CPU     Busy%\n\
+        -       -       -       -       1.00\n\
+                0       0       0       0       1.00\n0       0       0       4       1.00\n\
+                0       0       1       1\n0       0       1       5\n\
+                1       1       0       2\n1       1       0       6\n1       1       1       3\n\
+                1       1       1       7\n";
     let m = of(&[("t", text)]);
     assert_eq!((m.sockets, m.cores, cpus(&m, 1)), (2, 4, vec![2, 3, 6, 7]));
     agrees(&of(&[("n", NUMACTL), ("t", text)]));
