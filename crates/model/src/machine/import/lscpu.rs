@@ -173,12 +173,8 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
     let mhz = text("CPU max MHz").and_then(|t| t.parse::<f64>().ok());
     found.single_ghz = mhz.map(|m| m / 1000.0).filter(|g| *g > 0.0);
     let threads = number("Thread(s) per core")?;
-    let mut packages = number("Socket(s)")?;
-    if packages.is_none() {
-        let levels = [number("Socket(s) per book")?, number("Book(s) per drawer")?, number("Drawer(s)")?];
-        let all: usize = levels.iter().map(|l| l.unwrap_or(1)).product();
-        packages = levels.iter().any(Option::is_some).then_some(all).filter(|n| *n <= cpulist::MAX_COUNT);
-    }
+    let books = [number("Socket(s) per book")?, number("Book(s) per drawer")?, number("Drawer(s)")?];
+    let packages = number("Socket(s)")?.or_else(|| sockets_of_books(books));
     sockets(&mut found, packages);
     let several = ["Core(s) per socket", "Socket(s)"].iter().any(|k| get(k).is_some_and(|f| f.again));
     let cores = number("Core(s) per socket")?.zip(packages).map(|(each, sockets)| each * sockets);
@@ -193,6 +189,12 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
     divide(&mut found);
     shared_caches(&mut found, fields);
     Ok(found)
+}
+
+/// Sockets of a machine that counts them by book and drawer; `None` if it does not.
+fn sockets_of_books(levels: [Option<usize>; 3]) -> Option<usize> {
+    let all: usize = levels.iter().map(|l| l.unwrap_or(1)).product();
+    levels.iter().any(Option::is_some).then_some(all).filter(|n| *n <= cpulist::MAX_COUNT)
 }
 
 /// Takes CPUs that are offline out of the nodes. Returns whether the nodes list all of them.
