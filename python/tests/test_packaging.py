@@ -20,7 +20,7 @@ VERSION = PACKAGE["package"]["version"]
 def test_there_is_one_version() -> None:
     assert __version__ == VERSION
     own = {name: d["version"] for name, d in PACKAGE["dependencies"].items() if name.startswith("numalab-")}
-    assert len(own) == 12
+    assert len(own) == 13
     assert set(own.values()) == {f"={VERSION}"}
     assert f"\n## [{VERSION}]" in (ROOT / "CHANGELOG.md").read_text()
 
