@@ -9,6 +9,7 @@
 //! What is left out: lines of a run cross the pipes behind its last fault, rather than behind each.
 
 use crate::access::access_cost::{SweepAhead, SweepCosts, Times};
+use crate::access::touch_run::times_of_node;
 use crate::access::walk::Going;
 use crate::charge::blocking::is_blocked;
 use crate::float::real;
@@ -46,6 +47,7 @@ pub(crate) fn hint_run(
     if done == 0 {
         return None;
     }
+    sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, page, page + done as usize);
     let each_ns = real(at.clock - began) / done as f64;
     let locks_ns = take_fault_locks(sim, (at.cpu, at.task), at.vma, began, (done, each_ns));
     at.kernel_ns += locks_ns;
@@ -57,7 +59,7 @@ pub(crate) fn hint_run(
 /// The longest time of a page of a run, ns: its fault, a move to the node of the CPU, and the sweep over it.
 fn longest_ns(sim: &mut Simulation<'_>, at: &Going<'_>, costs: &SweepCosts, node: usize) -> f64 {
     let here = sim.cpus[at.cpu].node;
-    let per_byte = ns_per_byte(sim, at, costs, node);
+    let per_byte = times_of_node(sim, at, costs, node).per_byte;
     let slower = sim.hw.contention.latency_factor(here, node);
     sim.machine.costs.hint_fault_ns
         + sim.hw.costs.migrate_folio_ns(1, (node, here), slower)
@@ -88,7 +90,7 @@ fn fault_on_pages(
         let node = sim.processes[at.process].space.vma(at.vma).exclusive_node(chunk, page).unwrap_or(node);
         sim.hw.run_pages[node] += 1;
         if on.is_none_or(|(before, _)| before != node) {
-            on = Some((node, ns_per_byte(sim, at, costs, node)));
+            on = Some((node, times_of_node(sim, at, costs, node).per_byte));
         }
         swept_ns += on.map_or(0.0, |(_, per_byte)| real(page_bytes) * per_byte);
         if !sim.task_migrations.decided.is_empty() || is_blocked(sim, at.task) {
@@ -96,12 +98,4 @@ fn fault_on_pages(
         }
     }
     done
-}
-
-/// Time per byte of sweeping pages of one node, ns.
-fn ns_per_byte(sim: &mut Simulation<'_>, at: &Going<'_>, costs: &SweepCosts, node: usize) -> f64 {
-    let counts = &mut sim.hw.touched_pages;
-    counts.fill(0);
-    counts[node] = 1;
-    costs.times(sim.hw.contention.ns_of_pages(at.pace.kind, at.pace.place, counts), 1).per_byte
 }

@@ -17,7 +17,6 @@ use crate::mm::fill::fill_ns;
 use crate::mm::page_alloc::run_source;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{VmaKind, CHUNK_PAGES};
-use numalab_kernel::numa::design::Faults;
 
 /// Whether faults of a slice may be runs at all: on anonymous memory in base pages, on a kernel and a machine that
 /// handle each alike.
@@ -31,13 +30,12 @@ pub(crate) fn may_run(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
         && p.vma_second_level_fault_ns[at.vma] == 0
         && !sim.cfg.harness.cpus_take_turns()
         && !sim.kernel.numa.cfg.switches.table_marks
-        && sim.kernel.numa_2012.cfg.faults == Faults::Kernel
         && !sim.cfg.design.active()
 }
 
 /// Handles the run of first touches that begins at the page where the sweep faults, and adds its time to the sweep.
 /// Returns how many pages it has, what sweeping them costs and their node; `None` if the page has to be handled alone.
-/// The pages by node are in `run_pages` then.
+/// One of the pages is in `run_pages` then.
 pub(crate) fn touch_run(
     sim: &mut Simulation<'_>,
     at: &mut Going<'_>,
@@ -73,15 +71,17 @@ pub(crate) fn touch_run(
         return None;
     }
     let TouchedPages { pages, locks_ns } = touch_pages(sim, &site, &source, pages, (at.clock, page_ns));
+    sim.hw.run_pages.fill(0);
+    sim.hw.run_pages[source.node] = 1;
     let ns = pages * fault_ns + locks_ns;
     at.kernel_ns += ns;
     at.clock += ns;
     (pages > 0).then_some((pages, times, Some(source.node)))
 }
 
-/// What sweeping pages of one node costs; one such page is in `run_pages` then.
+/// What sweeping pages of one node costs.
 pub(crate) fn times_of_node(sim: &mut Simulation<'_>, at: &Going<'_>, costs: &SweepCosts, node: usize) -> Times {
-    let counts = &mut sim.hw.run_pages;
+    let counts = &mut sim.hw.touched_pages;
     counts.fill(0);
     counts[node] = 1;
     costs.times(sim.hw.contention.ns_of_pages(at.pace.kind, at.pace.place, counts), 1)

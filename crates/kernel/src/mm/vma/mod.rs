@@ -18,6 +18,7 @@ mod access_sample;
 mod accessed;
 pub(in crate::mm) mod chunk;
 mod deferred_split;
+mod entry_runs;
 mod exclusive;
 mod folio_orders;
 mod folios;

@@ -1,0 +1,62 @@
+//! Entries side by side that are alike, for steps over several pages at once.
+
+use super::access_runs::runs;
+use super::chunk::ChunkKind;
+use super::mapping::Vma;
+use crate::mm::block::{Bits512, NEVER};
+use crate::mm::pageblock::frame::Frame;
+use crate::mm::units::CHUNK_PAGES;
+
+impl Vma {
+    /// Populates `pages` absent base pages of one pageblock from `first` on, as [`Self::populate`] does one after the
+    /// other. The chunk has base pages already, and no entry that maps the zero page.
+    pub fn populate_run(&mut self, chunk: usize, first: usize, pages: usize, (node, frame): (usize, Frame)) {
+        self.anon = true;
+        self.frame_map.set_run(chunk, first, pages, frame);
+        let (c, b) = self.small_block(chunk);
+        let added = Bits512::range(first, first + pages);
+        debug_assert_eq!(b.present.zip(&added, |p, a| p & a).count(), 0);
+        b.present = b.present.zip(&added, |p, a| p | a);
+        let own = b.own_mut();
+        own.node[first..first + pages].fill(node as u8);
+        own.last[first..first + pages].fill(NEVER);
+        c.present += pages as u16;
+        c.touched |= runs(first, first + pages);
+        let index = c.index as usize;
+        self.counts[index * self.nodes + node] += pages as u16;
+        self.pages_on_node[node] += pages as u64;
+    }
+    /// Absent pages side by side from `page` on, at most `most`, in a chunk that has base pages; 0 in any other.
+    #[inline]
+    pub fn absent_run(&self, chunk: usize, page: usize, most: usize) -> usize {
+        let c = &self.chunks[chunk];
+        if c.kind != ChunkKind::Small {
+            return 0;
+        }
+        let end = (page + most).min(CHUNK_PAGES as usize);
+        self.blocks[c.index as usize].present.next(page).unwrap_or(end).min(end) - page
+    }
+    /// Marked base pages side by side from `page` on that no other mapping can have, at most `most`; 0 where there are
+    /// huge pages or large folios.
+    #[inline]
+    pub fn marked_run(&self, chunk: usize, page: usize, most: usize) -> usize {
+        let c = &self.chunks[chunk];
+        if c.kind != ChunkKind::Small || c.marked == 0 || self.folios.any() {
+            return 0;
+        }
+        let end = (page + most).min(CHUNK_PAGES as usize);
+        let b = &self.blocks[c.index as usize];
+        let others = b.marked.zip(&b.exclusive(), |marked, own| !(marked & own));
+        others.next(page).unwrap_or(end).min(end) - page
+    }
+    /// Node and last cpupid of a page of [`Self::marked_run`]; `None` if its mark is gone.
+    #[inline]
+    pub fn marked_page(&self, chunk: usize, page: usize) -> Option<(usize, u32)> {
+        let c = &self.chunks[chunk];
+        let block = (c.kind == ChunkKind::Small).then(|| &self.blocks[c.index as usize])?;
+        block.marked.get(page).then(|| {
+            let (node, last) = block.own_page(page);
+            (usize::from(node), last)
+        })
+    }
+}
