@@ -97,9 +97,13 @@ fn figure(o: &Outcome, name: &str) -> f64 {
     counter.or_else(|| o.scalars.iter().find(|s| s.name == name).map(|s| s.value)).unwrap_or(0.0)
 }
 
-/// A ratio of two counts, between which a few events make no difference.
-fn ratio(fit: f64, original: f64, slack: f64) -> f64 {
-    (fit + slack) / (original + slack)
+/// A ratio of two figures; 1 if both are zero.
+fn ratio(fit: f64, original: f64) -> f64 {
+    if fit == original {
+        1.0
+    } else {
+        fit / original
+    }
 }
 
 /// Records, fits and simulates; returns the figures that are off, and prints all of them.
@@ -124,9 +128,8 @@ fn compare(known: &Known) -> Option<Vec<String>> {
             ),
         );
         for (what, most) in FIGURES {
-            let slack = if what == "elapsed_s" { 0.0 } else { 2000.0 };
             let (a, b) = (figure(&original, what), figure(&fit, what));
-            let r = ratio(b, a, slack);
+            let r = ratio(b, a);
             let is_off = !(1.0 / most..=most).contains(&r);
             let mark = if is_off { " *" } else { "" };
             eprintln!("| {} | {name} | {what} | {a:.3} | {b:.3} | {r:.2}{mark} |", known.name);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
-use common::{counter, inline, kernel, kernel_set, machine, run, scalar};
+use common::{counter, inline, kernel, kernel_set, machine, run, scalar, REMOTE};
 use numalab_kernel::registry;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel::{self as kernels, Setting};
@@ -55,33 +55,6 @@ fn a_first_touch_faults_once_a_page_and_clears_all_of_it() {
         assert!((system_ns / expected_ns - 1.0).abs() < 0.05, "{kib} KiB: {system_ns} ns, expected {expected_ns}");
     }
 }
-
-/// 64 MiB that lie on node 0, and two threads on node 1 that use them.
-const REMOTE: &str = r#"
-[[policy]]
-name = "there"
-mode = "bind"
-nodes = "0"
-[[policy]]
-name = "own"
-mode = "default"
-[[process]]
-name = "p"
-threads = 2
-affinity = { nodes = "1" }
-[[process.region]]
-name = "r"
-size = "64MiB"
-[[process.prologue]]
-policy = "there"
-access = "r"
-write = 1
-[[process.phase]]
-policy = "own"
-time = "6s"
-access = "r"
-write = 0.5
-"#;
 
 /// Marks, hint faults and moves count pages of the kernel's size, and a move copies all of one.
 #[test]

@@ -4,35 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
-use common::{counter, inline, kernel_set, machine, run, scalar};
+use common::{counter, inline, kernel_set, machine, run, scalar, REMOTE};
 use numalab_nouns::record::Outcome;
-
-/// 64 MiB that lie on node 0, and two threads on node 1 that use them.
-const REMOTE: &str = r#"
-[[policy]]
-name = "there"
-mode = "bind"
-nodes = "0"
-[[policy]]
-name = "own"
-mode = "default"
-[[process]]
-name = "p"
-threads = 2
-affinity = { nodes = "1" }
-[[process.region]]
-name = "r"
-size = "64MiB"
-[[process.prologue]]
-policy = "there"
-access = "r"
-write = 1
-[[process.phase]]
-policy = "own"
-time = "6s"
-access = "r"
-write = 0.5
-"#;
 
 /// Pages of 64 MiB.
 const PAGES: u64 = 16 << 10;

@@ -121,3 +121,30 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -
     done.sort_by_key(|&(at, _)| at);
     done.into_iter().map(|(_, result)| result).collect()
 }
+
+/// 64 MiB that lie on node 0, and two threads on node 1 that use them.
+pub const REMOTE: &str = r#"
+[[policy]]
+name = "there"
+mode = "bind"
+nodes = "0"
+[[policy]]
+name = "own"
+mode = "default"
+[[process]]
+name = "p"
+threads = 2
+affinity = { nodes = "1" }
+[[process.region]]
+name = "r"
+size = "64MiB"
+[[process.prologue]]
+policy = "there"
+access = "r"
+write = 1
+[[process.phase]]
+policy = "own"
+time = "6s"
+access = "r"
+write = 0.5
+"#;
