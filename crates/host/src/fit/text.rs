@@ -63,6 +63,10 @@ impl Fit {
         )?;
         writeln!(out, "shared = {{ value = {:.2}, about = \"Share of accesses that go anywhere in memory, not to the thread's own part\" }}", self.shared)?;
         writeln!(out, "write_share = {{ value = 0.25, about = \"Share of accesses that write (assumed)\" }}")?;
+        writeln!(
+            out,
+            "repeat = {{ value = 1, about = \"How many times as long every phase lasts, against the record\" }}"
+        )?;
         writeln!(out, "\n[[score]]\nname = \"steps\"\nunit = \"steps/s\"\nbetter = \"higher\"\nper_second = true")?;
         for node in (0..nodes).filter(|n| self.processes.iter().any(|p| p.start.get(*n).is_some_and(|s| *s > 0.0))) {
             writeln!(out, "\n[[policy]]\nname = \"start{node}\"\nmode = \"preferred\"\nnodes = \"{node} % nodes\"")?;
@@ -93,7 +97,7 @@ impl Fit {
             let (seconds, pause) = (phase.seconds * stretch, STEP_US * (1.0 - phase.busy) / phase.busy);
             writeln!(
                 out,
-                "\n[[process.phase]]\nname = \"{:.0} % busy\"\ntime = \"{seconds:.3}s\"\ntimed = \"steps\"\nsteps = [",
+                "\n[[process.phase]]\nname = \"{:.0} % busy\"\ntime = \"{seconds:.3}s * repeat\"\ntimed = \"steps\"\nsteps = [",
                 phase.busy * 100.0
             )?;
             writeln!(out, "    {{ access = \"memory\", slice = \"thread\", {pattern}, accesses = \"floor(accesses * (1 - shared))\", write = \"write_share\" }},")?;

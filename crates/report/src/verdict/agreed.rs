@@ -47,6 +47,7 @@ impl Agreement {
             true if n == 1 => "once settled".into(),
             true if n == 2 => "once settled, in both simulated sizes".into(),
             true => format!("once settled, in all {n} simulated sizes"),
+            false if n == 1 => "over the simulated time".into(),
             false => format!("in all {n} simulated sizes and times"),
         }
     }
@@ -64,8 +65,20 @@ impl Agreement {
         let beyond =
             error.map_or(String::new(), |e| format!(", and by more than the model's own error ({})", e.text()));
         out.push(format!("Clear is what parts all runs ({runs}){beyond}."));
+        out.extend(self.too_short(c));
         out.push("Predictions of the simulator, not measurements.".into());
         out.join(" ")
+    }
+
+    /// Which runs balancing had too little time in, as a sentence; `None` without such.
+    fn too_short(&self, c: &Comparison) -> Option<String> {
+        let mut deciding = self.ways.iter().flat_map(|w| w.deciding().map(move |cell| (w.kernel, cell.workload)));
+        let is_short = |(kernel, workload): &(usize, usize)| {
+            c.workloads.get(*workload).is_some_and(|w| w.too_short(*kernel) || w.too_short(c.baseline))
+        };
+        let (_, workload) = deciding.find(is_short)?;
+        let name = &c.workloads[workload].name;
+        Some(format!("Runs of {name} are too short for balancing to act, so nothing is clear there."))
     }
 
     /// The range of a way as a sentence: "interleave: 6.6 % worse to 61.1 % better, by size and time."
@@ -78,7 +91,9 @@ impl Agreement {
             () if way.disagrees() => "sizes and times disagree",
             () => "not clear in all",
         };
-        Some(format!("{}: {} to {}, {call}.", c.kernels[way.kernel].name, gain(low), gain(high)))
+        let call = if way.deciding().count() == 1 { call.trim_end_matches(" in all") } else { call };
+        let (name, low, high) = (&c.kernels[way.kernel].name, gain(low), gain(high));
+        Some(if low == high { format!("{name}: {low}, {call}.") } else { format!("{name}: {low} to {high}, {call}.") })
     }
 
     /// The agreement as JSON (docs/reference/json.md).

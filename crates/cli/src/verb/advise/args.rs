@@ -19,8 +19,20 @@ pub(super) enum Direction {
 }
 
 /// Options that belong to a prediction.
-const PREDICT: [&str; 11] =
-    ["like", "machine", "kernel", "memory", "threads", "quick", "full_size", "ways", "horizon", "whole", "jobs"];
+const PREDICT: [&str; 12] = [
+    "like",
+    "machine",
+    "kernel",
+    "memory",
+    "threads",
+    "param",
+    "quick",
+    "full_size",
+    "ways",
+    "horizon",
+    "whole",
+    "jobs",
+];
 
 /// Options of a prediction that a command cannot have.
 const PREDICT_LIKE: [&str; 4] = ["like", "quick", "full_size", "horizon"];
@@ -29,7 +41,7 @@ const PREDICT_LIKE: [&str; 4] = ["like", "quick", "full_size", "horizon"];
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Kind of program, for a prediction, such as postgres, mysql, redis, jvm, kvm, inference or hpc
-    /// (docs/reference/likes.md has all)
+    /// (docs/reference/likes.md has all); or the file of a workload, such as `numalab fit` writes
     #[arg(long, value_name = "PROGRAM")]
     pub(super) like: Option<String>,
     /// Machine of a prediction: `host` is this one; else a name of the catalog, a TOML file, or
@@ -72,6 +84,10 @@ pub struct Args {
     /// Beside a prediction for a command: simulate also what a change of each region of its memory would gain
     #[arg(long, conflicts_with_all = ["like", "pid"])]
     pub(super) by_region: bool,
+    /// Set a parameter of the workload that stands for the program, to an expression of the machine, such as cpus/2. May
+    /// be repeated
+    #[arg(long, value_name = "NAME=EXPRESSION", requires = "like")]
+    pub(super) param: Vec<String>,
     /// Simulated runs at a time [default: number of CPUs]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) jobs: Option<NonZeroUsize>,

@@ -1,7 +1,7 @@
 //! The programs that `--like` names, and how memory and threads become parameters of a workload.
 
 use crate::options;
-use numalab_model::catalog::LIKES;
+use numalab_model::catalog::{is_path, LIKES};
 use numalab_model::machine::size;
 use numalab_model::spec::{Doc, SpecError, Spot, Table};
 
@@ -24,6 +24,8 @@ pub struct Like {
     /// Times of a prediction in full size, ms, ascending.
     full_times_ms: Vec<u64>,
     quick: Vec<(String, String)>,
+    /// What the user has set, as parts of a name: "points-50".
+    chosen: Vec<String>,
 }
 
 /// How large a program is.
@@ -91,15 +93,73 @@ impl Like {
             times_ms,
             full_times_ms,
             quick: texts("quick")?,
+            chosen: Vec::new(),
         };
         t.finish()?;
         Ok(like)
     }
 
+    /// A workload of the user's own, with the values of its parameters.
+    pub fn of_file(name: &str, file: &str, params: Vec<(String, String)>, times_ms: &[u64]) -> Self {
+        Self {
+            name: name.to_string(),
+            workload: file.to_string(),
+            assumes: "its file has the assumptions, in `about`".into(),
+            bind: Some("--cpunodebind=0 --membind=0".into()),
+            params,
+            sizes: Vec::new(),
+            times_ms: times_ms.to_vec(),
+            full_times_ms: times_ms.to_vec(),
+            quick: Vec::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    /// Whether the workload is a file of the user's own.
+    pub fn is_file(&self) -> bool {
+        is_path(&self.workload)
+    }
+
+    /// Whether a parameter has a value of its own.
+    pub fn sets(&self, name: &str) -> bool {
+        self.params.iter().any(|(own, _)| own == name)
+    }
+
+    /// Sets a parameter, in place of the value that it has.
+    pub fn param(&mut self, name: &str, value: &str) {
+        self.params.retain(|(own, _)| own != name);
+        self.quick.retain(|(own, _)| own != name);
+        self.params.push((name.to_string(), value.to_string()));
+    }
+
+    /// Sets a parameter as the user wants it. It becomes a part of the names of runs.
+    pub fn choose(&mut self, name: &str, value: &str) {
+        self.param(name, value);
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+        let plain: String = value.chars().map(|c| if fits(c) { c } else { '-' }).take(30).collect();
+        self.chosen.push(format!("{name}-{plain}"));
+    }
+
+    /// What the user has set, as parts of a name.
+    pub fn chosen(&self) -> &[String] {
+        &self.chosen
+    }
+
+    /// Its parameters, with places for size and time.
+    pub fn own_params(&self) -> &[(String, String)] {
+        &self.params
+    }
+
+    /// Lasts so long whatever the machine, ms.
+    pub fn lasts_ms(&mut self, time_ms: u64) {
+        self.times_ms = vec![time_ms];
+        self.full_times_ms = vec![time_ms];
+    }
+
     /// The sizes that are simulated for a program of the size `asked`, each once. What is asked and smaller than a cut
     /// is simulated as asked. In full size it is the only one.
     pub fn simulated(&self, asked: Size, quick: bool) -> Vec<Size> {
-        if !quick {
+        if !quick || self.sizes.is_empty() {
             return vec![asked];
         }
         let cut = |most: &Size| Size {

@@ -15,6 +15,7 @@ mod likes;
 mod measure;
 mod measured;
 mod output;
+mod own_workload;
 mod places;
 mod predict;
 mod recorded;

@@ -214,7 +214,10 @@ impl Given<'_> {
     /// What the prediction takes for granted.
     fn assumes(&self) -> Vec<String> {
         let like = self.like;
-        let mut out = vec![format!("{} is like the workload {}: {}.", like.name, like.workload, like.assumes)];
+        let mut out = match like.is_file() {
+            true => vec![format!("{}: {}.", like.workload, like.assumes)],
+            false => vec![format!("{} is like the workload {}: {}.", like.name, like.workload, like.assumes)],
+        };
         let cut = self.comparison.origin.as_ref().and_then(|o| o.prediction.as_ref()).is_some_and(|p| p.is_cut());
         if cut {
             let less = "A smaller program moves its memory sooner and fills less of a memory controller";

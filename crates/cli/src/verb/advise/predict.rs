@@ -7,6 +7,7 @@ use super::columns::{Way, EXTRAS};
 use super::decide::Advice;
 use super::likes::{Like, Size};
 use super::output::{self, Given};
+use super::own_workload;
 use super::target::{self, Target};
 use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
@@ -33,15 +34,19 @@ const RUNS_OF_ONE: u32 = 3;
 /// # Errors
 /// A mistake in the request, or this machine cannot carry out the runs.
 pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> {
-    let like = Like::find(like)?;
     let target = Target::load(context, &args.machine)?;
     let kernel = target::kernel(args.kernel.as_deref(), &args.machine)?;
     if target.memory_nodes() < 2 {
         return output::nothing_to_balance(&target.machine.name, args.json);
     }
-    let asked = size_of(args, &target)?;
+    let (mut like, asked) = program(context, args, like, &target)?;
     let ways = ways(args, &like, &target, asked)?;
-    let quick = !args.full_size;
+    let quick = !args.full_size && !like.is_file();
+    if like.is_file() {
+        let name = format!("advise_{}_{}_once", like.name, target.machine.name);
+        let once = args.out.as_ref().map_or_else(|| options::directory(None, &name), |out| out.join("once"));
+        own_workload::time(context, &mut like, (&target, &args.machine), &kernel, &once)?;
+    }
     let horizon_ms = args.horizon.map(|s| (s * 1000.0).round() as u64);
     let prediction = prediction(&like, asked, (quick, horizon_ms));
     let mut experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), (prediction, quick))?;
@@ -74,6 +79,22 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     };
     let text = if args.json { given.json()? } else { given.text() };
     Ok(Done { text, exit: exit(&finished) })
+}
+
+/// The kind of program that `--like` means, with what `--param` sets, and how large it is.
+///
+/// # Errors
+/// There is no such kind or file, or it does not fit.
+fn program(context: &Context, args: &Args, like: &str, target: &Target) -> Result<(Like, Size), Failure> {
+    if own_workload::is_file(like) {
+        return own_workload::load(context, args, like, target);
+    }
+    let mut found = Like::find(like)?;
+    for text in &args.param {
+        let s = Setting::from_argument("--param", text)?;
+        found.choose(&s.name.value, &s.value);
+    }
+    Ok((found, size_of(args, target)?))
 }
 
 /// How large the program is, by the options and the machine.
@@ -134,7 +155,8 @@ fn prediction(like: &Like, asked: Size, (quick, horizon_ms): (bool, Option<u64>)
     let horizon_ms = horizon_ms.filter(|_| short.is_none());
     for size in like.simulated(asked, quick) {
         for &time_ms in times_ms {
-            let workload = format!("{}-{}-{}", like.workload, size.label(), label_of(time_ms));
+            let of = if like.is_file() { &like.name } else { &like.workload };
+            let workload = format!("{of}-{}-{}", size.label(), label_of(time_ms));
             let Size { memory_bytes, threads } = size;
             simulated.push(Simulated { workload, memory_bytes, threads, time_ms, settled_after_ms: None });
         }
@@ -215,7 +237,8 @@ fn name(
     parts.extend(ways.iter().filter(|w| !usual(w)).map(|w| w.name().to_string()));
     let left_out = |w: &Way| !ways.contains(w);
     parts.extend([Way::Off, Way::Interleave].iter().filter(|w| left_out(w)).map(|w| format!("no-{}", w.name())));
-    parts.extend((!quick).then(|| "full".to_string()));
+    parts.extend(like.chosen().iter().cloned());
+    parts.extend((!quick && !like.is_file()).then(|| "full".to_string()));
     parts.extend(prediction.horizon_ms.map(|ms| format!("for-{}", label_of(ms))));
     parts.join("_")
 }
