@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// Name of the condition of a plan that says how the workload was started.
 pub const NUMACTL: &str = "numactl";
+/// Name of the condition of a plan that says which parameters of the workload its column sets, beside those of the plan:
+/// `name = value` with semicolons between.
+pub const PARAMS: &str = "params";
 /// Name of the condition of a plan that says that its machine does nothing beside the workload: [`QUIET`].
 pub const MACHINE: &str = "machine";
 /// The value of [`MACHINE`].

@@ -184,7 +184,7 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
     let set = |s: &Setting| json!({"name": s.name.value, "value": s.value});
     let column = |c: &Column| {
         json!({"name": c.name.value, "kernel": c.kernel.value, "numactl": c.numactl.as_ref().map(|n| n.text()),
-            "set": c.sets.iter().map(set).collect::<Vec<_>>()})
+            "set": c.sets.iter().map(set).collect::<Vec<_>>(), "params": c.params.iter().map(set).collect::<Vec<_>>()})
     };
     let named = |n: &Named| json!({"name": n.name.value, "of": n.of.value});
     let part = |(of, sets): &(Spot<String>, Vec<Setting>)| json!({"of": of.value, "set": sets.iter().map(set).collect::<Vec<_>>()});
@@ -204,7 +204,8 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
 fn column_text(c: &Column) -> String {
     let start = c.numactl.iter().map(|n| format!("numactl {}", n.text()));
     let sets = c.sets.iter().map(|s| format!("{}={}", s.name.value, s.value));
-    std::iter::once(c.kernel.value.clone()).chain(start).chain(sets).collect::<Vec<_>>().join(", ")
+    let params = c.params.iter().map(|s| format!("param {}={}", s.name.value, s.value));
+    std::iter::once(c.kernel.value.clone()).chain(start).chain(sets).chain(params).collect::<Vec<_>>().join(", ")
 }
 
 fn published_text(context: &Context, name: &Spot<String>) -> Result<(String, Value), Failure> {

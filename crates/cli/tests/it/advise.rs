@@ -97,7 +97,8 @@ fn a_prediction_whose_times_disagree_has_no_verdict() {
 #[test]
 fn a_workload_file_stands_for_the_program_itself() {
     let lab = Lab::new();
-    lab.ok("run --machine 2x1x4x1 --kernel off --workload first-touch --param memory=64MiB --param duration=3s --out recorded");
+    let recorded = "--machine 2x1x4x1 --kernel off --workload first-touch --param memory=64MiB --param duration=3s";
+    lab.ok(&format!("run {recorded} --out recorded"));
     lab.write("mine.toml", &lab.ok("fit recorded").out);
     let command = "advise --machine 2x1x8x1 --kernel 6.12 --like mine.toml";
     let found = json(&lab.ok(&format!("{command} --json")).out);

@@ -70,6 +70,35 @@ fn a_run_of_a_column_is_repeated_as_it_was_started() {
     }
 }
 
+/// A column may give the program other parameters. The plan keeps the program, so that the columns stand side by side.
+#[test]
+fn parameters_of_a_column_hold_for_it_alone() {
+    let more = column("off", "off", "") + &column("long", "off", "params = { loops = 140 }");
+    let lab = lab(&format!("{more}[params]\nloops = 70\n"));
+    lab.ok("run e.toml --out d");
+    let c = json(&lab.ok("compare d --json").out);
+    let times = mean(&c, "user", "long") / mean(&c, "user", "off");
+    assert!((1.7..2.3).contains(&times), "twice the loops take twice the time: {times}");
+    assert!(lab.ok("compare d --full").out.contains("its workloads run with loops = 140"));
+    for column in ["off", "long"] {
+        let ended = lab.ok(&format!("repeat d --kernel {column} --json"));
+        assert_eq!(json(&ended.out)["identical"], true, "{column}: {ended:?}");
+    }
+    let shown = lab.ok("show e.toml");
+    assert!(shown.out.contains("param loops=140"), "{}", shown.out);
+}
+
+/// What `--until-settled` and `--exact` made can be repeated.
+#[test]
+fn conditions_of_a_simulated_run_are_repeated() {
+    let lab = lab("kernels = [\"6.12\"]\n[params]\nloops = 70\n");
+    for option in ["--until-settled", "--exact"] {
+        lab.ok(&format!("run e.toml {option} --out d{option}"));
+        let ended = lab.ok(&format!("repeat d{option} --json"));
+        assert_eq!(json(&ended.out)["identical"], true, "{option}: {ended:?}");
+    }
+}
+
 #[test]
 fn a_kernel_names_its_only_column() {
     let lab = lab("kernels = [\"off\", \"6.12\"]\n[params]\nloops = 70\n[set.\"6.12\"]\nscan.scan_size_mb = 512\n");
@@ -112,6 +141,8 @@ fn what_is_wrong_in_a_column_is_said_with_its_place() {
         (column("a", "off", "numactl = \"-m 0 -i all\""), "two memory policies", "expected one of them"),
         (column("a", "off", "numactl = \"\""), "no option of numactl", "expected one of --interleave"),
         (column("a", "off", "set = { scan.scan_size_mb = 512 }"), "`scan.scan_size_mb` has no effect here", ""),
+        (column("a", "off", "params = { lops = 9 }"), "no parameter `lops` in sweep.toml", "did you mean `loops`?"),
+        (column("a", "off", "params = { sweep.loops = 9 }"), "a column sets parameters of every workload", ""),
         (column("a b", "off", ""), "the name is `a b`", "letters, digits"),
         (column("a", "6.33", ""), "unknown kernel `6.33`", "did you mean `6.19`?"),
         (column("a", "off", "x = 1"), "unknown key `column[0].x`", ""),

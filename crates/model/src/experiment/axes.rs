@@ -56,6 +56,8 @@ pub struct Column {
     pub sets: Vec<Setting>,
     /// How the workload is started.
     pub numactl: Option<Numactl>,
+    /// Parameters of every workload that has them, in place of the values that the other columns have.
+    pub params: Vec<Setting>,
 }
 
 /// A workload under a name of its own.
@@ -76,7 +78,13 @@ pub(super) fn columns(root: &Table<'_>) -> Result<Vec<Column>, SpecError> {
     for t in root.tables("column")? {
         let numactl = t.opt_str("numactl")?.map(Numactl::parse).transpose()?;
         let sets = t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default();
-        out.push(Column { name: name(&t)?, kernel: t.str("kernel")?, sets, numactl });
+        let own = t.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default();
+        if let Some(p) = own.iter().find(|p| p.workload.is_some()) {
+            let expected = "the name of a parameter and its value";
+            return Err(p.setting.name.error("a column sets parameters of every workload that has them", expected));
+        }
+        let params = own.into_iter().map(|p| p.setting).collect();
+        out.push(Column { name: name(&t)?, kernel: t.str("kernel")?, sets, numactl, params });
         t.finish()?;
     }
     Ok(out)

@@ -2,10 +2,12 @@
 
 use super::axes::Column;
 use super::numactl::Numactl;
-use super::{unique, Experiment, Sources};
+use super::{unique, Experiment, Param, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::plan::{Backend, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, QUIET, SETTLED, WORKLOAD};
+use crate::machine::Machine;
+use crate::plan::{Backend, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, PARAMS, QUIET, SETTLED, WORKLOAD};
 use crate::spec::{SpecError, Spot};
+use crate::workload::Workload;
 use std::sync::Arc;
 
 /// A column with its kernel resolved.
@@ -16,6 +18,8 @@ pub(super) struct Resolved<'a> {
     pub kernel: Arc<Kernel>,
     /// How the workload is started.
     pub numactl: Option<&'a Numactl>,
+    /// Parameters of its own.
+    pub params: &'a [Setting],
 }
 
 /// A column as written: a kernel of the list, or a column of its own.
@@ -99,7 +103,7 @@ impl Experiment {
         let apart = |w: &Written<'_>| w.column.is_some() || !self.scoped(&w.kernel.value).is_empty();
         if !written.iter().any(apart) {
             let kernels = sources.kernels(&self.kernels, &shared)?;
-            let one = |(source, kernel)| Resolved { source, kernel: Arc::new(kernel), numactl: None };
+            let one = |(source, kernel)| Resolved { source, kernel: Arc::new(kernel), numactl: None, params: &[] };
             return Ok(self.kernels.iter().zip(kernels).map(one).collect());
         }
         let all = self.kernel_sources();
@@ -128,7 +132,55 @@ impl Experiment {
         if let Some(column) = w.column {
             kernel.name.clone_from(&column.name.value);
         }
-        Ok(Resolved { source: w.kernel, kernel: Arc::new(kernel), numactl: w.column.and_then(|c| c.numactl.as_ref()) })
+        let numactl = w.column.and_then(|c| c.numactl.as_ref());
+        if let Some(column) = w.column.filter(|c| !c.params.is_empty()) {
+            let list: Vec<String> = column.params.iter().map(|s| format!("{} = {}", s.name.value, s.value)).collect();
+            kernel.warnings.push(format!("its workloads run with {}", list.join(", ")));
+        }
+        let params = w.column.map_or(&[][..], |c| &c.params);
+        Ok(Resolved { source: w.kernel, kernel: Arc::new(kernel), numactl, params })
+    }
+
+    /// The workload with the parameters of a column for every iteration, and those parameters as a condition. `None`
+    /// where the column has none that the workload declares.
+    ///
+    /// # Errors
+    /// An expression without a value, or whatever the workload refuses.
+    pub(super) fn with_params(
+        &self,
+        sources: &dyn Sources,
+        (workload, machine): (&Spot<String>, &Machine),
+        params: &[Setting],
+        column: &Resolved<'_>,
+    ) -> Result<Option<(Vec<Arc<Workload>>, String)>, SpecError> {
+        if column.params.is_empty() {
+            return Ok(None);
+        }
+        let declared = sources.params_of(self.source_of(workload))?;
+        let own: Vec<Setting> = column.params.iter().filter(|s| declared.contains(&s.name.value)).cloned().collect();
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let (_, resolved) = self.seeds(sources, workload, machine, &over(params, &own))?;
+        let text: Vec<String> = own.iter().map(|s| format!("{} = {}", s.name.value, s.value)).collect();
+        Ok(Some((resolved, text.join("; "))))
+    }
+
+    /// Refuses a parameter of a column that no workload declares.
+    ///
+    /// # Errors
+    /// The first such parameter, with the nearest name.
+    pub(super) fn check_column_params(&self, sources: &dyn Sources) -> Result<(), SpecError> {
+        let all = || self.axes.columns.iter().flat_map(|c| &c.params);
+        if all().next().is_none() {
+            return Ok(());
+        }
+        let declared: Vec<Vec<String>> =
+            self.workloads.iter().map(|w| sources.params_of(self.source_of(w))).collect::<Result<_, _>>()?;
+        match all().find(|s| !declared.iter().any(|list| list.contains(&s.name.value))) {
+            Some(s) => Err(self.unknown_param(&Param { workload: None, setting: s.clone() }, &declared)),
+            None => Ok(()),
+        }
     }
 
     /// A plan as its column starts it, with the conditions that tell it from others.
@@ -136,7 +188,7 @@ impl Experiment {
         &self,
         mut input: PlanInput,
         (workload, original): (&Spot<String>, &str),
-        numactl: Option<&Numactl>,
+        (column, with): (&Resolved<'_>, Option<(Arc<Workload>, String)>),
         backend: Backend<'_>,
     ) -> Result<PlanInput, SpecError> {
         let mut conditions = Vec::new();
@@ -152,8 +204,12 @@ impl Experiment {
         if self.source_of(workload) != workload {
             conditions.push((WORKLOAD.to_string(), original.to_string()));
         }
-        if let Some(numactl) = numactl {
-            // The plan keeps the fingerprint of the program itself, which all columns share.
+        // The plan keeps the fingerprint of the program itself, which all columns share.
+        if let Some((own, params)) = with {
+            input.workload = own;
+            conditions.push((PARAMS.to_string(), params));
+        }
+        if let Some(numactl) = column.numactl {
             input.workload = Arc::new(numactl.start(&input.workload, &input.machine)?);
             conditions.push((NUMACTL.to_string(), numactl.text().to_string()));
         }

@@ -242,6 +242,7 @@ impl Experiment {
         }
         let kernels = self.kernels_by_workload(sources)?;
         let params = self.params_by_workload(sources)?;
+        self.check_column_params(sources)?;
         let mut cells = Vec::new();
         for (machine_name, machine) in self.machines.iter().zip(&machines) {
             let mut names: Vec<String> = Vec::new();
@@ -254,13 +255,15 @@ impl Experiment {
                     let of = self.source_of(workload);
                     let files = sources.files(machine_name, (column.source, &column.kernel), of)?;
                     let files: Arc<[SourceFile]> = files.into();
+                    let with = self.with_params(sources, (workload, machine), params, column)?;
                     for (iteration, w) in (0..).zip(&resolved) {
+                        let with = with.as_ref().map(|(all, text)| (all[iteration as usize].clone(), text.clone()));
                         let seed = self.seed.wrapping_add(u64::from(iteration));
                         let written =
                             |e: serde_json::Error| workload.error(e.to_string(), "a plan that can be written as JSON");
                         let input = PlanInput::new(backend, machine.clone(), column.kernel.clone(), w.clone(), seed);
                         let input =
-                            self.started(input.map_err(written)?, (workload, &original), column.numactl, backend)?;
+                            self.started(input.map_err(written)?, (workload, &original), (column, with), backend)?;
                         policies::check(&column.kernel, &input.workload, workload)?;
                         cells.push(Cell { iteration, input: input.with_sources(files.clone()) });
                     }

@@ -71,7 +71,7 @@ pub struct Args {
     #[arg(long)]
     pub(super) full_size: bool,
     /// Ways that a prediction compares with leaving balancing on: off, interleave, bind, weighted, slow-scan, tiering,
-    /// promote-limit, zone-reclaim, no-thp [default: off,interleave,bind]
+    /// promote-limit, zone-reclaim, preferred, hugetlb, no-thp [default: off,interleave,bind]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) ways: Vec<String>,
     /// How long the program of a prediction will run, such as 30s, 5m or 2h: the advice is about the mean over that time
@@ -84,8 +84,8 @@ pub struct Args {
     /// Beside a prediction for a command: simulate also what a change of each region of its memory would gain
     #[arg(long, conflicts_with_all = ["like", "pid"])]
     pub(super) by_region: bool,
-    /// Set a parameter of the workload that stands for the program, to an expression of the machine, such as cpus/2. May
-    /// be repeated
+    /// Set a parameter of the workload that stands for the program, to an expression of the machine, such as cpus/2.
+    /// May be repeated
     #[arg(long, value_name = "NAME=EXPRESSION", requires = "like")]
     pub(super) param: Vec<String>,
     /// Simulated runs at a time [default: number of CPUs]

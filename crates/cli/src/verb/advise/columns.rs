@@ -30,6 +30,9 @@ pub struct Extra {
     pub advice: &'static str,
     /// The tunable of the simulated kernel and its value, if it is one.
     pub set: Option<&'static str>,
+    /// The parameter of the workload and its value, if the program is set otherwise. Only workloads that have the parameter
+    /// can be compared.
+    pub param: Option<(&'static str, &'static str)>,
     /// The options of numactl(8), if it is a policy.
     pub numactl: Option<&'static str>,
     /// The sysctl that does it, and the one that undoes it, if it is a sysctl.
@@ -41,11 +44,12 @@ pub struct Extra {
 const NO_FILE: (&str, &str, &str) = ("", "", "");
 
 /// Every further way. The values are choices, not optima: the prediction says what they would change.
-pub const EXTRAS: [Extra; 6] = [
+pub const EXTRAS: [Extra; 8] = [
     Extra {
         word: "weighted",
         advice: "Interleave the memory of the program by the nodes' bandwidths.",
         set: None,
+        param: None,
         numactl: Some("--weighted-interleave=all"),
         sysctl: None,
         file: NO_FILE,
@@ -54,6 +58,7 @@ pub const EXTRAS: [Extra; 6] = [
         word: "slow-scan",
         advice: "Raise the floor of the scan period to 10 s.",
         set: Some("scan.scan_period_min_ms=10000"),
+        param: None,
         numactl: None,
         sysctl: None,
         file: ("/sys/kernel/debug/sched/numa_balancing/scan_period_min_ms", "10000", "1000"),
@@ -62,6 +67,7 @@ pub const EXTRAS: [Extra; 6] = [
         word: "tiering",
         advice: "Turn on memory tiering beside balancing.",
         set: Some("system.numa_balancing=3"),
+        param: None,
         numactl: None,
         sysctl: Some(("kernel.numa_balancing=3", "kernel.numa_balancing=1")),
         file: NO_FILE,
@@ -70,6 +76,7 @@ pub const EXTRAS: [Extra; 6] = [
         word: "promote-limit",
         advice: "Turn on memory tiering with at most 100 MB/s of promotions.",
         set: Some("system.numa_balancing=3,scan.promote_rate_limit_mbps=100"),
+        param: None,
         numactl: None,
         sysctl: Some((
             "kernel.numa_balancing=3 kernel.numa_balancing_promote_rate_limit_MBps=100",
@@ -81,14 +88,34 @@ pub const EXTRAS: [Extra; 6] = [
         word: "zone-reclaim",
         advice: "Turn on zone reclaim.",
         set: Some("system.zone_reclaim_mode=1"),
+        param: None,
         numactl: None,
         sysctl: Some(("vm.zone_reclaim_mode=1", "vm.zone_reclaim_mode=0")),
+        file: NO_FILE,
+    },
+    Extra {
+        word: "preferred",
+        advice: "Prefer one node for the memory of the program.",
+        set: None,
+        param: None,
+        numactl: Some("--preferred=0"),
+        sysctl: None,
+        file: NO_FILE,
+    },
+    Extra {
+        word: "hugetlb",
+        advice: "Put the pool of the program into hugetlb pages.",
+        set: None,
+        param: Some(("kind", "1")),
+        numactl: None,
+        sysctl: Some(("vm.nr_hugepages=PAGES_OF_THE_POOL", "vm.nr_hugepages=0")),
         file: NO_FILE,
     },
     Extra {
         word: "no-thp",
         advice: "Turn off transparent huge pages.",
         set: Some("system.thp=never"),
+        param: None,
         numactl: None,
         sysctl: None,
         file: ("/sys/kernel/mm/transparent_hugepage/enabled", "never", "madvise"),
@@ -139,8 +166,11 @@ impl Way {
         };
         let each = sets.split(',').filter(|s| !s.is_empty());
         let sets = each.map(|s| Setting::from_argument("--set", s)).collect::<Result<Vec<_>, _>>()?;
+        let param = if let Way::Extra(extra) = self { extra.param } else { None };
+        let param = param.map(|(name, value)| Setting::from_argument("--param", &format!("{name}={value}")));
+        let params = param.transpose()?.into_iter().collect();
         let numactl = self.numactl().map(|o| Numactl::parse(named("numactl", o))).transpose()?;
-        Ok(Column { name: named("advise", self.name()), kernel: kernel.clone(), sets, numactl })
+        Ok(Column { name: named("advise", self.name()), kernel: kernel.clone(), sets, numactl, params })
     }
 
     /// The commands that bring it about, and those that undo them.
