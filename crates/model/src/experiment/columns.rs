@@ -22,6 +22,14 @@ pub(super) struct Resolved<'a> {
     pub params: &'a [Setting],
 }
 
+/// A workload with the parameters of a column.
+pub(super) struct WithParams {
+    /// The workload of every iteration.
+    pub workloads: Vec<Arc<Workload>>,
+    /// The parameters, as the value of [`PARAMS`].
+    pub condition: String,
+}
+
 /// A column as written: a kernel of the list, or a column of its own.
 #[derive(Clone, Copy)]
 struct Written<'a> {
@@ -141,8 +149,7 @@ impl Experiment {
         Ok(Resolved { source: w.kernel, kernel: Arc::new(kernel), numactl, params })
     }
 
-    /// The workload with the parameters of a column for every iteration, and those parameters as a condition. `None`
-    /// where the column has none that the workload declares.
+    /// The workload with the parameters of a column. `None` where the column has none that the workload declares.
     ///
     /// # Errors
     /// An expression without a value, or whatever the workload refuses.
@@ -152,7 +159,7 @@ impl Experiment {
         (workload, machine): (&Spot<String>, &Machine),
         params: &[Setting],
         column: &Resolved<'_>,
-    ) -> Result<Option<(Vec<Arc<Workload>>, String)>, SpecError> {
+    ) -> Result<Option<WithParams>, SpecError> {
         if column.params.is_empty() {
             return Ok(None);
         }
@@ -163,7 +170,7 @@ impl Experiment {
         }
         let (_, resolved) = self.seeds(sources, workload, machine, &over(params, &own))?;
         let text: Vec<String> = own.iter().map(|s| format!("{} = {}", s.name.value, s.value)).collect();
-        Ok(Some((resolved, text.join("; "))))
+        Ok(Some(WithParams { workloads: resolved, condition: text.join("; ") }))
     }
 
     /// Refuses a parameter of a column that no workload declares.

@@ -257,7 +257,8 @@ impl Experiment {
                     let files: Arc<[SourceFile]> = files.into();
                     let with = self.with_params(sources, (workload, machine), params, column)?;
                     for (iteration, w) in (0..).zip(&resolved) {
-                        let with = with.as_ref().map(|(all, text)| (all[iteration as usize].clone(), text.clone()));
+                        let with =
+                            with.as_ref().map(|w| (w.workloads[iteration as usize].clone(), w.condition.clone()));
                         let seed = self.seed.wrapping_add(u64::from(iteration));
                         let written =
                             |e: serde_json::Error| workload.error(e.to_string(), "a plan that can be written as JSON");
