@@ -8,10 +8,11 @@
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::workload::Workload;
+use crate::workload::{Op, Workload};
 pub use numalab_nouns::plan::{Backend, KernelPlan, MachinePlan, Plan, SourceFile, WorkloadPlan};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -115,7 +116,7 @@ impl PlanInput {
                 sha256: of_machine(&machine),
                 warnings: machine.warnings.clone(),
             },
-            kernel: KernelPlan {
+            kernel: Arc::new(KernelPlan {
                 name: kernel.name.clone(),
                 alias_of: kernel.alias_of.clone(),
                 image: kernel.image.clone(),
@@ -123,18 +124,26 @@ impl PlanInput {
                 roles: kernel.roles.clone(),
                 tunables: kernel.tunables.clone(),
                 warnings: kernel.warnings.clone(),
-            },
-            workload: WorkloadPlan {
-                name: workload.name.clone(),
-                sha256: of_workload(&workload),
-                params: workload.params.clone(),
-                warnings: workload.warnings.clone(),
-            },
+            }),
+            workload: of(&workload),
             seed,
             conditions: Vec::new(),
         };
         let id = PlanId::of(&plan)?;
         Ok(Self { plan, id, machine, kernel, workload, seed, sources: Arc::new([]) })
+    }
+
+    /// The plan of another run on the same machine and kernel. What both have in common is held once.
+    ///
+    /// # Errors
+    /// Those of [`canonical`].
+    pub fn again(&self, workload: Arc<Workload>, seed: u64) -> Result<Self, serde_json::Error> {
+        let mut plan = Plan { seed, ..self.plan.clone() };
+        if !Arc::ptr_eq(&workload, &self.workload) {
+            plan.workload = of(&workload);
+        }
+        let id = PlanId::of(&plan)?;
+        Ok(Self { plan, id, workload, seed, ..self.clone() })
     }
 
     /// The same run under other `conditions`, which is another plan.
@@ -175,8 +184,32 @@ pub fn of_machine(machine: &Machine) -> String {
 }
 
 /// The fingerprint of a workload: all of it but its title, which decides no figure.
+///
+/// Threads share lists of ops. Each list is written once, and its fingerprint stands for it wherever it is used: thousands
+/// of threads with thousands of steps took minutes otherwise.
 pub fn of_workload(workload: &Workload) -> String {
-    fingerprint(&Workload { title: String::new(), ..workload.clone() })
+    let mut lists: BTreeMap<*const Op, String> = BTreeMap::new();
+    let nothing: Arc<[Op]> = Arc::new([]);
+    let mut bare = Workload { title: String::new(), ..workload.clone() };
+    let mut used = Vec::new();
+    for process in &mut bare.processes {
+        let threads = process.threads.iter_mut().map(|t| &mut t.ops);
+        for ops in std::iter::once(&mut process.prologue).chain(threads) {
+            used.push(lists.entry(ops.as_ptr()).or_insert_with(|| fingerprint(ops)).clone());
+            *ops = nothing.clone();
+        }
+    }
+    fingerprint(&(bare, used))
+}
+
+/// What a plan says of its workload.
+fn of(workload: &Workload) -> WorkloadPlan {
+    WorkloadPlan {
+        name: workload.name.clone(),
+        sha256: of_workload(workload),
+        params: workload.params.clone(),
+        warnings: workload.warnings.clone(),
+    }
 }
 
 /// SHA-256 of a value's `Debug` text, hexadecimal.
@@ -216,7 +249,7 @@ mod tests {
             backend: "sim".into(),
             version: "1".into(),
             machine: MachinePlan { name: "m".into(), sha256: "00".into(), warnings: vec![] },
-            kernel: KernelPlan {
+            kernel: Arc::new(KernelPlan {
                 name: "k".into(),
                 alias_of: None,
                 image: None,
@@ -224,7 +257,7 @@ mod tests {
                 roles: vec![],
                 tunables: vec![],
                 warnings: vec![],
-            },
+            }),
             workload: WorkloadPlan {
                 name: "w".into(),
                 sha256: "11".into(),
@@ -253,7 +286,7 @@ mod tests {
             |p| p.backend = "vm".into(),
             |p| p.version = "2".into(),
             |p| p.machine.sha256 = "01".into(),
-            |p| p.kernel.chain.push("base".into()),
+            |p| Arc::make_mut(&mut p.kernel).chain.push("base".into()),
             |p| p.workload.sha256 = "12".into(),
             |p| p.workload.params[0].1 = "6".into(),
             |p| p.seed = 8,
@@ -283,6 +316,23 @@ mod tests {
         assert_eq!(of_workload(&workload), of_workload(&titled));
         let longer = Workload { limit_ns: workload.limit_ns + 1, ..workload.clone() };
         assert_ne!(of_workload(&longer), of_workload(&workload));
+    }
+
+    /// What threads share is written once, and whether they share it or have copies is no part of the identity.
+    #[test]
+    fn a_list_of_ops_that_threads_share_counts_as_their_copies_do() {
+        let machine = crate::machine::from_shorthand("2x1x2x1").unwrap();
+        let catalog = crate::catalog::Catalog::embedded();
+        let text = catalog.get(crate::catalog::Kind::Workload, "coremark").unwrap().text.clone();
+        let shared = crate::workload::parse("w.toml", &text).unwrap().resolve(&machine, 1, &[]).unwrap();
+        let mut copied = shared.clone();
+        for thread in copied.processes.iter_mut().flat_map(|p| &mut p.threads) {
+            thread.ops = thread.ops.to_vec().into();
+        }
+        assert_eq!(of_workload(&copied), of_workload(&shared));
+        let last = copied.processes.last_mut().and_then(|p| p.threads.last_mut()).unwrap();
+        last.ops = last.ops.iter().skip(1).cloned().collect();
+        assert_ne!(of_workload(&copied), of_workload(&shared));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Plan {
     /// Machine.
     pub machine: MachinePlan,
     /// Kernel.
-    pub kernel: KernelPlan,
+    pub kernel: Arc<KernelPlan>,
     /// Workload.
     pub workload: WorkloadPlan,
     /// Seed of every random stream of the run.

@@ -66,7 +66,7 @@ impl Request {
                 let mut input = cell.input.clone();
                 let mut kernel = Kernel::clone(&input.kernel);
                 kernel.name.push_str(ending);
-                input.plan.kernel.name.clone_from(&kernel.name);
+                Arc::make_mut(&mut input.plan.kernel).name.clone_from(&kernel.name);
                 input.kernel = Arc::new(kernel);
                 let conditions = [&input.plan.conditions[..], conditions].concat();
                 let input = input.under(conditions).map_err(|e| error::lab(py, 3, &e.to_string()))?;

@@ -329,7 +329,7 @@ fn affinity_to_absent_cpus_and_too_many_threads() {
     ] {
         lab.refused(&format!("{QUICK} --kernel 6.3 --param workers={count}"), &[part]);
     }
-    lab.refused("machine show 64x16x64x2 --domains", &["at most 1024 nodes and 4096 CPUs are possible"]);
+    lab.refused("machine show 64x16x64x2 --domains", &["at most 1024 nodes and 8192 CPUs are possible"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod columns;
 mod common;
 mod compare;
 mod completions_and_man;
+mod cost;
 mod counters;
 mod docs;
 mod domains;

@@ -2,9 +2,8 @@
 
 use super::axes::Column;
 use super::numactl::Numactl;
-use super::{unique, Experiment, Param, Sources};
+use super::{unique, Experiment, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::machine::Machine;
 use crate::plan::{Backend, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, PARAMS, QUIET, SETTLED, WORKLOAD};
 use crate::spec::{SpecError, Spot};
 use crate::workload::Workload;
@@ -20,14 +19,6 @@ pub(super) struct Resolved<'a> {
     pub numactl: Option<&'a Numactl>,
     /// Parameters of its own.
     pub params: &'a [Setting],
-}
-
-/// A workload with the parameters of a column.
-pub(super) struct WithParams {
-    /// The workload of every iteration.
-    pub workloads: Vec<Arc<Workload>>,
-    /// The parameters, as the value of [`PARAMS`].
-    pub condition: String,
 }
 
 /// A column as written: a kernel of the list, or a column of its own.
@@ -149,47 +140,6 @@ impl Experiment {
         Ok(Resolved { source: w.kernel, kernel: Arc::new(kernel), numactl, params })
     }
 
-    /// The workload with the parameters of a column. `None` where the column has none that the workload declares.
-    ///
-    /// # Errors
-    /// An expression without a value, or whatever the workload refuses.
-    pub(super) fn with_params(
-        &self,
-        sources: &dyn Sources,
-        (workload, machine): (&Spot<String>, &Machine),
-        params: &[Setting],
-        column: &Resolved<'_>,
-    ) -> Result<Option<WithParams>, SpecError> {
-        if column.params.is_empty() {
-            return Ok(None);
-        }
-        let declared = sources.params_of(self.source_of(workload))?;
-        let own: Vec<Setting> = column.params.iter().filter(|s| declared.contains(&s.name.value)).cloned().collect();
-        if own.is_empty() {
-            return Ok(None);
-        }
-        let (_, resolved) = self.seeds(sources, workload, machine, &over(params, &own))?;
-        let text: Vec<String> = own.iter().map(|s| format!("{} = {}", s.name.value, s.value)).collect();
-        Ok(Some(WithParams { workloads: resolved, condition: text.join("; ") }))
-    }
-
-    /// Refuses a parameter of a column that no workload declares.
-    ///
-    /// # Errors
-    /// The first such parameter, with the nearest name.
-    pub(super) fn check_column_params(&self, sources: &dyn Sources) -> Result<(), SpecError> {
-        let all = || self.axes.columns.iter().flat_map(|c| &c.params);
-        if all().next().is_none() {
-            return Ok(());
-        }
-        let declared: Vec<Vec<String>> =
-            self.workloads.iter().map(|w| sources.params_of(self.source_of(w))).collect::<Result<_, _>>()?;
-        match all().find(|s| !declared.iter().any(|list| list.contains(&s.name.value))) {
-            Some(s) => Err(self.unknown_param(&Param { workload: None, setting: s.clone() }, &declared)),
-            None => Ok(()),
-        }
-    }
-
     /// A plan as its column starts it, with the conditions that tell it from others.
     pub(super) fn started(
         &self,
@@ -228,7 +178,7 @@ impl Experiment {
 }
 
 /// Settings, with later ones in place of earlier ones of the same name.
-fn over(sets: &[Setting], later: &[Setting]) -> Vec<Setting> {
+pub(super) fn over(sets: &[Setting], later: &[Setting]) -> Vec<Setting> {
     let replaced = |s: &&Setting| later.iter().any(|l| l.name.value == s.name.value);
     sets.iter().filter(|s| !replaced(s)).chain(later).cloned().collect()
 }

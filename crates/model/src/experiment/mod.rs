@@ -12,6 +12,7 @@ mod axes;
 mod columns;
 mod numactl;
 mod param;
+mod params_of_runs;
 mod policies;
 mod prediction;
 
@@ -24,7 +25,7 @@ pub use prediction::{Prediction, Simulated};
 use crate::kernel::{Kernel, Setting};
 use crate::machine::Machine;
 use crate::plan::{Backend, PlanInput, SourceFile};
-use crate::spec::{nearest, Doc, SpecError, Spot, Table};
+use crate::spec::{Doc, SpecError, Spot, Table};
 use crate::workload::{self, Workload};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -256,15 +257,20 @@ impl Experiment {
                     let files = sources.files(machine_name, (column.source, &column.kernel), of)?;
                     let files: Arc<[SourceFile]> = files.into();
                     let with = self.with_params(sources, (workload, machine), params, column)?;
+                    let mut first: Option<PlanInput> = None;
                     for (iteration, w) in (0..).zip(&resolved) {
                         let with =
                             with.as_ref().map(|w| (w.workloads[iteration as usize].clone(), w.condition.clone()));
                         let seed = self.seed.wrapping_add(u64::from(iteration));
                         let written =
                             |e: serde_json::Error| workload.error(e.to_string(), "a plan that can be written as JSON");
-                        let input = PlanInput::new(backend, machine.clone(), column.kernel.clone(), w.clone(), seed);
-                        let input =
-                            self.started(input.map_err(written)?, (workload, &original), (column, with), backend)?;
+                        let input = match &first {
+                            Some(first) => first.again(w.clone(), seed),
+                            None => PlanInput::new(backend, machine.clone(), column.kernel.clone(), w.clone(), seed),
+                        };
+                        let input = input.map_err(written)?;
+                        first.get_or_insert_with(|| input.clone());
+                        let input = self.started(input, (workload, &original), (column, with), backend)?;
                         policies::check(&column.kernel, &input.workload, workload)?;
                         cells.push(Cell { iteration, input: input.with_sources(files.clone()) });
                     }
@@ -272,92 +278,6 @@ impl Experiment {
             }
         }
         Ok(cells)
-    }
-
-    /// The name in its file of a workload, and the workload resolved for the seed of every iteration.
-    fn seeds(
-        &self,
-        sources: &dyn Sources,
-        workload: &Spot<String>,
-        machine: &Machine,
-        params: &[Setting],
-    ) -> Result<(String, Vec<Arc<Workload>>), SpecError> {
-        let seeds = (0..self.iterations).map(|i| self.seed.wrapping_add(u64::from(i)));
-        let of = self.source_of(workload);
-        let mut original = String::new();
-        let one = |seed| {
-            let mut resolved = sources.workload(of, machine, seed, params)?;
-            original.clone_from(&resolved.name);
-            if of != workload {
-                resolved.name.clone_from(&workload.value);
-            }
-            Ok(Arc::new(resolved))
-        };
-        let all = seeds.map(one).collect::<Result<_, SpecError>>()?;
-        Ok((original, all))
-    }
-
-    /// The parameters of each workload. A value for one workload takes precedence over a value for all.
-    ///
-    /// # Errors
-    /// A parameter that is given twice, or that no workload declares.
-    fn params_by_workload(&self, sources: &dyn Sources) -> Result<Vec<Vec<Setting>>, SpecError> {
-        let mut declared = Vec::new();
-        for w in &self.workloads {
-            declared.push(sources.params_of(self.source_of(w))?);
-        }
-        let mut out: Vec<Vec<&Param>> = vec![Vec::new(); self.workloads.len()];
-        for p in &self.params {
-            let name = &p.setting.name;
-            let mut used = false;
-            for (i, w) in self.workloads.iter().enumerate() {
-                if p.workload.as_ref().is_some_and(|only| !goes_by(&w.value, only))
-                    || !declared[i].contains(&name.value)
-                {
-                    continue;
-                }
-                match out[i].iter_mut().find(|o| o.setting.name.value == name.value) {
-                    None => out[i].push(p),
-                    Some(other) if other.workload.is_some() == p.workload.is_some() => {
-                        return Err(name.error(format!("parameter `{}` is given twice", name.value), "one value"));
-                    }
-                    Some(other) if p.workload.is_some() => *other = p,
-                    Some(_) => {}
-                }
-                used = true;
-            }
-            if !used {
-                return Err(self.unknown_param(p, &declared));
-            }
-        }
-        Ok(out.into_iter().map(|list| list.into_iter().map(|p| p.setting.clone()).collect()).collect())
-    }
-
-    /// The error for a parameter that no workload declares.
-    fn unknown_param(&self, p: &Param, declared: &[Vec<String>]) -> SpecError {
-        let mut names: Vec<&str> = Vec::new();
-        let mut workloads = Vec::new();
-        for (w, list) in self.workloads.iter().zip(declared) {
-            if p.workload.as_ref().is_none_or(|only| goes_by(&w.value, only)) {
-                workloads.push(w.value.as_str());
-                names.extend(list.iter().map(String::as_str).filter(|n| !names.contains(n)).collect::<Vec<_>>());
-            }
-        }
-        let name = &p.setting.name;
-        let expected =
-            if names.is_empty() { "no parameter".to_string() } else { format!("one of {}", names.join(", ")) };
-        let what = format!("no parameter `{}` in {}", name.value, workloads.join(", "));
-        let mut e = name.error(what, expected);
-        // The name may be `WORKLOAD.PARAMETER` with a slip in the workload's name.
-        let dotted: Vec<String> = self
-            .workloads
-            .iter()
-            .zip(declared)
-            .filter(|_| name.value.contains('.'))
-            .flat_map(|(w, list)| list.iter().map(move |n| format!("{}.{n}", w.value)))
-            .collect();
-        e.nearest = nearest(&name.value, dotted.iter().map(String::as_str)).or_else(|| nearest(&name.value, names));
-        e
     }
 }
 

@@ -149,6 +149,20 @@ fn kernels_boot_without_numa_balancing_on_one_node() {
     }
 }
 
+/// A plan of many runs holds once what its runs have in common.
+#[test]
+fn runs_of_one_column_share_machine_kernel_and_workload() {
+    let many = Experiment { iterations: 1000, ..experiment() };
+    let cells = many.cells(&Memory::default(), BACKEND).unwrap();
+    let of_first = |c: &&Cell| c.input.plan.kernel.name == cells[0].input.plan.kernel.name;
+    let same: Vec<&Cell> = cells.iter().filter(of_first).take(1000).collect();
+    assert_eq!(same.len(), 1000);
+    let (first, last) = (&same[0].input, &same[999].input);
+    assert!(Arc::ptr_eq(&first.plan.kernel, &last.plan.kernel) && Arc::ptr_eq(&first.kernel, &last.kernel));
+    assert!(Arc::ptr_eq(&first.machine, &last.machine));
+    assert_ne!((first.seed, &first.id), (last.seed, &last.id));
+}
+
 #[test]
 fn cells_come_in_a_fixed_order_with_rising_seeds() {
     let sources = Memory::default();

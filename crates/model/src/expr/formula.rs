@@ -45,12 +45,15 @@ impl Formula {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.expr.names().into_iter().map(|(n, _)| n)
     }
-    /// Refuses names that are not among `known`.
+    /// Refuses names that are not `known`; `all` lists those that are.
     ///
     /// # Errors
     /// The first unknown name, with its place and the nearest known name.
-    pub fn check(&self, known: &[&str]) -> Result<(), SpecError> {
-        self.0.expr.check(known).map_err(|e| e.at(&self.0.text))
+    pub fn check<'a>(&self, known: impl Fn(&str) -> bool, all: impl Fn() -> Vec<&'a str>) -> Result<(), SpecError> {
+        match self.names().all(known) {
+            true => Ok(()),
+            false => self.0.expr.check(&all()).map_err(|e| e.at(&self.0.text)),
+        }
     }
     /// The error for a value of this expression that cannot be used.
     pub fn refuse(&self, value: Value, expected: impl Into<String>) -> SpecError {

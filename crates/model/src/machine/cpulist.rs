@@ -11,7 +11,7 @@ use crate::spec::clip;
 pub const MAX_ID: u32 = 65_535;
 
 /// Most entries a list may have.
-pub const MAX_COUNT: usize = 4_096;
+pub const MAX_COUNT: usize = 8_192;
 
 /// Parses a list; the empty text is the empty list.
 ///
@@ -95,12 +95,12 @@ mod tests {
             ("1,0-2", "1 is named twice"),
             ("0-4294967295", "id 4294967295 is above 65535"),
             ("0-99999999999999999999", "an id above 65535"),
-            ("0-65535", "more than 4096 ids"),
+            ("0-65535", "more than 8192 ids"),
             ("0,,1", "`` is not an id"),
         ] {
             let e = parse(text).unwrap_err();
             assert!(e.contains(reason), "{text}: {e}");
         }
-        assert_eq!(parse("0-4095").unwrap().len(), MAX_COUNT);
+        assert_eq!(parse("0-8191").unwrap().len(), MAX_COUNT);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::ast::{Family, List, ListItem, ParamSpec, PolicySpec, Ref, ScoreSpec};
 use super::names::{self, PROCESS, PROCESSES, SEED, THREAD, THREADS, VARIABLES};
+use super::scope::Scope;
 use crate::access::PatternList;
 use crate::expr::{shift, Formula};
 use crate::spec::{SpecError, Spot, Table};
@@ -15,9 +16,6 @@ pub(super) const NAME: &str = "letters, digits, `_`, `-` and `.`";
 pub(super) fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"_-.".contains(&b)
 }
-
-/// Names that an expression can use.
-pub(super) type Scope = Vec<String>;
 
 /// Kinds of things that are declared once and used by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +42,8 @@ impl Kind {
 pub(super) struct Context {
     /// Access patterns that steps may name.
     pub patterns: &'static PatternList,
-    /// Names of the parameters declared so far.
-    pub params: Vec<String>,
+    /// Names that every expression can use: the machine's variables, the seed, and the parameters declared so far.
+    global: Scope,
     pub policies: Vec<PolicySpec>,
     pub barriers: Vec<Family>,
     pub channels: Vec<Family>,
@@ -59,25 +57,30 @@ pub(super) struct Context {
 impl Context {
     /// Nothing declared yet; steps can name `patterns`.
     pub fn new(patterns: &'static PatternList) -> Self {
-        Self { patterns, ..Self::default() }
+        let mut global = Scope::default();
+        VARIABLES.iter().map(|v| v.name).chain([SEED]).for_each(|name| global.add(name));
+        Self { patterns, global, ..Self::default() }
     }
-    /// Names that every expression can use: the machine's variables, the seed, the parameters.
+    /// Names that every expression can use.
     pub fn global(&self) -> Scope {
-        let machine = VARIABLES.iter().map(|v| v.name.to_string());
-        machine.chain([SEED.to_string()]).chain(self.params.iter().cloned()).collect()
+        self.global.clone()
+    }
+    /// Makes a parameter known to all expressions behind it.
+    pub fn add_param(&mut self, name: &str) {
+        self.global.add(name);
     }
     /// [`Context::global`] and the names of an instance of a process.
     pub fn process_scope(&self) -> Scope {
-        with(&self.global(), &[PROCESS, PROCESSES])
+        self.global.with(&[PROCESS, PROCESSES])
     }
     /// [`Context::process_scope`] and the names of a thread.
     pub fn thread_scope(&self) -> Scope {
-        with(&self.process_scope(), &[THREAD, THREADS])
+        self.process_scope().with(&[THREAD, THREADS])
     }
     /// Parses an expression that may use the names of `scope`.
     pub fn formula(&self, key: &str, text: Spot<String>, scope: &Scope) -> Result<Formula, SpecError> {
         let formula = Formula::parse(key, text)?;
-        formula.check(&scope.iter().map(String::as_str).collect::<Vec<_>>())?;
+        formula.check(|name| scope.contains(name), || scope.names())?;
         self.used_params.borrow_mut().extend(formula.names().map(str::to_string));
         self.per_thread.set(self.per_thread.get() || formula.uses(THREAD));
         Ok(formula)
@@ -219,13 +222,6 @@ impl Context {
     }
 }
 
-/// The scope with further names.
-pub(super) fn with(scope: &Scope, names: &[&str]) -> Scope {
-    let mut out = scope.clone();
-    out.extend(names.iter().map(|n| (*n).to_string()));
-    out
-}
-
 /// Index of `name` among `names`, or an error at `at` with the nearest of them.
 pub(super) fn find(word: &str, at: &Spot<String>, name: &str, names: &[&str]) -> Result<usize, SpecError> {
     names.iter().position(|n| *n == name).ok_or_else(|| {
@@ -266,7 +262,7 @@ pub(super) fn declared<'a>(
 }
 
 /// Checks a new name for expressions (of a parameter, `for` or `let`): it must be usable and not taken.
-pub(super) fn new_name(name: &Spot<String>, taken: &[String]) -> Result<(), SpecError> {
+pub(super) fn new_name(name: &Spot<String>, taken: &Scope) -> Result<(), SpecError> {
     let text = &name.value;
     if !names::is_identifier(text) {
         return Err(name.error(format!("`{text}` cannot be used in expressions"), "letters, digits and `_`"));

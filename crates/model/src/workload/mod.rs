@@ -21,6 +21,7 @@ mod parse_step;
 mod pattern;
 mod policy;
 mod resolve;
+mod scope;
 mod tables;
 
 pub use ast::{ParamSpec, WorkloadSpec};

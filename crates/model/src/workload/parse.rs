@@ -4,7 +4,7 @@ use super::ast::{Family, ParamSpec, PolicySpec, Require, ScoreSpec, WorkloadSpec
 use super::context::{declared, is_name_byte, new_name, word, Context, NAME};
 use super::{PolicyMode, BEST, LATENCY_UNITS, PERCENTILES};
 use crate::access::{PatternList, PATTERNS};
-use crate::spec::{clip, Doc, SpecError, Spot, Table};
+use crate::spec::{clip, is_hidden, Doc, SpecError, Spot, Table};
 use numalab_nouns::record::{TIMES, WAKE_UPS};
 
 /// Parses a workload file; `file` is used in messages.
@@ -86,7 +86,7 @@ fn params(root: &Table, cx: &mut Context) -> Result<Vec<ParamSpec>, SpecError> {
     let Some(table) = root.opt_table("params")? else { return Ok(Vec::new()) };
     let mut out: Vec<ParamSpec> = Vec::new();
     for key in table.keys() {
-        new_name(&key, &cx.params)?;
+        new_name(&key, &cx.global())?;
         let (text, about) = match table.opt_formula(&key.value) {
             Ok(text) => (text, String::new()),
             Err(plain) => {
@@ -99,7 +99,7 @@ fn params(root: &Table, cx: &mut Context) -> Result<Vec<ParamSpec>, SpecError> {
         };
         let Some(text) = text else { continue };
         let default = cx.formula(&key.value, text, &cx.global())?;
-        cx.params.push(key.value.clone());
+        cx.add_param(&key.value);
         out.push(ParamSpec { name: key.value, about, default });
     }
     Ok(out)
@@ -157,6 +157,9 @@ fn families(root: &Table, key: &str, cx: &Context) -> Result<Vec<Family>, SpecEr
     Ok(out)
 }
 
+/// Most characters of a unit.
+const UNIT_CHARS_MAX: usize = 40;
+
 fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
     let mut out: Vec<ScoreSpec> = Vec::new();
     for t in root.tables("score")? {
@@ -168,6 +171,11 @@ fn scores(root: &Table, cx: &Context) -> Result<Vec<ScoreSpec>, SpecError> {
         }
         let over = cx.opt_list(&t, "over", &cx.global())?;
         let unit = t.str("unit")?;
+        if let Some(c) = unit.value.chars().find(|c| is_hidden(*c)).or(unit.value.chars().nth(UNIT_CHARS_MAX)) {
+            let what =
+                format!("the unit has {} characters, one of them U+{:04X}", unit.value.chars().count(), c as u32);
+            return Err(unit.error(what, format!("at most {UNIT_CHARS_MAX} visible characters on one line")));
+        }
         let better = word(&t, "better", &[("higher", true), ("lower", false)])?;
         let higher_is_better = better.ok_or_else(|| t.missing("better", "\"higher\" or \"lower\""))?;
         let per_second = t.opt_bool("per_second")?.is_some_and(|b| b.value);

@@ -1,9 +1,10 @@
 //! `[[process]]` tables: forking, regions, threads, groups of threads.
 
 use super::ast::{Affinity, AffinityUnit, CpusetSpec, Family, Group, ProcessSpec, RegionId, RegionSpec};
-use super::context::{declared, find, with, word, Context, Scope};
+use super::context::{declared, find, word, Context};
 use super::names::THREADS;
 use super::parse_step::{steps, Place};
+use super::scope::Scope;
 use super::{ForkPoint, HugeAdvice, RegionKind};
 use crate::spec::{SpecError, Spot, Table};
 
@@ -30,7 +31,7 @@ fn process(t: &Table, cx: &Context, before: &[ProcessSpec]) -> Result<ProcessSpe
     let cpuset = cpuset(t, cx, &scope)?;
     let cpu_weight = cx.opt_formula(t, "cpu_weight", &cx.global())?;
     let grouped = t.has("group");
-    let region_scope = if grouped { scope.clone() } else { with(&scope, &[THREADS]) };
+    let region_scope = if grouped { scope.clone() } else { scope.with(&[THREADS]) };
     let mut visible = inherited(&forked, before);
     refuse_inherited_pins(&name, &visible, before)?;
     let mut regions: Vec<RegionSpec> = Vec::new();

@@ -1,8 +1,9 @@
 //! Steps of a prologue or phase: each has one verb, with modifiers around it.
 
 use super::ast::{AccessSpec, DirectIoSpec, Family, RegionId, Slice, SpanSpec, Step, StepBound, Verb};
-use super::context::{new_name, with, word, Context, Kind, Scope};
+use super::context::{new_name, word, Context, Kind};
 use super::pattern::PatternSpec;
+use super::scope::Scope;
 use super::IoDirection;
 use crate::access::AccessPattern;
 use crate::expr::Formula;
@@ -59,16 +60,17 @@ fn step(t: &Table, cx: &Context, scope: &Scope, place: &Place) -> Result<Step, S
         Some(name) => {
             let list = cx.opt_list(t, "in", &scope)?.ok_or_else(|| t.missing("in", "a list such as \"0..7\""))?;
             new_name(&name, &scope)?;
-            scope = with(&scope, &[&name.value]);
+            scope = scope.with(&[&name.value]);
             Some((name.value, list))
         }
     };
     let mut lets = Vec::new();
     if let Some(table) = t.opt_table("let")? {
+        scope = scope.with(&[]);
         for name in table.keys() {
             let value = cx.need_formula(&table, &name.value, &scope)?;
             new_name(&name, &scope)?;
-            scope = with(&scope, &[&name.value]);
+            scope.add(&name.value);
             lets.push((name.value, value));
         }
     }

@@ -68,8 +68,8 @@ fn floods_are_refused() {
     let attributes: String = (0..1000).map(|n| format!(" a{n}=\"\"")).collect();
     refused(&format!("<topology version=\"2.0\"><object{attributes}/></topology>"), &["more than 64 attributes"]);
     refused("<topology version=\"2.0\" xmlns:a=\"b\"/>", &["namespace"]);
-    let pus: String = (0..5000).map(|n| format!("<object type=\"PU\" os_index=\"{n}\"/>")).collect();
-    refused(&format!("<topology version=\"2.0\">{pus}</topology>"), &["more CPUs or nodes", "at most 4096 CPUs"]);
+    let pus: String = (0..9000).map(|n| format!("<object type=\"PU\" os_index=\"{n}\"/>")).collect();
+    refused(&format!("<topology version=\"2.0\">{pus}</topology>"), &["more CPUs or nodes", "at most 8192 CPUs"]);
     let nodes: String = (0..1100).map(|n| format!("<object type=\"NUMANode\" os_index=\"{n}\"/>")).collect();
     refused(&format!("<topology version=\"2.0\">{nodes}</topology>"), &["more CPUs or nodes"]);
     let big = " ".repeat((machine::MAX_FILE_BYTES + 1) as usize);

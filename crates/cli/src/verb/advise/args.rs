@@ -35,7 +35,7 @@ const PREDICT: [&str; 12] = [
 ];
 
 /// Options of a prediction that a command cannot have.
-const PREDICT_LIKE: [&str; 4] = ["like", "quick", "full_size", "horizon"];
+const PREDICT_LIKE: [&str; 5] = ["like", "param", "quick", "full_size", "horizon"];
 
 /// Arguments of `advise`.
 #[derive(Debug, clap::Args)]

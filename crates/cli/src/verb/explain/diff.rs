@@ -56,7 +56,7 @@ fn names(records: &[Record; 2]) -> [String; 2] {
     let plan = |r: &Record| r.manifest.plan.clone();
     let (a, b) = (plan(&records[0]), plan(&records[1]));
     if a.kernel.name != b.kernel.name {
-        return [a.kernel.name, b.kernel.name];
+        return [a.kernel.name.clone(), b.kernel.name.clone()];
     }
     if a.seed != b.seed {
         return [a, b].map(|p| format!("{} seed {}", p.kernel.name, p.seed));

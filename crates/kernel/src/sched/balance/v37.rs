@@ -179,7 +179,7 @@ impl Scheduler {
         let mut scan = SdLbStats::default();
         let mut source = None;
         let (mut load, mut power, mut stacked) = (0, 0, false);
-        for id in &domain.groups {
+        for id in domain.groups.iter() {
             let group = self.topo.group(*id);
             let local = group.span.contains(env.dst);
             let (mut s, most) = self.update_sg_lb_stats_v37(env, group, core, index);

@@ -3,12 +3,13 @@
 
 use super::degenerate::degenerate;
 use super::distances::Distances;
-use super::domain::{Cache, DomId, Domain, GroupId, Lead};
+use super::domain::{Cache, DomId, Domain, Lead};
 use super::flags::Flags;
 use super::groups::GroupMaker;
 use super::layout::Layout;
 use super::levels::{levels, LevelDef};
 use super::raw::RawDomain;
+use super::ring::Ring;
 use super::simplify::simplified;
 use super::towers::Domains;
 use crate::sched::config::{Params, SchedConfig};
@@ -37,7 +38,7 @@ impl Domains {
         let mut towers = build_sched_domain(&layout, &levels)?;
         let mut groups = {
             let mut maker = GroupMaker::new(&layout, &levels, &towers);
-            let mut rings: Vec<Vec<Vec<GroupId>>> = Vec::with_capacity(towers.len());
+            let mut rings: Vec<Vec<Ring>> = Vec::with_capacity(towers.len());
             for (cpu, tower) in towers.iter().enumerate() {
                 let ring: Result<_, _> = (0..tower.len()).map(|l| maker.build_groups(cpu as u32, l)).collect();
                 rings.push(ring?);
@@ -124,7 +125,7 @@ fn build_sched_domain(layout: &Layout, levels: &[LevelDef]) -> Result<Vec<Vec<Ra
                 mask_weight: mask.len(),
                 flags: def.flags,
                 span,
-                groups: Vec::new(),
+                groups: Ring::default(),
                 imb_numa_nr: 0,
             });
             if done {

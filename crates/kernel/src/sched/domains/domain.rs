@@ -3,12 +3,11 @@
 use super::constants::BusyInterval;
 use super::flags::Flags;
 use super::level::Level;
+use super::ring::Ring;
 use numalab_base::cpu_set::CpuSet;
 
 /// Index of a domain (of one CPU at one level) in [`Domains::domain`](super::Domains::domain).
 pub type DomId = u32;
-/// Index of a group in [`Domains::group`](super::Domains::group).
-pub type GroupId = u32;
 
 /// Capacity of a CPU of a symmetric machine.
 pub const CAPACITY: u64 = 1024;
@@ -33,7 +32,7 @@ pub struct Domain {
     /// Balance interval of a busy CPU.
     pub busy: BusyInterval,
     /// Groups in ring order, the CPU's own group first.
-    pub groups: Vec<GroupId>,
+    pub groups: Ring,
     /// How much busier a group must be to count as imbalanced, percent.
     pub imbalance_pct: u32,
     /// Failed passes before cache-hot tasks move. Running tasks move after two more.

@@ -1,12 +1,14 @@
 //! Groups of a domain, between which tasks are balanced (kernel-scheduler.md §1.5).
 
-use super::domain::{Group, GroupId};
+use super::domain::Group;
 use super::flags::Flags;
 use super::layout::Layout;
 use super::levels::LevelDef;
 use super::raw::RawDomain;
+use super::ring::{GroupId, Ring};
 use crate::sched::error::SchedError;
 use numalab_base::cpu_set::CpuSet;
+use std::sync::Arc;
 
 /// Makes the groups of all towers into one vector.
 pub(super) struct GroupMaker<'a> {
@@ -16,6 +18,8 @@ pub(super) struct GroupMaker<'a> {
     pub groups: Vec<Group>,
     /// Shared groups, by level and first CPU.
     shared: Vec<Option<GroupId>>,
+    /// The last ring made of shared groups, and the CPU that it was made for, by level and first CPU.
+    rings: Vec<Option<(u32, Arc<[GroupId]>)>>,
     /// The last group made from a child, by level and first CPU. The domains of other CPUs have groups of the same
     /// CPUs.
     alike: Vec<Option<GroupId>>,
@@ -27,12 +31,13 @@ impl<'a> GroupMaker<'a> {
     /// A maker for the towers of a layout. It has made no group yet.
     pub fn new(layout: &'a Layout, levels: &'a [LevelDef], towers: &'a [Vec<RawDomain>]) -> Self {
         let shared = vec![None; levels.len() * layout.cpus];
-        Self { layout, levels, towers, groups: Vec::new(), alike: shared.clone(), common: shared.clone(), shared }
+        let (alike, common, rings) = (shared.clone(), shared.clone(), vec![None; shared.len()]);
+        Self { layout, levels, towers, groups: Vec::new(), rings, alike, common, shared }
     }
     /// Groups of the domain of `cpu` at `level`, in ring order.
-    pub fn build_groups(&mut self, cpu: u32, level: usize) -> Result<Vec<GroupId>, SchedError> {
+    pub fn build_groups(&mut self, cpu: u32, level: usize) -> Result<Ring, SchedError> {
         if self.levels[level].flags.has(Flags::OVERLAP) {
-            self.build_overlap_sched_groups(cpu, level)
+            Ok(Ring::new(self.build_overlap_sched_groups(cpu, level)?.into(), 0))
         } else {
             Ok(self.build_sched_groups(cpu, level))
         }
@@ -48,9 +53,16 @@ impl<'a> GroupMaker<'a> {
         let whole: Option<Vec<u32>> = nodes.map(|(id, n)| n.is_subset(span).then_some(id as u32)).collect();
         whole.unwrap_or_default().into_boxed_slice()
     }
-    fn build_sched_groups(&mut self, cpu: u32, level: usize) -> Vec<GroupId> {
+    fn build_sched_groups(&mut self, cpu: u32, level: usize) -> Ring {
         let towers = self.towers;
         let span = &towers[cpu as usize][level].span;
+        let slot = level * self.layout.cpus + span.first().unwrap_or(0) as usize;
+        let alike = self.rings[slot].as_ref().filter(|(maker, _)| towers[*maker as usize][level].span == *span);
+        if let Some((_, ring)) = alike {
+            if let Some(own) = self.own_group(cpu, level, ring) {
+                return Ring::new(ring.clone(), own);
+            }
+        }
         let mut covered = CpuSet::empty(self.layout.cpus);
         let mut ring = Vec::new();
         let mut own = 0;
@@ -69,8 +81,16 @@ impl<'a> GroupMaker<'a> {
             }
             ring.push(self.get_group(level, i, members, child.map_or(Flags(0), |c| c.flags)));
         }
-        ring.rotate_left(own);
-        ring
+        let ring: Arc<[GroupId]> = ring.into();
+        self.rings[slot] = Some((cpu, ring.clone()));
+        Ring::new(ring, own)
+    }
+    /// The place of the group of `cpu` in a ring. The groups of one are in the order of their first CPUs.
+    fn own_group(&self, cpu: u32, level: usize, ring: &[GroupId]) -> Option<usize> {
+        let below = level.checked_sub(1).and_then(|l| self.towers[cpu as usize][l].span.first());
+        let first = below.unwrap_or(cpu);
+        let own = ring.binary_search_by_key(&first, |id| self.groups[*id as usize].balance_cpu).ok()?;
+        self.groups[ring[own] as usize].span.contains(cpu).then_some(own)
     }
     fn get_group(&mut self, level: usize, first: u32, span: CpuSet, flags: Flags) -> GroupId {
         let slot = level * self.layout.cpus + first as usize;

@@ -25,12 +25,14 @@ mod layout;
 mod level;
 mod levels;
 mod raw;
+mod ring;
 pub mod simplify;
 mod towers;
 
 pub use constants::BusyInterval;
 pub use distances::NumaTopology;
-pub use domain::{Cache, DomId, Domain, Group, GroupId, CAPACITY};
+pub use domain::{Cache, DomId, Domain, Group, CAPACITY};
 pub use flags::Flags;
 pub use level::Level;
+pub use ring::{GroupId, Ring};
 pub use towers::Domains;

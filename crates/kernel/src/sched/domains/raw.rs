@@ -1,8 +1,8 @@
 //! A domain before levels without effect are removed.
 
-use super::domain::GroupId;
 use super::flags::Flags;
 use super::level::Level;
+use super::ring::Ring;
 use numalab_base::cpu_set::CpuSet;
 
 /// A domain of the complete tower. Its position in the tower is its level's position in the level list.
@@ -12,6 +12,6 @@ pub(super) struct RawDomain {
     pub span: CpuSet,
     pub mask_weight: u32,
     pub flags: Flags,
-    pub groups: Vec<GroupId>,
+    pub groups: Ring,
     pub imb_numa_nr: u32,
 }

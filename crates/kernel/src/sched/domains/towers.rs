@@ -1,7 +1,8 @@
 //! The scheduling domains of all CPUs, and the topology that placement and balancing read.
 
 use super::distances::NumaTopology;
-use super::domain::{Cache, DomId, Domain, Group, GroupId, Lead};
+use super::domain::{Cache, DomId, Domain, Group, Lead};
+use super::ring::GroupId;
 use crate::sched::rules::Form;
 use numalab_base::cpu_set::CpuSet;
 

@@ -18,7 +18,7 @@ impl Scheduler {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         let mut this = 0;
         let mut least: Option<(u64, GroupId)> = None;
-        for id in &domain.groups {
+        for id in domain.groups.iter() {
             let group = self.topo.group(*id);
             if !group.span.intersects(allowed) {
                 continue;

@@ -89,7 +89,7 @@ impl Scheduler {
         let allowed = &self.masks[self.tasks[task as usize].allowed as usize];
         let in_cache = |d: &u32| self.topo.domain(*d).flags.has(Flags::SHARE_LLC);
         for d in self.topo.ids(target).rev().filter(in_cache) {
-            for group in &self.topo.domain(d).groups {
+            for group in self.topo.domain(d).groups.iter() {
                 let span = &self.topo.group(*group).span;
                 if !span.is_subset(&self.idle) {
                     continue;

@@ -12,6 +12,7 @@ use crate::machine::distance::{complete, Completed, Place, OPEN};
 use crate::machine::{cpulist, MemoryKind, DOUBT, MAX_CPUS, MAX_NODES};
 use crate::spec::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A node as a source describes it.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +41,12 @@ impl FoundNode {
     }
 }
 
-/// The package of a CPU, and the CPUs that share its core and its LLC, ascending, itself included; empty if not known.
+/// The package of a CPU, and the CPUs that share its core and its LLC, ascending, itself included; empty if not known. The
+/// CPUs of a set hold it together: with a list each, memory would grow with the square of their number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
-    pub core: Vec<u32>,
-    pub llc: Vec<u32>,
+    pub core: Arc<Vec<u32>>,
+    pub llc: Arc<Vec<u32>>,
     pub llc_bytes: Option<u64>,
     pub package: Option<u32>,
 }

@@ -143,8 +143,8 @@ impl Text {
         let llc_of = |cpu: &u32| last.and_then(|(_, (_, groups))| groups.iter().find(|g| g.contains(cpu)));
         for (cpu, row) in &on {
             let twin = |r: &&&Row| (r.core, r.socket) == (row.core, row.socket);
-            let core: Vec<u32> = on.values().filter(twin).map(|r| r.cpu).collect();
-            let llc = llc_of(cpu).cloned().unwrap_or_default();
+            let core = on.values().filter(twin).map(|r| r.cpu).collect::<Vec<u32>>().into();
+            let llc = llc_of(cpu).cloned().unwrap_or_default().into();
             let llc_bytes = last.and_then(|(_, (bytes, _))| *bytes);
             found.sharing.insert(*cpu, Sharing { core, llc, llc_bytes, package: Some(row.socket) });
         }

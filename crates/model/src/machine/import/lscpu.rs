@@ -11,6 +11,7 @@ use super::siblings::{self, Numbering};
 use crate::machine::{cpulist, size, MAX_NODES};
 use crate::spec::{clip, SpecError};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(super) const EXPECTED: &str = "the output of `lscpu`";
 
@@ -130,7 +131,7 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
         None => Ok(None),
         Some(f) => match f.value.parse::<usize>() {
             Ok(n) if (1..=cpulist::MAX_COUNT).contains(&n) => Ok(Some(n)),
-            _ => Err(refuse(f, format!("`{key}` is `{}`", clip(&f.value)), "a whole number from 1 to 4096")),
+            _ => Err(refuse(f, format!("`{key}` is `{}`", clip(&f.value)), &counts())),
         },
     };
     let list = |key: &str| match get(key) {
@@ -191,6 +192,11 @@ fn read(file: &str, fields: &Fields) -> Result<Found, SpecError> {
     Ok(found)
 }
 
+/// What a number of CPUs or of what has them may be.
+fn counts() -> String {
+    format!("a whole number from 1 to {}", cpulist::MAX_COUNT)
+}
+
 /// Sockets of a machine that counts them by book and drawer; `None` if it does not.
 fn sockets_of_books(levels: [Option<usize>; 3]) -> Option<usize> {
     let all: usize = levels.iter().map(|l| l.unwrap_or(1)).product();
@@ -246,7 +252,7 @@ fn shared_caches(found: &mut Found, fields: &Fields) {
 fn cores(found: &Found, node: usize) -> Vec<Vec<u32>> {
     let mut cores: Vec<Vec<u32>> = Vec::new();
     for cpu in &found.nodes[node].cpus {
-        let core = found.sharing.get(cpu).map(|s| s.core.clone()).filter(|c| !c.is_empty());
+        let core = found.sharing.get(cpu).map(|s| s.core.to_vec()).filter(|c| !c.is_empty());
         let core = core.unwrap_or_else(|| vec![*cpu]);
         if core.first() == Some(cpu) {
             cores.push(core);
@@ -322,7 +328,8 @@ fn runs(found: &mut Found, told: Told) {
         for run in cores.chunks(size) {
             let mut llc: Vec<u32> = run.concat();
             llc.sort_unstable();
-            for cpu in &llc {
+            let llc = Arc::new(llc);
+            for cpu in llc.iter() {
                 let s = found.sharing.entry(*cpu).or_default();
                 (s.llc, s.llc_bytes) = (llc.clone(), Some(bytes).filter(|b| *b > 0));
             }

@@ -6,9 +6,10 @@
 
 use super::found::{Found, FoundNode, Sharing};
 use super::lscpu::EXPECTED;
-use crate::machine::{cpulist, MAX_NODES};
+use crate::machine::{cpulist, MAX_CPUS, MAX_NODES};
 use crate::spec::{clip, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Whether a text has the head of a table.
 pub(super) fn is_table(text: &str) -> bool {
@@ -90,6 +91,10 @@ struct Cpus {
 }
 
 fn read(file: &str, columns: &[String], rows: &[Row]) -> Result<Found, SpecError> {
+    if rows.len() > MAX_CPUS {
+        let what = format!("a table of {} CPUs", rows.len());
+        return Err(SpecError::plain(file, what, format!("at most {MAX_CPUS}")));
+    }
     let mut all = Cpus::default();
     for row in rows {
         all.row(file, columns, row)?;
@@ -97,7 +102,7 @@ fn read(file: &str, columns: &[String], rows: &[Row]) -> Result<Found, SpecError
     let mut found = Found { source: "lscpu".into(), file: file.into(), ..Found::default() };
     let (core_of, cache_of) = (shared(&all.cores), shared(&all.caches));
     for (id, (cpus, packages)) in all.nodes {
-        let of = |map: &BTreeMap<u32, Vec<u32>>, c: &u32| map.get(c).cloned().unwrap_or_default();
+        let of = |map: &BTreeMap<u32, Arc<Vec<u32>>>, c: &u32| map.get(c).cloned().unwrap_or_default();
         for c in &cpus {
             let package = all.packages.get(c).copied();
             let sharing = Sharing { core: of(&core_of, c), llc: of(&cache_of, c), llc_bytes: None, package };
@@ -150,11 +155,13 @@ impl Cpus {
 }
 
 /// The set of each CPU, ascending.
-fn shared<K>(sets: &BTreeMap<K, Vec<u32>>) -> BTreeMap<u32, Vec<u32>> {
-    let sorted = |s: &Vec<u32>| {
-        let mut s = s.clone();
-        s.sort_unstable();
-        s
-    };
-    sets.values().flat_map(|s| s.iter().map(|c| (*c, sorted(s))).collect::<Vec<_>>()).collect()
+fn shared<K>(sets: &BTreeMap<K, Vec<u32>>) -> BTreeMap<u32, Arc<Vec<u32>>> {
+    let mut out = BTreeMap::new();
+    for set in sets.values() {
+        let mut sorted = set.clone();
+        sorted.sort_unstable();
+        let all = Arc::new(sorted);
+        out.extend(set.iter().map(|c| (*c, all.clone())));
+    }
+    out
 }

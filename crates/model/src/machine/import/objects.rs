@@ -11,6 +11,7 @@ use super::mask::Mask;
 use crate::machine::{cpulist, MemoryKind};
 use crate::spec::{clip, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Most objects of a file.
 pub(super) const MAX_OBJECTS: usize = 65_536;
@@ -208,9 +209,10 @@ impl Objects {
 
     /// Cores, caches and the size of the L2.
     fn share(&self, below: &[Vec<u32>], found: &mut Found) {
+        let shared: Vec<Arc<Vec<u32>>> = below.iter().cloned().map(Arc::new).collect();
         for (at, pu) in self.of(Kind::Pu) {
             let around = self.around(at);
-            let cpus = |o: Option<usize>| o.map(|o| below[o].clone()).unwrap_or_default();
+            let cpus = |o: Option<usize>| o.map(|o| shared[o].clone()).unwrap_or_default();
             let llc_bytes = around.llc.and_then(|l| self.all[l].bytes).filter(|b| *b > 0);
             found.sharing.insert(
                 pu.id,

@@ -2,6 +2,7 @@
 
 use super::found::{Found, Sharing};
 use crate::machine::cpulist;
+use std::sync::Arc;
 
 /// How threads of one core are numbered.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub(super) fn assume_with_offline(
     set(found, whole);
     assume(found, threads, cores, numbering);
     found.sharing.retain(|cpu, _| !offline.contains(cpu));
-    found.sharing.values_mut().for_each(|s| s.core.retain(|c| !offline.contains(c)));
+    found.sharing.values_mut().for_each(|s| Arc::make_mut(&mut s.core).retain(|c| !offline.contains(c)));
     set(found, shown);
 }
 
@@ -161,7 +162,7 @@ fn join(found: &mut Found, core: impl Fn(&[u32], usize) -> Vec<u32>) {
         for (i, cpu) in n.cpus.iter().enumerate() {
             let mut core = core(&n.cpus, i);
             core.sort_unstable();
-            found.sharing.insert(*cpu, Sharing { core, ..Sharing::default() });
+            found.sharing.insert(*cpu, Sharing { core: core.into(), ..Sharing::default() });
         }
     }
 }

@@ -285,7 +285,7 @@ fn read_dax(tree: &Tree, found: &mut Found) {
 
 /// Siblings and last-level cache of a CPU. It also sets `l2_bytes` if that is not known yet.
 fn read_sharing(tree: &Tree, cpu: u32, l2_bytes: &mut Option<u64>) -> Sharing {
-    let core = tree.cpus(&cpu_file(tree, cpu, "topology"), &CORE_CPUS).unwrap_or_default();
+    let core = tree.cpus(&cpu_file(tree, cpu, "topology"), &CORE_CPUS).unwrap_or_default().into();
     let folder = cpu_file(tree, cpu, "cache");
     let mut last: Option<(u64, String)> = None;
     for index in tree.numbered(&folder, "index").into_iter().take(16) {
@@ -300,7 +300,7 @@ fn read_sharing(tree: &Tree, cpu: u32, l2_bytes: &mut Option<u64>) -> Sharing {
         }
     }
     let Some((_, path)) = last else { return Sharing { core, ..Sharing::default() } };
-    let llc = tree.cpus(&path, &CACHE_CPUS).unwrap_or_default();
+    let llc = tree.cpus(&path, &CACHE_CPUS).unwrap_or_default().into();
     Sharing { core, llc, llc_bytes: cache_size(tree, &path), package: None }
 }
 

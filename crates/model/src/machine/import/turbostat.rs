@@ -7,6 +7,7 @@ use super::found::{Found, FoundNode, Sharing};
 use crate::machine::{cpulist, MAX_NODES};
 use crate::spec::SpecError;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Columns that say where a CPU is; a head has `CPU` and one of the others.
 const PLACES: [&str; 4] = ["Package", "Die", "Node", "Core"];
@@ -54,6 +55,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Found, SpecError> {
         home.1.extend(package);
         let twin = |(_, other): &(&u32, &[Option<u32>; 3])| **other == [node, package, core];
         let core = if core.is_some() { places.iter().filter(twin).map(|(c, _)| *c).collect() } else { Vec::new() };
+        let core = Arc::new(core);
         found.sharing.insert(cpu, Sharing { core, package, ..Sharing::default() });
     }
     if nodes.len() > MAX_NODES {

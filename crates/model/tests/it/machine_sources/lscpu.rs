@@ -112,7 +112,7 @@ fn threads_of_a_single_run_are_neighbours_on_power_and_s390_only() {
     let m = of(&text("s390x"));
     assert_eq!((m.sockets, m.cores, m.cpus[0].core == m.cpus[1].core), (2, 6, true));
     warns(&m, "2 threads per core, neighbours by number");
-    let m = of(&text("s390x").replace("er book: 1", "er book: 4096").replace("(s): 2\nNUMA", "(s): 4096\nNUMA"));
+    let m = of(&text("s390x").replace("er book: 1", "er book: 8192").replace("(s): 2\nNUMA", "(s): 8192\nNUMA"));
     assert_eq!((m.sockets, m.cores), (1, 6), "no machine has so many sockets");
     let m = of(&text("x86_64"));
     assert_eq!(m.cpus[0].core, m.cpus[6].core);

@@ -174,11 +174,11 @@ fn synthetic_descriptions() {
         ("Package:2 Core PU:2", "s.txt:1:11: no object `Core PU`"),
         ("Package:2 PU:2 Core", "s.txt:1:16: `Core` without a number"),
         ("Package:2 Kore:2 PU:2", "s.txt:1:11: no object `Kore`"),
-        ("Package:0 PU:2", "1 to 4096 objects"),
-        ("Package:4096 Core:4096 PU:4096", "more than 65536 objects"),
+        ("Package:0 PU:2", "1 to 8192 objects"),
+        ("Package:8192 Core:8192 PU:8192", "more than 65536 objects"),
         ("Package:2 PU:2(indexes=1*2:1*2)", "`indexes=1*2:1*2` for 4 objects"),
         ("Package:2 PU:2(indexes=0,1)", "`indexes=0,1` for 4 objects"),
-        ("Package:2 PU:4096", "at most 4096 CPUs"),
+        ("Package:2 PU:8192", "at most 8192 CPUs"),
     ] {
         let e = of(text).unwrap_err().to_string();
         assert!(e.contains(part), "{text}: {e}");

@@ -1,0 +1,49 @@
+//! Cost grows with the work: inputs whose parts once multiplied. With the product they take minutes or gigabytes, so a
+//! relapse shows in how long the tests take; what can be counted is counted in the crates' own tests.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::Lab;
+use std::fmt::Write as _;
+
+/// A table of CPUs is refused by its length, before anything is built of it.
+#[test]
+fn a_table_of_too_many_cpus_is_refused_by_its_length() {
+    let lab = Lab::new();
+    let mut table = "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n".to_string();
+    for i in 0..20_000 {
+        writeln!(table, "{i} 0 0 {i} 0:0:0:0 yes").unwrap();
+    }
+    lab.write("e.txt", &table);
+    lab.refused("machine import e.txt", &["e.txt", "a table of 20000 CPUs", "at most 8192"]);
+}
+
+/// Names are found, not searched for, and threads' shared steps are written once into a plan's fingerprint.
+#[test]
+fn names_and_shared_steps_cost_what_they_are() {
+    let lab = Lab::new();
+    let head = "name = \"q\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n";
+    let lets: Vec<String> = (0..8000).map(|i| format!("v{i} = \"thread\"")).collect();
+    let lets = format!(
+        "{head}[[process]]\nname = \"p\"\n[[process.phase]]\ncompute = \"1ns\"\nlet = {{ {} }}\n",
+        lets.join(", ")
+    );
+    lab.write("q.toml", &lets);
+    lab.ok("show ./q.toml");
+    let steps = "[[process]]\nname = \"p\"\nthreads = 4096\n[[process.region]]\nname = \"r\"\nover = \"0..9999\"\nsize = \"4KiB\"\n\
+                 [[process.phase]]\nfor = \"i\"\nin = \"0..9999\"\naccess = \"r[i]\"\n";
+    lab.write("q.toml", &format!("{head}{steps}"));
+    lab.ok("run --machine 2x1x1x1 --kernel off --workload ./q.toml --dry-run");
+}
+
+/// What a record would refuse is refused where it is written.
+#[test]
+fn a_unit_that_no_record_can_hold_is_refused_when_it_is_read() {
+    let lab = Lab::with_sweep();
+    let text = std::fs::read_to_string(lab.path("sweep.toml")).unwrap();
+    let score = "\n[[score]]\nname = \"sc\"\nunit = \"u\\nv\"\nbetter = \"higher\"\n";
+    let at = text.find("\n[[process]]").unwrap();
+    lab.write("u.toml", &format!("{}{score}{}", &text[..at], &text[at..]));
+    let run = "run --machine 2x1x1x1 --kernel off --workload u.toml";
+    lab.refused(run, &["u.toml:", "the unit has", "U+000A"]);
+    assert!(!lab.path("out").exists());
+}
