@@ -19,7 +19,7 @@ function nodeCards(machine, width) {
   let columns = Math.min(n, fit, 8);
   // Rows are as even as they can be: four nodes stand 2 and 2 rather than 3 and 1.
   columns = Math.ceil(n / Math.ceil(n / columns));
-  const card = (width - GAP * (columns - 1)) / columns;
+  const card = Math.floor((width - 1 - GAP * (columns - 1)) / columns);
   const most = Math.max(1, ...machine.nodes.map((x) => x.cpus.length));
   let slot = 30;
   const perRow = (size) => Math.max(1, Math.floor((card - 16) / size));

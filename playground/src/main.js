@@ -169,6 +169,10 @@ const panel = new LessonPanel({
     showPanel();
     atStep(step, true);
   },
+  replay: () => {
+    player.seek(startOf(state.step));
+    atStep(state.step, true);
+  },
   change: () => {
     state.changed = true;
     begin(setupOf(state.lesson, FILES, true), true);
@@ -189,6 +193,9 @@ function showPanel() {
   else panel.show(state.lesson, LESSONS.indexOf(state.lesson) + 1, state.step, state.changed);
 }
 
+/** Where a step begins: where the one before it ended, ns. */
+const startOf = (number) => Math.max(0, ...state.lesson.steps.slice(0, number).map((s) => (s.until_s ?? 0) * 1e9));
+
 /** Sets speed and stop of a step; plays if asked to. */
 function atStep(number, play) {
   const step = state.lesson?.steps[number];
@@ -197,12 +204,11 @@ function atStep(number, play) {
     return;
   }
   setSpeed(step.speed);
-  // A step begins where the one before it ended.
-  const fromNs = Math.max(0, ...state.lesson.steps.slice(0, number).map((s) => (s.until_s ?? 0) * 1e9));
+  const fromNs = startOf(number);
   state.pending = step.seek ? { event: step.seek, beforeNs: (step.before_ms ?? 0) * 1e6, forNs: (step.until_ms ?? 10) * 1e6 } : play && player.t < fromNs ? { toNs: fromNs } : null;
   state.stopNs = step.seek ? Infinity : step.until_s ? step.until_s * 1e9 : Infinity;
   if (play) {
-    if (player.t >= state.stopNs) player.seek(0);
+    if (player.t >= state.stopNs || player.done) player.seek(fromNs);
     player.playing = true;
   }
 }

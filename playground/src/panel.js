@@ -47,14 +47,18 @@ export class LessonPanel {
       ? [el("h2", { text: step.title }), ...step.text.map((t) => el("p", {}, ...prose(t))), el("p", { class: "look" }, el("b", { text: "Look: " }), ...prose(step.look))]
       : this.#change(lesson, changed);
     const next = at < last && el("button", { type: "button", class: "primary", id: "next", text: at === last - 1 ? "Your turn: make a change" : "Next", onclick: () => this.actions.go(at + 1) });
+    const play = at < last && el("button", { type: "button", id: "replay", text: "Play this step", onclick: () => this.actions.replay() });
     const before = at > 0 && el("button", { type: "button", id: "before", text: "Back", onclick: () => this.actions.go(at - 1) });
+    // Who works with the keyboard stays where they were.
+    const focused = $("lesson").contains(document.activeElement);
     $("lesson").replaceChildren(
       el("p", { class: "eyebrow", text: `Lesson ${number} of 6` }),
       el("h1", { text: lesson.title }),
       at === 0 ? el("p", { class: "question", text: lesson.question }) : "",
       ...body,
-      el("div", { class: "row" }, before, next, el("span", { class: "dots", role: "group", "aria-label": "Steps" }, ...dots)),
+      el("div", { class: "row" }, before, play, next, el("span", { class: "dots", role: "group", "aria-label": "Steps" }, ...dots)),
       el("div", { id: "claims" }));
+    if (focused) ($("next") ?? $("change") ?? $("unchange"))?.focus();
   }
 
   #change(lesson, changed) {
