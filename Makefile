@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync, patch and valgrind
 # where apt-get works without asking. Tests that lack one of these six say so and are skipped.
-.PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site clean
+.PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site playground clean
 
 CARGO ?= cargo
 
@@ -121,6 +121,11 @@ docs:
 # Looks at every page of the site in headless Chromium, and writes pictures of some to docs/images.
 site: docs
 	cd tests/browser && npm ci --silent && node site.mjs ../../docs/images
+
+# The simulator in a web page with lessons, in target/playground: static files that open from disk (docs/tutorials/playground.md).
+# Needs Node.js with npm, and a Rust compiler for WebAssembly; says which it takes.
+playground:
+	scripts/playground.sh
 
 clean:
 	$(CARGO) clean

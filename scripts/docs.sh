@@ -11,4 +11,12 @@ if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "${packages[*]}" >"$venv/packages"
 fi
 NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict
+# The home page opens with the playground. Where it cannot be built, the site is complete without it.
+if scripts/playground.sh; then
+  cp -r target/playground target/site/playground
+elif [ $? = 3 ]; then
+  echo "documentation: without the playground"
+else
+  exit 1
+fi
 echo "documentation: target/site/index.html"

@@ -79,8 +79,10 @@ main() {
   stage changes scripts/prove-changes.py
   stage instructions scripts/instructions.sh
   beside browser tests/browser/run.sh
+  beside playground tests/browser/playground.sh
   stage python scripts/python-tests.sh
   await browser
+  await playground
   await guests
 }
 main

@@ -14,4 +14,5 @@ trap 'rm -rf "$dir"' EXIT
 "$numalab" run first-steps --out "$dir/first-steps" >"$dir/out"
 "$numalab" report "$dir/first-steps" --out "$dir/report.html"
 (cd "$here" && node shots.mjs "$dir/report.html" "$root/docs/images")
+if "$root/scripts/playground.sh"; then (cd "$here" && node playground-shots.mjs "$root/docs/images"); fi
 ls -l "$root/docs/images"

@@ -62,6 +62,16 @@ for (const [width, height] of [[1280, 800], [390, 844]]) {
     await context.close();
   }
 }
+// The playground opens from the home page, and its simulator starts, from disk.
+if (existsSync(join(site, "playground"))) {
+  const context = await b.newContext({ offline: true });
+  const { page, trouble } = await open(context, "index.html", "light");
+  await page.locator("a[href='playground/index.html']").first().click();
+  const ready = page.waitForSelector("html[data-ready=true]", { timeout: 30000 }).catch(() => trouble.push("it does not start"));
+  await ready;
+  wrong.push(...trouble.map((t) => `playground: ${t}`));
+  await context.close();
+}
 await b.close();
 wrong.forEach((w) => console.error(w));
 console.log(`${pages.length} pages of the site, ${wrong.length} things wrong`);

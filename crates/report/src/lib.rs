@@ -38,6 +38,7 @@ pub mod settled;
 pub mod statistics;
 pub mod tables;
 pub mod text;
+#[cfg(feature = "store")]
 pub mod trace;
 pub mod trust;
 pub mod two_groups;

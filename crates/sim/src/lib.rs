@@ -16,6 +16,7 @@
 //! * [`access`]: how tasks walk memory.
 //! * [`engine`]: the event loop over CPUs.
 //! * [`predict`]: what a run will need, before it starts.
+//! * [`stepped`], [`look`]: a run in steps, and what it shows on the way.
 //!
 //! Units: ns of model time, bytes, base pages (4 KiB, or `system.base_page_kb`).
 //! Invariants: a run is a pure function of its inputs; [`check`] holds what must be true at any instant.
@@ -29,6 +30,7 @@ mod engine;
 mod fault;
 mod float;
 mod hardware;
+mod look;
 mod mm;
 mod numa;
 mod numa_2012;
@@ -37,14 +39,16 @@ mod process;
 mod record;
 pub mod sim_config;
 mod state;
+mod stepped;
 mod userspace_balance;
 
+pub use look::{Cell, Doing, Layout, Look, ThreadLook};
 pub use numalab_nouns::record::events::Sink;
 pub use predict::memory::{predict_memory, MemoryPrediction};
 pub use sim_config::{Harness, Policies, SimConfig};
 pub use state::log::Observers;
+pub use stepped::Stepped;
 
-use engine::carry_out::Engine;
 use numalab_nouns::machine::Machine;
 use numalab_nouns::record::why::Why;
 use numalab_nouns::record::Outcome;
@@ -147,21 +151,22 @@ pub fn observe(
     check: bool,
     observers: Observers,
 ) -> Result<Observed, SimError> {
-    let joined = cfg.machine_background.then(|| process::background::join(machine, workload, cfg, seed));
+    let joined = with_machine_threads(machine, workload, cfg, seed);
     let (workload, cfg) = joined.as_ref().map_or((workload, cfg), |(workload, cfg)| (workload, cfg));
-    let mut engine = Engine::new(machine, workload, cfg, seed, observers).map_err(SimError::Unsupported)?;
-    let check = check || cfg.check_every_ns > 0;
-    if check {
-        engine.watch_pipes();
-    }
-    engine.run().map_err(SimError::Fault)?;
-    if check {
-        engine.check().map_err(SimError::Fault)?;
-    }
-    let mut sim = engine.into_simulation();
-    let why = record::log::finish_logs(&mut sim).map_err(|e| SimError::Log(e.to_string()))?;
-    let footprint = record::footprint::footprint(&sim);
-    Ok(Observed { outcome: record::outcome::outcome(sim), footprint, why })
+    let mut run = Stepped::start(machine, workload, cfg, seed, check, observers)?;
+    run.advance(u64::MAX);
+    run.finish()
+}
+
+/// The workload with the threads that the machine has beside it, and the settings that say so; `None` if `cfg` does
+/// without ([`SimConfig::machine_background`]).
+pub fn with_machine_threads(
+    machine: &Machine,
+    workload: &Workload,
+    cfg: &SimConfig,
+    seed: u64,
+) -> Option<(Workload, SimConfig)> {
+    cfg.machine_background.then(|| process::background::join(machine, workload, cfg, seed))
 }
 
 /// Words for the codes of a log: skips, denials, refusals, placements.

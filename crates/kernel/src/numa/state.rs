@@ -211,6 +211,7 @@ pub struct TaskNuma {
     pub last_sum_exec_runtime: u64,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::offset_of!(TaskNuma, pid) < 64, "what ticks read is in one line of 64 bytes");
 
 impl TaskNuma {

@@ -5,6 +5,7 @@
 //! [`diff`] for the first decision in which two runs differ. Each gives text. Without a name a subject lists what there
 //! is. Invariant: a sentence says only what was logged, and says what the log did not keep.
 
+#[cfg(feature = "store")]
 pub mod diff;
 mod names;
 pub mod node;

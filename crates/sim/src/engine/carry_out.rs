@@ -3,6 +3,7 @@
 
 use crate::charge::late_ticks::{catch_up_all, may_be_quiet};
 use crate::check::checks::Checks;
+use crate::engine::standstill::Standstill;
 use crate::engine::wait_objects::{Barrier, Channel, DeferredClones, Waiter};
 use crate::fault::hugetlb_fault::fill_hugetlb_pools;
 use crate::sim_config::SimConfig;
@@ -41,6 +42,8 @@ pub struct Engine<'a> {
     pub(crate) clock: Option<Arc<AtomicU64>>,
     /// Set by whoever watches the run to end it early.
     pub(crate) stop: Option<Arc<AtomicBool>>,
+    /// Notices that time stands still.
+    pub(crate) standstill: Standstill,
     /// Scratch: reports of the scheduler.
     pub(crate) sched_events: Vec<SchedEvent>,
     /// Scratch: effects on their way.
@@ -76,6 +79,7 @@ impl<'a> Engine<'a> {
             deferred_clones: DeferredClones::new(workload.channels),
             released: Vec::new(),
             live_processes: workload.processes.len().saturating_sub(cfg.background),
+            standstill: Standstill::default(),
             sched_events: Vec::new(),
             effects: Vec::new(),
         })

@@ -9,7 +9,6 @@ use crate::charge::late_ticks::{catch_up_all, stop_quiet};
 use crate::damon::kdamond::{kdamond, start_kdamond};
 use crate::engine::carry_out::Engine;
 use crate::engine::next_tick::next_tick;
-use crate::engine::standstill::Standstill;
 use crate::hardware::access_rates::EPOCH_NS;
 use crate::mm::mm_threads::memory_daemons;
 use crate::numa::shared_page_migration::{finish_hint_fault, migration_phase};
@@ -30,62 +29,100 @@ impl Engine<'_> {
     ///
     /// # Errors
     /// A check on the way found a violated rule.
+    #[cfg(test)]
     pub fn run(&mut self) -> Result<(), String> {
+        self.begin();
+        self.advance(u64::MAX);
+        self.end()
+    }
+
+    /// Starts the first processes and what the kernel does by itself.
+    pub fn begin(&mut self) {
         self.start_roots();
         start_daemons(&mut self.sim);
         start_userspace_balance(&mut self.sim);
         start_kdamond(&mut self.sim);
         self.carry_out_effects();
         self.queue.push(EPOCH_NS, Event::Epoch);
-        let mut standstill = Standstill::default();
-        while self.live_processes > 0 && self.sim.status == Status::Completed && self.fault.is_none() {
-            let Some((at, event)) = self.queue.pop() else { break };
-            debug_assert!(at >= self.sim.now_ns, "{event:?} at {at} ns comes at {} ns", self.sim.now_ns);
-            self.sim.record.events += 1;
-            self.sim.now_ns = at;
-            if at + self.sim.record.settling.skipped_ns() > self.sim.workload.limit_ns {
-                self.sim.status = Status::Timeout;
-                self.stop_at_limit();
+    }
+
+    /// Goes on up to the first event at `until_ns` or later, that event included. Returns whether the run is over: at
+    /// the end of the workload, its limit, or a failure.
+    pub fn advance(&mut self, until_ns: u64) -> bool {
+        while self.goes_on() {
+            if !self.next_event() {
+                return true;
+            }
+            if self.sim.now_ns >= until_ns {
                 break;
             }
-            if self.is_stopped() {
-                self.sim.status = Status::Timeout;
-                break;
+        }
+        !self.goes_on()
+    }
+
+    /// Whether there is something left to do.
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.live_processes > 0 && self.sim.status == Status::Completed && self.fault.is_none()
+    }
+
+    /// Carries out the next event. Returns whether there was one, and the run may go on behind it.
+    #[inline]
+    fn next_event(&mut self) -> bool {
+        let Some((at, event)) = self.queue.pop() else { return false };
+        debug_assert!(at >= self.sim.now_ns, "{event:?} at {at} ns comes at {} ns", self.sim.now_ns);
+        self.sim.record.events += 1;
+        self.sim.now_ns = at;
+        if at + self.sim.record.settling.skipped_ns() > self.sim.workload.limit_ns {
+            self.sim.status = Status::Timeout;
+            self.stop_at_limit();
+            return false;
+        }
+        if self.is_stopped() {
+            self.sim.status = Status::Timeout;
+            return false;
+        }
+        if self.standstill.is_stuck(at) {
+            let why = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
+            self.sim.status = Status::Failed(why);
+            return false;
+        }
+        match event {
+            Event::Epoch => self.epoch(),
+            Event::Daemon(which) => {
+                daemon(&mut self.sim, which);
+                self.carry_out_effects();
             }
-            if standstill.is_stuck(at) {
-                let why = format!("time stands still at {at} ns ({event:?}): a fault of the model, please report it");
-                self.sim.status = Status::Failed(why);
-                break;
+            Event::Kdamond => {
+                kdamond(&mut self.sim);
+                self.carry_out_effects();
             }
-            match event {
-                Event::Epoch => self.epoch(),
-                Event::Daemon(which) => {
-                    daemon(&mut self.sim, which);
-                    self.carry_out_effects();
-                }
-                Event::Kdamond => {
-                    kdamond(&mut self.sim);
-                    self.carry_out_effects();
-                }
-                Event::UserspaceBalance => {
-                    balance_from_userspace(&mut self.sim);
-                    self.carry_out_effects();
-                    self.after_sched();
-                }
-                Event::QuietCheck => self.quiet_check(),
-                Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
-                Event::Push { from, to } => {
-                    self.sim.kernel.sched.push(from, to, self.sim.now_ns);
-                    self.after_sched();
-                }
-                Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
-                Event::Cpu { cpu, plan } => {
-                    if self.sim.cpus[cpu as usize].plan == plan {
-                        self.cpu_event(cpu as usize);
-                    }
+            Event::UserspaceBalance => {
+                balance_from_userspace(&mut self.sim);
+                self.carry_out_effects();
+                self.after_sched();
+            }
+            Event::QuietCheck => self.quiet_check(),
+            Event::IdleTick { cpu } => self.idle_tick(cpu as usize),
+            Event::Push { from, to } => {
+                self.sim.kernel.sched.push(from, to, self.sim.now_ns);
+                self.after_sched();
+            }
+            Event::Wake { task, waker, sleep } => self.wake(task, waker, sleep),
+            Event::Cpu { cpu, plan } => {
+                if self.sim.cpus[cpu as usize].plan == plan {
+                    self.cpu_event(cpu as usize);
                 }
             }
         }
+        true
+    }
+
+    /// Ends a run that is over: everything is brought up to date, and the last sample taken.
+    ///
+    /// # Errors
+    /// A check on the way found a violated rule.
+    pub fn end(&mut self) -> Result<(), String> {
         let now_ns = self.sim.now_ns;
         catch_up_all(&mut self.sim, now_ns);
         // A run that is cut off lasts until then, even if some of its processes ended before.

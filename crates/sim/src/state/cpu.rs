@@ -91,6 +91,7 @@ pub struct FreedPage {
     pub until_ns: u64,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::offset_of!(CpuState, node) == 56, "what its events read is in one line of 64 bytes");
 
 impl CpuState {

@@ -19,6 +19,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Most decisions in the log of first decisions.
 const MAX_DECISIONS: u64 = 131_072;
 
+/// Most events that are kept between two looks at a run; of more, the first ones stay.
+const MAX_LIVE: usize = 4096;
+
 /// Hint faults of one task on one CPU that are closer than this are one burst, ns.
 const BURST_GAP_NS: u64 = 200_000;
 
@@ -31,6 +34,8 @@ pub struct Observers {
     pub decisions: Option<Sink>,
     /// Counts with reasons.
     pub why: bool,
+    /// The latest events and decisions are kept for whoever looks at the run on its way.
+    pub live: bool,
     /// Where the model time of the run is written now and then, ns.
     pub clock: Option<Arc<AtomicU64>>,
     /// Whoever watches the run sets this to end it early: it then has
@@ -76,6 +81,25 @@ impl Stream {
     }
 }
 
+/// The latest events of a run, for whoever looks at it on its way.
+#[derive(Default)]
+pub(crate) struct Latest {
+    /// Up to [`MAX_LIVE`] events since the last look.
+    pub(crate) events: Vec<Event>,
+    /// Events that found no room.
+    pub(crate) dropped: u64,
+}
+
+impl Latest {
+    fn put(&mut self, e: &Event) {
+        if self.events.len() < MAX_LIVE {
+            self.events.push(*e);
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
 /// A burst of hint faults on a CPU, which may go on.
 #[derive(Clone, Copy)]
 pub(crate) struct Burst {
@@ -96,6 +120,7 @@ pub struct Log {
     pub(crate) trace: Option<Stream>,
     pub(crate) decisions: Option<Stream>,
     pub(crate) why: Option<Box<Collector>>,
+    pub(crate) live: Option<Latest>,
     pub(crate) bursts: Vec<Burst>,
     /// What the scan in progress did to each mapping.
     pub(crate) visits: Vec<Visit>,
@@ -105,10 +130,11 @@ impl Log {
     /// Logs as asked for, of a machine with `cpus` CPUs and `nodes` nodes.
     pub fn new(ask: Observers, cpus: usize, nodes: usize, balancing: bool) -> Self {
         Self {
-            on: ask.trace.is_some() || ask.decisions.is_some() || ask.why,
+            on: ask.trace.is_some() || ask.decisions.is_some() || ask.why || ask.live,
             trace: ask.trace.map(|s| Stream::new(s, u64::MAX)),
             decisions: ask.decisions.map(|s| Stream::new(s, MAX_DECISIONS)),
             why: ask.why.then(|| Box::new(Collector::new(nodes, balancing))),
+            live: ask.live.then(Latest::default),
             bursts: vec![NO_BURST; cpus],
             visits: Vec::with_capacity(1024),
         }
@@ -120,17 +146,25 @@ impl Log {
     }
     /// An event for the trace only.
     pub(crate) fn note(&mut self, e: &Event) {
+        if let Some(live) = &mut self.live {
+            live.put(e);
+        }
         if let Some(s) = &mut self.trace {
             s.put(e);
         }
     }
     /// An event that is a decision, for the trace and the decision log.
     pub(crate) fn decide(&mut self, e: &Event) {
-        self.note(e);
+        if let Some(s) = &mut self.trace {
+            s.put(e);
+        }
         self.decide_only(e);
     }
     /// A decision that is too frequent for the trace, for the decision log only.
     pub(crate) fn decide_only(&mut self, e: &Event) {
+        if let Some(live) = &mut self.live {
+            live.put(e);
+        }
         if let Some(s) = &mut self.decisions {
             s.put(e);
         }

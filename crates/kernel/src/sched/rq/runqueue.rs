@@ -84,6 +84,7 @@ pub(in crate::sched) struct Rq {
     pub lock_free_ns: u64,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::offset_of!(Rq, weight) == 56, "what ticks read is in one line of 64 bytes");
 
 impl Rq {

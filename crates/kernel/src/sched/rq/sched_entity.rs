@@ -86,6 +86,7 @@ pub(in crate::sched) struct Task {
     pub weight_in_group: u64,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::offset_of!(Task, vlag) == 56, "what ticks read is in one line of 64 bytes");
 
 impl Task {
