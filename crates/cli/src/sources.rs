@@ -130,6 +130,20 @@ impl<'a> CatalogSources<'a> {
         Self { context, workloads }
     }
 
+    /// The files that a machine and a kernel are read from.
+    ///
+    /// # Errors
+    /// One of them cannot be found.
+    pub fn machine_and_kernel_files(
+        &self,
+        machine: &Spot<String>,
+        kernel: (&Spot<String>, &Kernel),
+    ) -> Result<Vec<SourceFile>, SpecError> {
+        let mut out = machine_files(self.context, machine)?;
+        out.extend(kernel_files(&self.context.catalog, kernel.0, kernel.1)?);
+        Ok(out)
+    }
+
     fn spec(&self, name: &Spot<String>) -> Result<&WorkloadSpec, SpecError> {
         let found = self.workloads.iter().find(|w| w.0 == name.value).map(|w| &*w.1);
         found.ok_or_else(|| self.context.catalog.unknown(Kind::Workload, name))
@@ -165,9 +179,8 @@ impl Sources for CatalogSources<'_> {
         kernel: (&Spot<String>, &Kernel),
         workload: &Spot<String>,
     ) -> Result<Vec<SourceFile>, SpecError> {
+        let mut out = self.machine_and_kernel_files(machine, kernel)?;
         let catalog = &self.context.catalog;
-        let mut out = machine_files(self.context, machine)?;
-        out.extend(kernel_files(catalog, kernel.0, kernel.1)?);
         let name = self.spec(workload)?.name();
         out.push(source(Kind::Workload.folder(), name, &catalog.find(Kind::Workload, workload)?.text));
         Ok(out)

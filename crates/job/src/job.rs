@@ -34,8 +34,24 @@ pub struct Job {
     pub trace: bool,
     /// Kernel settings to make before the run (root only).
     pub knobs: Vec<Knob>,
+    /// The user's own program, which runs in place of a workload's processes. The workload gives its name and limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invocation: Option<Invocation>,
     /// A failure to provoke instead of a regular run, for tests of failures.
     pub drill: Option<Drill>,
+}
+
+/// How a program is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// Path of the program, absolute.
+    pub path: String,
+    /// Its arguments, its own name first; at least that.
+    pub argv: Vec<String>,
+    /// Variables of its environment (name, value). On this machine they are added to those of the caller.
+    pub environment: Vec<(String, String)>,
+    /// Directory in which it begins, absolute.
+    pub directory: String,
 }
 
 /// A kernel setting under the name the kernel uses.
@@ -85,6 +101,7 @@ impl Job {
             sample_tasks: true,
             trace: true,
             knobs: Vec::new(),
+            invocation: None,
             drill: None,
         }
     }
@@ -122,7 +139,11 @@ impl Job {
         if self.sample_ns < 1_000_000 {
             return fail(format!("sample interval {} ns, at least 1 ms expected", self.sample_ns));
         }
-        if self.workload.processes.is_empty() || self.node_ids.is_empty() || self.cpu_ids.is_empty() {
+        let nothing = match &self.invocation {
+            Some(program) => program.argv.is_empty(),
+            None => self.workload.processes.is_empty(),
+        };
+        if nothing || self.node_ids.is_empty() || self.cpu_ids.is_empty() {
             return fail("job without processes, nodes or CPUs".into());
         }
         if self.cpu_nodes.len() != self.cpu_ids.len()
@@ -227,6 +248,8 @@ mod tests {
             required: true,
         }];
         j.drill = Some(Drill::Hang);
+        let argv = vec!["sh".into(), "-c".into(), "exit 3".into()];
+        j.invocation = Some(Invocation { path: "/bin/sh".into(), argv, ..Invocation::default() });
         assert_eq!(Job::from_bytes(&j.to_bytes().unwrap()).unwrap(), j);
     }
 
@@ -262,6 +285,7 @@ mod tests {
         assert!(text(&|j| j.workload.processes[0].parent = Some(0)).contains("later"));
         assert!(text(&|j| j.workload.processes[0].regions[0].size_bytes = 100).contains("4 KiB"));
         assert!(text(&|j| j.workload.processes.clear()).contains("without processes"));
+        assert!(text(&|j| j.invocation = Some(Invocation::default())).contains("without processes"));
         assert!(text(&|j| j.sample_ns = 5).contains("sample interval"));
         let bytes = good.to_bytes().unwrap();
         assert!(Job::from_bytes(&bytes[..bytes.len() - 3]).is_err());

@@ -11,6 +11,7 @@ use crate::failure::{at_path, classify, tail, Failure, RunError};
 use crate::initrd::initrd;
 use crate::own_time::OwnTime;
 use crate::plugin::Plugin;
+use crate::program::tree::Tree;
 use crate::qemu::{self, Launch, Timing};
 use crate::topology::GuestTopology;
 use numalab_model::record::Outcome;
@@ -72,6 +73,8 @@ pub struct GuestRun<'a> {
     pub qemu: PathBuf,
     /// Bytes of the static worker program.
     pub worker: &'a [u8],
+    /// Files of a program of the user.
+    pub files: Option<&'a Tree>,
     /// Kernel image (bzImage, or vmlinux with PVH).
     pub kernel: PathBuf,
     /// NUMA topology of the guest.
@@ -168,7 +171,7 @@ impl RunFiles {
         let files = Self::at(directory);
         let bytes = job.to_bytes().map_err(|e| e.to_string())?;
         let write = |path: &Path, bytes: &[u8]| std::fs::write(path, bytes).map_err(at_path(path));
-        write(&files.initrd, &initrd(vm.worker, &bytes).map_err(|e| format!("initial RAM disk: {e}"))?)?;
+        write(&files.initrd, &initrd(vm.worker, &bytes, vm.files).map_err(|e| format!("initial RAM disk: {e}"))?)?;
         write(&files.report, b"")?;
         write(&files.console, b"")?;
         if let Some(plugin) = &vm.plugin {
@@ -403,6 +406,7 @@ mod tests {
         let vm = GuestRun {
             qemu,
             worker: b"x",
+            files: None,
             kernel: "k".into(),
             topology: &topology,
             timing: Timing::Counters,

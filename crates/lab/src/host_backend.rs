@@ -2,6 +2,7 @@
 
 use crate::child::ends_with_parent;
 use crate::failure::{Failure, RunError};
+use crate::program::Program;
 use crate::worker::{Executable, Worker};
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
@@ -37,14 +38,14 @@ impl Host {
         Ok(Self { digest: worker.digest()?, worker: worker.executable()?, sample_ns: 1_000_000_000 })
     }
 
-    /// Carries out a workload; `progress` is called with the time since its start, ns.
+    /// Carries out a program in place of a workload, or the workload; `progress` is called with the time since its start, ns.
     ///
     /// # Errors
     /// [`RunError`]: the machine file does not describe this machine, or the worker failed.
     pub fn run(
         &self,
         machine: &Machine,
-        workload: &Workload,
+        (workload, program): (&Workload, Option<&Program>),
         knobs: &[Knob],
         seed: u64,
         progress: &mut dyn FnMut(u64),
@@ -56,6 +57,7 @@ impl Host {
         job.node_ids = machine.nodes.iter().map(|n| n.id).collect();
         job.sample_ns = self.sample_ns;
         job.knobs = knobs.to_vec();
+        job.invocation = program.map(|p| p.invocation.clone());
         job.check_topology(Path::new("/sys"))
             .map_err(|e| refused(format!("{e}; describe this machine with `numalab machine import --host`")))?;
         let bytes = job.to_bytes().map_err(|e| refused(e.to_string()))?;
@@ -351,7 +353,7 @@ mod tests {
         let worker = Worker::Named("/no/such/worker".into()).executable().unwrap();
         let host = Host { worker, digest: String::new(), sample_ns: 1_000_000_000 };
         let workload = crate::shrink::tests::workload(8192);
-        let e = host.run(&machine, &workload, &[], 1, &mut |_| {}).unwrap_err();
+        let e = host.run(&machine, (&workload, None), &[], 1, &mut |_| {}).unwrap_err();
         assert_eq!(e.kind, Failure::Refused);
         assert!(e.detail.contains("`numalab machine import --host`"), "{e}");
     }

@@ -1,21 +1,38 @@
 //! The initial RAM disk of a guest: a `newc` cpio archive with the worker as `/init` and its job.
 //!
-//! It holds only what a guest needs: directories, character devices and regular files owned by root. The archive is not
-//! compressed, because the guest would pay for unpacking it. Equal input gives equal bytes: inode numbers count up,
+//! It holds only what a guest needs: directories, character devices and regular files owned by root, and the files of
+//! the program that runs there, if it is one of the user. The archive is not compressed, because the guest would pay
+//! for unpacking it. Equal input gives equal bytes: inode numbers count up,
 //! times are zero.
 
+use crate::program::tree::{Node, Tree};
 use cpio::newc::{trailer, Builder, ModeFileType};
 use numalab_worker::frame::JOB_PATH;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-/// The initial RAM disk for a worker program and its job.
+/// Folders of every guest, with their permissions.
+const OWN: [(&str, u32); 4] = [("dev", 0o755), ("proc", 0o755), ("sys", 0o755), ("tmp", 0o1777)];
+
+/// The initial RAM disk for a worker program and its job, with the files of a program of the user, if there is one.
 ///
 /// # Errors
 /// A file of 4 GiB or more, which the format has no field for.
-pub fn initrd(worker: &[u8], job: &[u8]) -> io::Result<Vec<u8>> {
+pub fn initrd(worker: &[u8], job: &[u8], files: Option<&Tree>) -> io::Result<Vec<u8>> {
     let mut archive = Archive::default();
-    for directory in ["dev", "proc", "sys", "tmp"] {
-        archive.directory(directory)?;
+    for (directory, mode) in OWN {
+        archive.directory(directory, mode)?;
+    }
+    for (path, node) in files.into_iter().flat_map(Tree::nodes) {
+        let path = path.to_string_lossy();
+        let path = path.trim_start_matches('/');
+        match node {
+            Node::Directory if OWN.iter().any(|own| own.0 == path) => {}
+            Node::Directory => archive.directory(path, 0o755)?,
+            Node::Link(to) => archive.link(path, to)?,
+            Node::File(mode, content) => archive.file(path, *mode, content)?,
+        }
     }
     archive.device("dev/console", 5, 1)?;
     archive.device("dev/null", 1, 3)?;
@@ -32,12 +49,17 @@ struct Archive {
 }
 
 impl Archive {
-    fn directory(&mut self, path: &str) -> io::Result<()> {
-        self.entry(Builder::new(path).mode(0o755).nlink(2).set_mode_file_type(ModeFileType::Directory), &[])
+    fn directory(&mut self, path: &str, mode: u32) -> io::Result<()> {
+        self.entry(Builder::new(path).mode(mode).nlink(2).set_mode_file_type(ModeFileType::Directory), &[])
     }
 
     fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
         self.entry(Builder::new(path).mode(mode).set_mode_file_type(ModeFileType::Regular), content)
+    }
+
+    fn link(&mut self, path: &str, to: &Path) -> io::Result<()> {
+        let builder = Builder::new(path).mode(0o777).set_mode_file_type(ModeFileType::Symlink);
+        self.entry(builder, to.as_os_str().as_bytes())
     }
 
     /// Adds a character device.
@@ -83,7 +105,12 @@ mod tests {
 
     #[test]
     fn the_cpio_program_reads_what_was_written() {
-        let bytes = initrd(&[7u8; 1001], b"{}").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("data"), [1; 17]).unwrap();
+        std::os::unix::fs::symlink("data", dir.path().join("link")).unwrap();
+        let mut files = Tree::default();
+        files.add(&dir.path().join("link")).unwrap();
+        let bytes = initrd(&[7u8; 1001], b"{}", Some(&files)).unwrap();
         if !crate::probe::test_has(&["cpio"]) {
             return;
         }
@@ -94,7 +121,15 @@ mod tests {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 8, "{text}");
+        let own: Vec<&str> = lines.iter().copied().filter(|l| !l.contains(" tmp/")).collect();
+        let of_program: Vec<&str> = lines.iter().copied().filter(|l| l.contains(" tmp/")).collect();
+        if dir.path().starts_with("/tmp") {
+            assert!(of_program.iter().any(|l| l.starts_with("l") && l.ends_with("link -> data")), "{text}");
+            assert!(of_program.iter().any(|l| l.starts_with("-") && l.contains(" 17 ")), "{text}");
+        }
+        let lines = own;
+        assert!(lines.len() >= 8, "{text}");
+        assert!(lines[3].starts_with("drwxrwxrwt") && lines[3].ends_with(" tmp"), "{text}");
         assert!(lines[0].starts_with("drwxr-xr-x") && lines[0].ends_with(" dev"), "{text}");
         assert!(lines[4].starts_with("crw-------") && lines[4].contains(" 5,") && lines[4].ends_with("dev/console"));
         assert!(lines[6].starts_with("-rwxr-xr-x") && lines[6].contains(" 1001 ") && lines[6].ends_with(" init"));

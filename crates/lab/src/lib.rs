@@ -25,6 +25,7 @@ pub mod knobs;
 mod own_time;
 pub mod plugin;
 pub mod probe;
+pub mod program;
 pub mod qemu;
 pub mod selftest;
 pub mod shrink;

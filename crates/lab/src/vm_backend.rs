@@ -7,6 +7,7 @@ use crate::fit::{self, FitError, Limits};
 use crate::guest::{self, Budgets, GuestReport, GuestRun, Progress};
 use crate::image::{self, Image, ImageSpec, PackageVersion};
 use crate::plugin::{self, report::PluginReport, Model, Plugin};
+use crate::program::Program;
 use crate::qemu::{self, Timing};
 use crate::topology::{GuestTopology, TopologyError};
 use crate::worker::Worker;
@@ -97,6 +98,8 @@ pub struct Plan<'a> {
     pub workload: &'a Workload,
     /// Kernel settings.
     pub knobs: &'a [Knob],
+    /// The program that runs in place of the workload's processes. The workload is [`Program::workload`].
+    pub program: Option<&'a Program>,
     /// Seed.
     pub seed: u64,
     /// A failure to provoke, for tests.
@@ -236,6 +239,7 @@ impl Lab {
         GuestRun {
             qemu: self.settings.qemu.clone(),
             worker: &self.worker,
+            files: None,
             kernel: image.path.clone(),
             topology,
             timing: self.settings.timing,
@@ -267,7 +271,10 @@ impl Lab {
             Timing::Modelled => 1,
             Timing::Counters => topology.smp.cpus(),
         };
-        let memory = topology.memory_bytes().min(crate::shrink::memory_bytes(plan.workload) + GUEST_BYTES);
+        // What a program takes is not known.
+        let needed = plan.program.map_or(crate::shrink::memory_bytes(plan.workload), |_| topology.memory_bytes());
+        let memory = topology.memory_bytes().min(needed + GUEST_BYTES);
+        guest.files = plan.program.map(|p| &p.tree);
         let reservation = self.capacity.reserve(processors, memory);
         let mut notes = Vec::new();
         let report = self.boot_any(&mut guest, &job, progress, &mut notes)?;
@@ -356,6 +363,7 @@ impl Lab {
         job.cpu_ids.clone_from(&topology.cpu_ids);
         job.sample_ns = self.settings.sample_ns;
         job.knobs = plan.knobs.to_vec();
+        job.invocation = plan.program.map(|p| p.invocation.clone());
         job.drill = plan.drill;
         job
     }
@@ -543,6 +551,7 @@ mod tests {
         let guest = |lab: &Lab| GuestRun {
             qemu: qemu.clone(),
             worker: b"x",
+            files: None,
             kernel: "k".into(),
             topology: &topology,
             timing: Timing::Counters,

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 
 const NS_PER_S: f64 = 1e9;
 
-fn scalar(name: &str, value: f64, unit: &str, higher_is_better: bool) -> Scalar {
+/// A figure of a run.
+pub(crate) fn scalar(name: &str, value: f64, unit: &str, higher_is_better: bool) -> Scalar {
     Scalar { name: name.into(), value, unit: unit.into(), higher_is_better }
 }
 

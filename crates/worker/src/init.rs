@@ -31,7 +31,11 @@ pub fn main() -> ! {
     }));
     for (kind, place) in MOUNTS {
         let _ = std::fs::create_dir_all(place);
-        mount(kind, place);
+        // The RAM disk may have files of a program there, which a mount would hide. It can be written too.
+        let holds_files = std::fs::read_dir(place).is_ok_and(|mut files| files.next().is_some());
+        if place != "/tmp" || !holds_files {
+            mount(kind, place);
+        }
     }
     match OpenOptions::new().read(true).write(true).open(REPORT_TTY) {
         Ok(tty) => {
@@ -71,9 +75,24 @@ fn carry_out() -> Result<Vec<u8>, String> {
         Some(Drill::Garbage) => write_report(b"this is not a frame\n"),
         None => {}
     }
+    if job.invocation.is_some() {
+        prepare_for_programs();
+    }
     let mut beat = |elapsed_ns: u64| send(Kind::Beat, elapsed_ns.to_string().as_bytes());
     let outcome = run::run(&job, &mut beat).map_err(|e| e.to_string())?;
     serde_json::to_vec(&outcome).map_err(|e| e.to_string())
+}
+
+/// What programs expect of a system beside its file systems: shared memory, names of descriptors, a loopback network.
+fn prepare_for_programs() {
+    let _ = std::fs::create_dir_all("/dev/shm");
+    mount("tmpfs", "/dev/shm");
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
+        let _ = std::os::unix::fs::symlink(target, format!("/dev/{name}"));
+    }
+    if let Err(e) = crate::sys::loopback_up() {
+        eprintln!("numalab-worker: no loopback network: {e}");
+    }
 }
 
 fn send(kind: Kind, payload: &[u8]) {

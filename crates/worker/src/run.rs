@@ -3,6 +3,9 @@
 use crate::access;
 use crate::collect;
 use crate::control::{Control, HeaderCell, Layout, ProcessCell, State};
+use crate::ending::add_oom_kill;
+pub use crate::ending::RunError;
+use crate::invocation;
 use crate::job::Job;
 use crate::mark::{Mark, Marks};
 use crate::program::{accesses, slowest_walk, Costs};
@@ -14,6 +17,7 @@ use crate::sampler::Sampler;
 use crate::settings::{Settings, NODES, WEIGHTS};
 use crate::{memory, spin, stalls, sys};
 use numalab_nouns::record::{Outcome, Status};
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -25,23 +29,6 @@ use std::sync::atomic::Ordering;
 const GATE_NS: u64 = 60_000_000_000;
 /// Longest sleep between two checks of the processes, ns.
 pub const POLL_NS: u64 = 250_000_000;
-
-/// Why a run has no outcome.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// It could not be started or observed, for this reason.
-    #[error("{0}")]
-    Refused(String),
-    /// A signal of this number ended it.
-    #[error("ended by signal {0}; settings are undone, nothing is recorded")]
-    Stopped(i32),
-}
-
-impl From<String> for RunError {
-    fn from(reason: String) -> Self {
-        Self::Refused(reason)
-    }
-}
 
 /// Carries out a job; `beat` is called at every sample with the time since the start, ns. In any case settings are
 /// undone at the end ([`crate::settings`]), tracing is off, and no process of the workload is left.
@@ -59,7 +46,10 @@ pub fn run(job: &Job, beat: &mut dyn FnMut(u64)) -> Result<Outcome, RunError> {
     let tunables = settings.knobs(&job.knobs, &mut warnings)?;
     settings.weights(job, Path::new(WEIGHTS))?;
     settings.hugetlb(job, Path::new(NODES))?;
-    let mut outcome = run_prepared(job, beat, &mut warnings)?;
+    let mut outcome = match &job.invocation {
+        Some(program) => invocation::run(job, program, beat, &mut warnings)?,
+        None => run_prepared(job, beat, &mut warnings)?,
+    };
     warnings.extend(settings.restore());
     outcome.tunables = tunables;
     outcome.warnings = warnings;
@@ -134,15 +124,6 @@ fn run_prepared(job: &Job, beat: &mut dyn FnMut(u64), warnings: &mut Vec<String>
         series,
         ..Outcome::default()
     })
-}
-
-/// Adds to a failure that the kernel ran out of memory, if it killed a process for that.
-fn add_oom_kill(status: Status, start: &Vmstat, end: &Vmstat) -> Status {
-    let kills = end.get("oom_kill").unwrap_or(0).saturating_sub(start.get("oom_kill").unwrap_or(0));
-    match status {
-        Status::Failed(reason) if kills > 0 => Status::Failed(format!("out of memory: {reason}")),
-        other => other,
-    }
 }
 
 /// Samples and waits until all processes have finished, one has failed, or the limit is reached.

@@ -260,12 +260,37 @@ pub fn thread_id() -> i32 {
 
 /// User and system time of this process, including threads that have ended, ns.
 pub fn process_times_ns() -> (u64, u64) {
+    times_ns(libc::RUSAGE_SELF)
+}
+
+/// User and system time of the children that were waited for, and of those that they waited for, ns.
+pub fn children_times_ns() -> (u64, u64) {
+    times_ns(libc::RUSAGE_CHILDREN)
+}
+
+fn times_ns(of: libc::c_int) -> (u64, u64) {
     // SAFETY: rusage is plain data; all-zero is a valid value that the call overwrites.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the call writes nothing but `usage`.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    unsafe { libc::getrusage(of, &mut usage) };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
     (ns(usage.ru_utime), ns(usage.ru_stime))
+}
+
+/// Switches the loopback network on. The kernel gives it the address 127.0.0.1 by itself.
+///
+/// # Errors
+/// The kernel's error, e.g. one without a network.
+pub fn loopback_up() -> io::Result<()> {
+    // SAFETY: the socket is closed below; `ifreq` is plain data, of which the calls read and write one structure.
+    unsafe {
+        let socket = check(i64::from(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0)))?;
+        let socket = OwnedFd::from_raw_fd(socket as RawFd);
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[..2].copy_from_slice(&[b'l' as libc::c_char, b'o' as libc::c_char]);
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        check(i64::from(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &request))).map(|_| ())
+    }
 }
 
 /// Makes orphaned descendants children of the calling process (`PR_SET_CHILD_SUBREAPER`).
@@ -329,6 +354,22 @@ pub fn block_signals() {
     let set = signal_set(&[&STOPS[..], &[libc::SIGCHLD]].concat());
     // SAFETY: the call only changes the signal mask of this thread.
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
+}
+
+/// Prepares a new process, before it executes a program of the user: no signal is blocked, it ends with its parent, and
+/// what it says on standard error goes where standard output goes.
+///
+/// # Errors
+/// The kernel's error.
+pub fn before_exec() -> io::Result<()> {
+    let none = signal_set(&[]);
+    // SAFETY: the calls are async-signal-safe, and change nothing but the new process.
+    unsafe {
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        check(i64::from(libc::dup2(1, 2))).map(|_| ())?;
+    }
+    die_with_parent();
+    Ok(())
 }
 
 /// Sleeps until a child ends, `ns` have passed, or a signal arrives that ends the run; returns this signal.

@@ -4,7 +4,7 @@
 
 use numalab_nouns::record::{Outcome, Status};
 use numalab_nouns::workload::*;
-use numalab_worker::job::{Job, Knob};
+use numalab_worker::job::{Invocation, Job, Knob};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -323,6 +323,62 @@ fn an_impossible_job_is_refused_before_it_starts() {
         required: true,
     }];
     assert!(run(&j, "knob").unwrap_err().contains("no_such_knob"));
+}
+
+/// A job that runs a line of the shell in place of a workload.
+fn shell(line: &str) -> Job {
+    let mut job = job(Vec::new());
+    let argv = ["sh", "-c", line].map(str::to_string).to_vec();
+    let environment = vec![("WORD".to_string(), "seen".to_string())];
+    job.invocation = Some(Invocation { path: "/bin/sh".into(), argv, environment, directory: "/tmp".into() });
+    job
+}
+
+#[test]
+fn a_program_is_sampled_with_what_it_starts_and_measured() {
+    // The background process keeps 8 MiB in a variable, and takes CPU time.
+    let line =
+        "x=$(head -c 8388608 /dev/zero | tr '\\0' x); i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done & wait; \
+                test \"$WORD $PWD\" = 'seen /tmp'";
+    let out = run(&shell(line), "program").unwrap();
+    assert_eq!(out.status, Status::Completed);
+    assert!(scalar(&out, "elapsed_s") > 0.0 && scalar(&out, "user_s") + scalar(&out, "system_s") > 0.0, "{out:?}");
+    let pages = out.series.iter().find(|s| s.name == "node_pages").unwrap();
+    assert_eq!(pages.columns, ["test/node0"]);
+    let most = pages.values[0].iter().copied().fold(0.0, f64::max);
+    assert!(most > 2048.0 || memory_nodes().is_empty(), "{pages:?}");
+    assert!(out.counters.iter().any(|c| c.0 == "pgfault" && c.1 > 1000), "{:?}", out.counters);
+}
+
+#[test]
+fn a_program_that_fails_shows_what_it_printed_last() {
+    let out = run(&shell("echo one; echo two >&2; exit 7"), "program-fails").unwrap();
+    let Status::Failed(reason) = &out.status else { panic!("{out:?}") };
+    assert_eq!(reason, "test exited with 7; it printed last: one | two");
+    let out = run(&shell("kill -SEGV $$"), "program-crashes").unwrap();
+    assert_eq!(out.status, Status::Failed("test was ended by signal 11; it printed nothing".into()));
+    let mut absent = shell("true");
+    absent.invocation.as_mut().unwrap().path = "/no/such/program".into();
+    assert!(run(&absent, "program-absent").unwrap_err().contains("cannot start /no/such/program"));
+}
+
+#[test]
+fn an_endless_program_is_a_timeout_and_nothing_of_it_is_left() {
+    let mark = format!("numalab-left-{}", std::process::id());
+    let line = format!("sh -c 'sleep 600; : {mark}' & setsid sh -c 'sleep 600; : {mark}' & sleep 600");
+    let mut job = shell(&line);
+    job.workload.limit_ns = 300_000_000;
+    let out = run(&job, "program-endless").unwrap();
+    assert_eq!(out.status, Status::Timeout);
+    let left = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| std::fs::read_to_string(entry.path().join("cmdline")).is_ok_and(|line| line.contains(&mark)));
+    assert_eq!(left.count(), 0, "processes of the program still run");
+    // A program that leaves a server behind ends when it ends itself.
+    let out = run(&shell("sleep 600 & exit 0"), "program-leaves").unwrap();
+    assert_eq!(out.status, Status::Completed);
+    assert!(scalar(&out, "elapsed_s") < 300.0);
 }
 
 fn knob(file: &Path) -> Knob {

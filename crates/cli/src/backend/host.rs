@@ -15,6 +15,7 @@ use crate::sources::CatalogSources;
 use numalab_lab::host_backend::Host as Worker;
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
+use numalab_lab::program::Program;
 use numalab_model::experiment::Experiment;
 use numalab_model::kernel::{Kernel, Setting, SAME_IMAGE};
 use numalab_model::plan::{Backend as BackendName, PlanInput};
@@ -29,22 +30,28 @@ struct Host {
     version: String,
     /// Whether this process is root, which may make settings.
     root: bool,
+    /// The program that runs in place of a workload of the catalog.
+    program: Option<Program>,
 }
 
 /// Resolves an experiment for this machine.
 ///
 /// # Errors
 /// A kernel that this machine does not run, or a missing worker.
-pub fn prepare(context: &Context, experiment: &Experiment) -> Result<Ready, Failure> {
+pub fn prepare(context: &Context, experiment: &Experiment, program: Option<Program>) -> Result<Ready, Failure> {
     let worker = Worker::open().map_err(Failure::environment)?;
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     let release = release.map_err(|e| Failure::environment(format!("/proc/sys/kernel/osrelease: {e}")))?;
     let release = release.trim().to_string();
     let version = format!("{}+{} {release}", env!("CARGO_PKG_VERSION"), &worker.worker_digest()[..12]);
     let root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let host = Host { worker, version, root };
-    let catalog = CatalogSources::new(context, &experiment.workload_sources())?;
-    let sources = RealSources { catalog, backend: RunningKernel { context, release } };
+    let host = Host { worker, version, root, program };
+    let catalog = match host.program {
+        Some(_) => CatalogSources::with(context, Vec::new()),
+        None => CatalogSources::new(context, &experiment.workload_sources())?,
+    };
+    let backend = RunningKernel { context, release };
+    let sources = RealSources { catalog, backend, program: host.program.as_ref() };
     let cells = experiment.cells(&sources, host.name())?;
     // Two runs at a time would disturb each other's measurements.
     Ok(Ready { backend: Box::new(host), cells, suffix: "-host", jobs_max: 1 })
@@ -57,7 +64,8 @@ impl Backend for Host {
     fn run(&self, input: &PlanInput, progress: &RunProgress) -> Result<Ran, Failure> {
         let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
         let say = &mut |ns: u64| progress.at(ns);
-        let ran = self.worker.run(&input.machine, &input.workload, &knobs, input.seed, say);
+        let what = (&*input.workload, self.program.as_ref());
+        let ran = self.worker.run(&input.machine, what, &knobs, input.seed, say);
         Ok(match ran {
             Ok(outcome) => outcome.into(),
             Err(e) => Ran { note: e.to_string(), outcome: e.outcome() },

@@ -4,12 +4,14 @@
 
 mod guest_args;
 mod host;
+mod program_args;
 mod ready;
 mod real_sources;
 mod sim;
 mod vm;
 
 pub use guest_args::{GuestArgs, TimingArg};
+pub use program_args::ProgramArgs;
 pub use ready::Ready;
 pub use sim::Sim;
 pub use vm::check as check_guests;
@@ -41,7 +43,7 @@ pub fn prepare(
     context: &Context,
     experiment: &Experiment,
     kind: BackendKind,
-    guest: &GuestArgs,
+    (guest, program): (&GuestArgs, Option<&ProgramArgs>),
     sim: Sim,
     progress: &Progress,
 ) -> Result<Ready, Failure> {
@@ -56,14 +58,20 @@ pub fn prepare(
     match kind {
         BackendKind::Sim => {
             guest.refuse("sim")?;
+            if let Some(program) = program {
+                return Err(program.not_simulated());
+            }
             let sources = CatalogSources::new(context, &experiment.workload_sources())?;
             let cells = experiment.cells(&sources, sim.name())?;
             Ok(Ready { backend: Box::new(sim), cells, suffix: "", jobs_max: usize::MAX })
         }
-        BackendKind::Vm => vm::prepare(context, experiment, guest, progress),
+        BackendKind::Vm => {
+            let program = program.map(ProgramArgs::for_guests).transpose()?;
+            vm::prepare(context, experiment, (guest, program), progress)
+        }
         BackendKind::Host => {
             guest.refuse("host")?;
-            host::prepare(context, experiment)
+            host::prepare(context, experiment, program.map(ProgramArgs::for_host).transpose()?)
         }
     }
 }

@@ -4,6 +4,7 @@
 //! [`RealKernels`]: which kernels they can run, and how a machine or a workload is fitted to what they have.
 
 use crate::sources::CatalogSources;
+use numalab_lab::program::Program;
 use numalab_model::experiment::Sources;
 use numalab_model::kernel::{Kernel, Setting};
 use numalab_model::machine::Machine;
@@ -51,6 +52,8 @@ pub struct RealSources<'a, R> {
     pub catalog: CatalogSources<'a>,
     /// What the backend resolves in its own way.
     pub backend: R,
+    /// The program that runs in place of a workload of the catalog.
+    pub program: Option<&'a Program>,
 }
 
 impl<R: RealKernels> Sources for RealSources<'_, R> {
@@ -63,7 +66,10 @@ impl<R: RealKernels> Sources for RealSources<'_, R> {
     }
 
     fn params_of(&self, workload: &Spot<String>) -> Result<Vec<String>, SpecError> {
-        self.catalog.params_of(workload)
+        match self.program {
+            Some(_) => Ok(Vec::new()),
+            None => self.catalog.params_of(workload),
+        }
     }
 
     fn files(
@@ -72,7 +78,10 @@ impl<R: RealKernels> Sources for RealSources<'_, R> {
         kernel: (&Spot<String>, &Kernel),
         workload: &Spot<String>,
     ) -> Result<Vec<SourceFile>, SpecError> {
-        self.catalog.files(machine, kernel, workload)
+        let Some(program) = self.program else { return self.catalog.files(machine, kernel, workload) };
+        let mut out = self.catalog.machine_and_kernel_files(machine, kernel)?;
+        out.push(SourceFile { place: format!("programs/{}.toml", program.name), text: program.to_toml().into() });
+        Ok(out)
     }
 
     fn workload(
@@ -82,7 +91,10 @@ impl<R: RealKernels> Sources for RealSources<'_, R> {
         seed: u64,
         params: &[Setting],
     ) -> Result<Workload, SpecError> {
-        let workload = self.backend.workload(name, machine, &mut |m| self.catalog.workload(name, m, seed, params))?;
+        let workload = self.backend.workload(name, machine, &mut |m| match self.program {
+            Some(program) => Ok(program.workload()),
+            None => self.catalog.workload(name, m, seed, params),
+        })?;
         only_simulated(name, &workload).map_or(Ok(workload), Err)
     }
 }

@@ -14,6 +14,7 @@ use numalab_lab::fit::{self, FitError, Limits};
 use numalab_lab::guest::Progress as GuestProgress;
 use numalab_lab::image::{Image, ImageSpec};
 use numalab_lab::knobs;
+use numalab_lab::program::Program;
 use numalab_lab::qemu::Timing;
 use numalab_lab::topology::TopologyError;
 use numalab_lab::vm_backend::{Lab, Plan};
@@ -31,6 +32,8 @@ struct Vm {
     lab: Lab,
     /// The images, by their text in plans.
     images: Vec<(String, Image)>,
+    /// The program that runs in them in place of a workload of the catalog.
+    program: Option<Program>,
 }
 
 /// The text of an image in plans: the very file that is booted.
@@ -45,7 +48,7 @@ fn in_plans(image: &Image) -> String {
 pub fn prepare(
     context: &Context,
     experiment: &Experiment,
-    guest: &GuestArgs,
+    (guest, program): (&GuestArgs, Option<Program>),
     progress: &Progress,
 ) -> Result<Ready, Failure> {
     let settings = guest.settings()?;
@@ -53,7 +56,7 @@ pub fn prepare(
         Timing::Counters => "-vm-counters",
         Timing::Modelled => "-vm-modelled",
     };
-    let mut sources = checked(context, experiment, settings.limits)?;
+    let mut sources = checked(context, experiment, settings.limits, program.as_ref())?;
     let lab = Lab::open(settings).map_err(|e| Failure::environment(format!("{e} (`numalab doctor` says more)")))?;
     sources.backend.lab = Some(&lab);
     let version = lab.version().to_string();
@@ -76,15 +79,20 @@ pub fn prepare(
     sources.backend.images = images;
     let cells = experiment.cells(&sources, name)?;
     drop(sources);
-    Ok(Ready { backend: Box::new(Vm { lab, images: by_text }), cells, suffix, jobs_max: usize::MAX })
+    Ok(Ready { backend: Box::new(Vm { lab, images: by_text, program }), cells, suffix, jobs_max: usize::MAX })
 }
 
 /// Checks an experiment for guests, as far as that is possible without a laboratory.
 ///
 /// # Errors
 /// A bad option for guests, or anything wrong in the experiment.
-pub fn check(context: &Context, experiment: &Experiment, guest: &GuestArgs) -> Result<(), Failure> {
-    checked(context, experiment, guest.settings()?.limits).map(drop)
+pub fn check(
+    context: &Context,
+    experiment: &Experiment,
+    guest: &GuestArgs,
+    program: Option<&Program>,
+) -> Result<(), Failure> {
+    checked(context, experiment, guest.settings()?.limits, program).map(drop)
 }
 
 /// Resolves an experiment once without laboratory and images, and returns its sources. Errors in the experiment are
@@ -93,10 +101,14 @@ fn checked<'a>(
     context: &'a Context,
     experiment: &Experiment,
     limits: Limits,
+    program: Option<&'a Program>,
 ) -> Result<RealSources<'a, GuestKernels<'a>>, Failure> {
-    let catalog = CatalogSources::new(context, &experiment.workload_sources())?;
+    let catalog = match program {
+        Some(_) => CatalogSources::with(context, Vec::new()),
+        None => CatalogSources::new(context, &experiment.workload_sources())?,
+    };
     let backend = GuestKernels { context, limits, lab: None, images: Vec::new() };
-    let sources = RealSources { catalog, backend };
+    let sources = RealSources { catalog, backend, program };
     experiment.cells(&sources, BackendName { name: "vm", version: "" })?;
     let names = experiment.kernel_sources();
     let mut kernels = real_kernels::kernels(context, &names, &[])?;
@@ -118,7 +130,8 @@ impl Backend for Vm {
         let image = image.ok_or_else(|| Failure::environment(format!("{what}: no image")))?;
         let knobs = knobs::of(&input.kernel).map_err(|e| Failure::usage(e.to_string()))?;
         let (machine, workload) = (&*input.machine, &*input.workload);
-        let plan = Plan { image, machine, workload, knobs: &knobs, seed: input.seed, drill: None };
+        let program = self.program.as_ref();
+        let plan = Plan { image, machine, workload, knobs: &knobs, program, seed: input.seed, drill: None };
         let ran = self.lab.run(&plan, &mut |p: GuestProgress| {
             // A guest that boots has no time of its own yet.
             if let Some(ns) = p.guest_ns {
@@ -128,7 +141,12 @@ impl Backend for Vm {
         Ok(match ran {
             Ok(run) => {
                 let (boot, wall) = (run.boot.as_secs_f64(), run.wall.as_secs_f64());
-                let note = format!("boot {boot:.2} s, then {wall:.2} s{}", virtual_time(&run.outcome));
+                let how = match &run.outcome.status {
+                    Status::Completed => String::new(),
+                    Status::Timeout => "; ended at its limit of time".into(),
+                    Status::Failed(why) => format!("; failed: {why}"),
+                };
+                let note = format!("boot {boot:.2} s, then {wall:.2} s{}{how}", virtual_time(&run.outcome));
                 Ran { outcome: run.outcome, note }
             }
             Err(e) => Ran { note: e.to_string(), outcome: self.lab.failed(&plan, &e) },

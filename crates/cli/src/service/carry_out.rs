@@ -1,6 +1,6 @@
 //! Carrying out an experiment: the runs that have no record yet, and the notes about what that changed in a directory.
 
-use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim};
+use crate::backend::{self, BackendKind, GuestArgs, ProgramArgs, Ready, Sim};
 use crate::context::Context;
 use crate::execute::{execute, Executor, Finished};
 use crate::failure::{note, Exit, Failure};
@@ -21,6 +21,8 @@ pub struct RunOptions<'a> {
     pub backend: BackendKind,
     /// Options of guests, for the backend `vm`.
     pub guest: &'a GuestArgs,
+    /// The program that runs in place of a workload of the catalog, for the backends `vm` and `host`.
+    pub program: Option<&'a ProgramArgs>,
     /// Checks and logs of the simulator.
     pub sim: Sim,
     /// Number of runs at a time, if the user chose it.
@@ -42,7 +44,8 @@ pub fn carry_out(
     progress.lines = true;
     // Only the simulator writes logs, and the name of its default directory has no suffix.
     with.sim.logs.dir = options::directory(with.out, &experiment.name);
-    let ready = backend::prepare(context, experiment, with.backend, with.guest, with.sim.clone(), &progress)?;
+    let ready =
+        backend::prepare(context, experiment, with.backend, (with.guest, with.program), with.sim.clone(), &progress)?;
     let Ready { backend, cells, suffix, jobs_max } = ready;
     let dir = options::directory(with.out, &format!("{}{suffix}", experiment.name));
     let before = Store::open(&dir).ok();

@@ -127,8 +127,14 @@ fn beside(context: &Context, args: &Args, record: &Record, file: &Path, page: &P
     };
     experiment.check()?;
     let guest = GuestArgs::default();
-    let with =
-        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(&dir) };
+    let with = RunOptions {
+        backend: BackendKind::Sim,
+        guest: &guest,
+        program: None,
+        sim: Sim::default(),
+        jobs: None,
+        out: Some(&dir),
+    };
     let (store, finished) = carry_out(context, &experiment, with)?;
     let Some(simulated) = finished.first().map(|f| &f.record.outcome) else { return Ok(String::new()) };
     output_file::write(page, &render(context, record, (&store, simulated)))?;

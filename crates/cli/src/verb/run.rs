@@ -1,6 +1,6 @@
 //! `numalab run`: carry out an experiment and store its records.
 
-use crate::backend::{self, BackendKind, GuestArgs, Sim};
+use crate::backend::{self, BackendKind, GuestArgs, ProgramArgs, Sim};
 use crate::context::{named, Context, HOST};
 use crate::execute::Finished;
 use crate::failure::{Done, Failure};
@@ -24,11 +24,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Experiment: a name of the catalog, or a TOML file (docs/reference/experiments.md)
-    #[arg(required_unless_present = "workload", conflicts_with_all = ["machine", "workload"])]
+    #[arg(required_unless_present_any = ["workload", "command"], conflicts_with_all = ["machine", "workload", "command"])]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, NODESxLLCSxCORESxTHREADS, or `host` for this one [default with
     /// --backend host: host]
-    #[arg(long, value_delimiter = ',', requires = "workload", value_name = "M,…")]
+    #[arg(long, value_delimiter = ',', requires = "what", value_name = "M,…")]
     machine: Vec<String>,
     /// Kernels to compare; the first is the baseline of a new comparison (see --baseline): names of the catalog, TOML
     /// files (docs/reference/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE,
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads: names of the catalog or TOML files (docs/reference/workloads.md)
-    #[arg(long, value_delimiter = ',', requires = "kernel", value_name = "W,…")]
+    #[arg(long, value_delimiter = ',', requires = "kernel", value_name = "W,…", group = "what")]
     workload: Vec<String>,
     /// Kernel that the others are compared with: one of this command, or one that already has records in the directory
     /// [default: the one of the existing comparison; of a new one, the experiment's, or the first kernel]
@@ -73,6 +73,8 @@ pub struct Args {
     backend: BackendKind,
     #[command(flatten)]
     guest: GuestArgs,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time
     /// (docs/reference/machine-files.md)
     #[arg(long)]
@@ -117,7 +119,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if args.dry_run {
         return dry(context, &experiment, args, sim);
     }
-    let with = RunOptions { backend: args.backend, guest: &args.guest, sim, jobs: args.jobs, out: args.out.as_deref() };
+    let with = RunOptions {
+        backend: args.backend,
+        guest: &args.guest,
+        program: args.program.given(),
+        sim,
+        jobs: args.jobs,
+        out: args.out.as_deref(),
+    };
     let (store, finished) = carry_out(context, &experiment, with)?;
     let exit = exit(&finished);
     if args.json {
@@ -134,14 +143,16 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Result<Done, Failure> {
     if args.backend == BackendKind::Vm {
         // Guests are checked as far as that needs no image, and their records are known by their image.
-        backend::check_guests(context, experiment, &args.guest)?;
+        let program = args.program.given().map(ProgramArgs::for_guests).transpose()?;
+        backend::check_guests(context, experiment, &args.guest, program.as_ref())?;
         let per_kernel = experiment.column_names().count() * experiment.workloads.len() * experiment.machines.len();
         let runs = per_kernel * experiment.iterations as usize;
         let what = "which of them have a record is known once the images are";
         return Ok(Done::text(format!("{runs} runs in guests; {what}.\n")));
     }
     let progress = Progress::new(0);
-    let ready = backend::prepare(context, experiment, args.backend, &args.guest, sim, &progress)?;
+    let ready =
+        backend::prepare(context, experiment, args.backend, (&args.guest, args.program.given()), sim, &progress)?;
     let dir = options::directory(args.out.as_deref(), &format!("{}{}", experiment.name, ready.suffix));
     let jobs = options::jobs(args.jobs).min(ready.jobs_max);
     dry_run::forecast(&[(dir, ready.cells)], jobs, &*ready.backend, args.json)
@@ -224,15 +235,19 @@ fn ad_hoc(args: &Args) -> Result<Experiment, Failure> {
         }
         given => given.to_vec(),
     };
+    let workloads = match args.program.given() {
+        Some(program) => vec![program.name()],
+        None => args.workload.clone(),
+    };
     let spots = |option: &str, list: &[String]| list.iter().map(|n| named(option, n)).collect();
     let stems = |list: &[String]| list.iter().map(|n| stem(n)).collect::<Vec<_>>().join("+");
     Ok(Experiment {
-        name: format!("{}_{}", stems(&machines), stems(&args.workload)),
+        name: format!("{}_{}", stems(&machines), stems(&workloads)),
         title: records::AD_HOC.into(),
         about: String::new(),
         machines: spots("--machine", &machines),
         kernels: spots("--kernel", &args.kernel),
-        workloads: spots("--workload", &args.workload),
+        workloads: spots("--workload", &workloads),
         baseline: None,
         iterations: 1,
         seed: 1,

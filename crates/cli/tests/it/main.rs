@@ -22,6 +22,7 @@ mod images;
 mod machines;
 mod operators;
 mod private_state;
+mod programs;
 mod python_verbs;
 mod report;
 mod reproduce;

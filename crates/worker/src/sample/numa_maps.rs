@@ -11,6 +11,8 @@ pub struct Mapping {
     pub pages: Vec<u64>,
     /// Whether some page is mapped more than once (`mapmax`).
     pub shared: bool,
+    /// The file that it maps, as the kernel writes its path; shared anonymous memory has one too.
+    pub file: Option<String>,
 }
 
 /// Mappings of the workload in a process, with their pages on each node of `node_ids`.
@@ -23,15 +25,22 @@ pub fn read(pid: u64, node_ids: &[u32]) -> std::io::Result<Vec<Mapping>> {
 
 /// Parses the file's text; mappings outside the arena are left out.
 pub fn parse(text: &str, node_ids: &[u32]) -> Vec<Mapping> {
+    let mut all = parse_all(text, node_ids);
+    all.retain(|m| (ARENA_START..ARENA_END).contains(&m.start));
+    all
+}
+
+/// Parses the file's text, with mappings of any address.
+pub fn parse_all(text: &str, node_ids: &[u32]) -> Vec<Mapping> {
     let mut out = Vec::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let start = words.next().and_then(|w| u64::from_str_radix(w, 16).ok()).unwrap_or(0);
-        if !(ARENA_START..ARENA_END).contains(&start) {
-            continue;
-        }
-        let mut mapping = Mapping { start, pages: vec![0; node_ids.len()], shared: false };
+        let mut mapping = Mapping { start, pages: vec![0; node_ids.len()], shared: false, file: None };
         for word in words {
+            if let Some(file) = word.strip_prefix("file=") {
+                mapping.file = Some(file.to_string());
+            }
             mapping.shared |= word.starts_with("mapmax=");
             if let Some(kib) = word.strip_prefix("kernelpagesize_kB=").and_then(|w| w.parse::<u64>().ok()) {
                 // The last word of a line: it says what its counts are counts of. Huge pages of hugetlb count as one.
@@ -68,5 +77,7 @@ mod tests {
         assert_eq!(mappings.iter().map(|m| m.shared).collect::<Vec<_>>(), [false, true]);
         assert_eq!(mappings[1].start, 0x1000_0060_0000);
         assert_eq!(by_node(&mappings, 2), vec![512, 189]);
+        let all = parse_all(text, &[0, 4]);
+        assert_eq!((all.len(), all[0].file.as_deref(), by_node(&all, 2)), (4, Some("/init"), vec![518, 189]));
     }
 }

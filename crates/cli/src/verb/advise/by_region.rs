@@ -138,8 +138,14 @@ fn simulate(
     };
     experiment.check()?;
     let guest = GuestArgs::default();
-    let with =
-        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: sized.jobs, out: Some(dir) };
+    let with = RunOptions {
+        backend: BackendKind::Sim,
+        guest: &guest,
+        program: None,
+        sim: Sim::default(),
+        jobs: sized.jobs,
+        out: Some(dir),
+    };
     let (_, finished) = carry_out(context, &experiment, with)?;
     let mut out = BTreeMap::<String, Vec<f64>>::new();
     for f in finished {

@@ -159,7 +159,14 @@ fn elapsed_s(
     };
     experiment.check()?;
     let guest = GuestArgs::default();
-    let with = RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: None, out: Some(dir) };
+    let with = RunOptions {
+        backend: BackendKind::Sim,
+        guest: &guest,
+        sim: Sim::default(),
+        jobs: None,
+        out: Some(dir),
+        program: None,
+    };
     let (_, finished) = carry_out(context, &experiment, with)?;
     let run = finished.first().filter(|f| f.record.outcome.status == Status::Completed);
     let elapsed = run.and_then(|f| f.record.outcome.scalars.iter().find(|s| s.name == "elapsed_s")).map(|s| s.value);

@@ -56,8 +56,14 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     }
     let dir = options::directory(args.out.as_deref(), &experiment.name);
     let guest = GuestArgs::default();
-    let with =
-        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: args.jobs, out: Some(&dir) };
+    let with = RunOptions {
+        backend: BackendKind::Sim,
+        guest: &guest,
+        program: None,
+        sim: Sim::default(),
+        jobs: args.jobs,
+        out: Some(&dir),
+    };
     let (store, finished) = carry_out(context, &experiment, with)?;
     let loaded = records::load(context, &store, None, Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));

@@ -58,8 +58,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let experiment = experiment((&made, &name), &target, (&sized, &ways), !args.whole)?;
     let runs = dir.join("runs");
     let guest = GuestArgs::default();
-    let with =
-        RunOptions { backend: BackendKind::Sim, guest: &guest, sim: Sim::default(), jobs: args.jobs, out: Some(&runs) };
+    let with = RunOptions {
+        backend: BackendKind::Sim,
+        guest: &guest,
+        program: None,
+        sim: Sim::default(),
+        jobs: args.jobs,
+        out: Some(&runs),
+    };
     let (store, finished) = carry_out(context, &experiment, with)?;
     let loaded = records::load(context, &store, None, Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));

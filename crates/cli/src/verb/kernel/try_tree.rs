@@ -84,6 +84,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     experiment.check()?;
     let with = RunOptions {
         backend: BackendKind::Vm,
+        program: None,
         guest: &args.guest,
         sim: Sim::default(),
         jobs: args.jobs,

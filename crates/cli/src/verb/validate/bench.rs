@@ -89,7 +89,7 @@ impl<'a> Bench<'a> {
     pub fn guests(&self, experiment: &Experiment, name: &str) -> Result<Vec<Measured>, Failure> {
         let progress = Progress::new(0);
         let idle = Sim::default();
-        let ready = backend::prepare(self.context, experiment, BackendKind::Vm, &self.guest, idle, &progress)?;
+        let ready = backend::prepare(self.context, experiment, BackendKind::Vm, (&self.guest, None), idle, &progress)?;
         let Ready { backend, cells, jobs_max, .. } = ready;
         let store = Store::create(&self.out.join(name), experiment, &cells)?;
         carry_out(&store, cells, &*backend, self.jobs.min(jobs_max), &progress)

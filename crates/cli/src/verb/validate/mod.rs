@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
     // Every experiment is checked before the first guest runs.
     for bench in &benches {
-        backend::check_guests(context, &experiment_of(context, args, bench.image)?, &bench.guest)?;
+        backend::check_guests(context, &experiment_of(context, args, bench.image)?, &bench.guest, None)?;
     }
     let mut report = Vec::new();
     for bench in &benches {

@@ -151,13 +151,14 @@ pub fn run(lab: &Lab, image: &Image, machine: &Machine, workload: &Workload, on:
         required: false,
     };
     let knobs = [balancing(on), period];
-    lab.run(&Plan { image, machine, workload, knobs: &knobs, seed, drill: None }, &mut |_| {}).unwrap()
+    lab.run(&Plan { image, machine, workload, knobs: &knobs, program: None, seed, drill: None }, &mut |_| {}).unwrap()
 }
 
 /// The error of a run that provokes a failure.
 pub fn drill(lab: &Lab, image: &Image, drill: Drill) -> RunError {
     let (machine, workload) = (machine(1, 1, 80.0), first_touch(1, 1, 0.01));
-    let plan = Plan { image, machine: &machine, workload: &workload, knobs: &[], seed: 1, drill: Some(drill) };
+    let plan =
+        Plan { image, machine: &machine, workload: &workload, knobs: &[], program: None, seed: 1, drill: Some(drill) };
     lab.run(&plan, &mut |_| {}).unwrap_err()
 }
 
