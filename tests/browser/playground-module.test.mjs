@@ -118,7 +118,7 @@ describe("lessons", () => {
           const column = opening.plan.kernel.name;
           const [block] = terminal.comparison.workloads;
           for (const name of ["numa_hint_faults", "numa_pages_migrated", "numa_pte_updates"]) {
-            assert.equal(block.counters.find((c) => c.name === name).kernels[column].mean ?? 0, figure(own, name), `${name} of ${sideName(setup.sides[i])}`);
+            assert.equal(block.metrics.find((c) => c.name === name).kernels[column].mean ?? 0, figure(own, name), `${name} of ${sideName(setup.sides[i])}`);
           }
           assert.equal(block.metrics.find((m) => m.name === "elapsed").kernels[column].mean, figure(own, "elapsed_s"));
         }
