@@ -10,7 +10,7 @@ if (!out) throw new Error("usage: node playground-shots.mjs FOLDER");
 /** Widths and heights, and where the picture begins. */
 const SIZES = [[390, 844, "#sides"], [1280, 900, "body"], [3840, 2160, "body"]];
 /** When the picture is taken: memory is on its way to its threads. */
-const SECONDS = 2.1;
+const SECONDS = 2.18;
 const b = await browser();
 for (const [width, height, from] of SIZES) {
   for (const scheme of ["light", "dark"]) {
