@@ -77,8 +77,8 @@ node 0 1
 #[test]
 fn a_run_that_a_page_has_no_memory_for_is_refused() {
     let says = refused(
-        r#"{"machine":"8x1x16x2","sides":[{"kernel":"6.12"}],"set":[["system.thp","never"]],
-            "workload":"numa02","param":[["memory","500GiB"]]}"#,
+        r#"{"machine":"64x1x2x1","sides":[{"kernel":"6.12"}],"set":[["system.thp","never"]],
+            "workload":"numa02","param":[["memory","4000GiB"]]}"#,
     );
     assert!(says.contains("GiB of memory and a page has 3"), "{says}");
 }
