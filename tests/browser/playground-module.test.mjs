@@ -69,6 +69,17 @@ describe("a link", () => {
   });
 });
 
+describe("a pasted machine", () => {
+  it("is the machine of the command", async () => {
+    const machineText = "available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: 4000 MB\nnode 1 cpus: 2 3\nnode 1 size: 4000 MB\nnode distances:\nnode 0 1\n0: 10 21\n1: 21 10\n";
+    const setup = { ...first(), machine: "", machineText, workload: "first-touch", param: [["duration", "2s"], ["memory", "64MiB"]], seed: 5, quiet: true };
+    const terminal = onTerminal(setup);
+    const ids = [];
+    for (const asked of requests(setup)) ids.push((await simulator(compiled)).start(asked, false).id);
+    assert.deepEqual(ids.sort(), terminal.ids.sort());
+  });
+});
+
 describe("lessons", () => {
   it("are six, and their sentences are short", () => {
     assert.equal(list.length, 6);
@@ -107,7 +118,7 @@ describe("lessons", () => {
           const column = opening.plan.kernel.name;
           const [block] = terminal.comparison.workloads;
           for (const name of ["numa_hint_faults", "numa_pages_migrated", "numa_pte_updates"]) {
-            assert.equal(block.counters.find((c) => c.name === name).kernels[column].mean ?? 0, figure(own, name), `${name} of ${sideName(setup.sides[i])}`);
+            assert.equal(block.metrics.find((c) => c.name === name).kernels[column].mean ?? 0, figure(own, name), `${name} of ${sideName(setup.sides[i])}`);
           }
           assert.equal(block.metrics.find((m) => m.name === "elapsed").kernels[column].mean, figure(own, "elapsed_s"));
         }

@@ -33,9 +33,8 @@ impl Session {
         let needs = numalab_sim::predict_memory(&input.machine, &input.workload, &cfg).total();
         if needs as f64 > MOST_BYTES {
             let gib = needs as f64 / f64::from(1 << 30);
-            return Err(format!(
-                "the run needs about {gib:.1} GiB of memory and a page has 3; expected a smaller workload, or the command"
-            ));
+            let what = format!("the run needs about {gib:.1} GiB of memory and a page has 3");
+            return Err(format!("{what}; expected a smaller workload, or the command"));
         }
         let joined = with_machine_threads(&input.machine, &input.workload, &cfg, input.seed);
         let (workload, cfg) = match joined {

@@ -58,8 +58,8 @@ fn thread(t: &ThreadLook) -> Value {
     json!([t.process, t.thread, t.cpu, letter(t.doing), preferred, t.scan_period_ms, t.task])
 }
 
-/// Time, kind, code, task, the two fields `x` and `y` that [`numalab_nouns::record::events::Kind`] explains, ns, and the
-/// cell (-1 for none).
+/// Time, kind, code, task, two fields, ns, and the cell (-1 for none). What the fields `x` and `y` are is said at
+/// [`numalab_nouns::record::events::Kind`].
 fn event((e, place): (&Event, &Option<usize>)) -> Value {
     json!([e.time_ns, e.kind as u16, e.code, e.task, e.x, e.y, e.ns, place.map_or(-1, |c| c as i64)])
 }

@@ -28,32 +28,57 @@ fn wrong_names_and_values_have_their_place_and_the_nearest_name() {
     assert_eq!(says, "--param memory=: no value for `memory`; expected name=value");
 }
 
+/// A text as a JSON string.
+fn string(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
 #[test]
 fn an_edited_file_has_line_and_column() {
-    let text = "name = \\\"w\\\"\\ntitle = \\\"t\\\"\\nabout = \\\"a\\\"\\nsource = \\\"s\\\"\\n[[process]]\\nname = \\\"p\\\"\\nfases = 1\\n";
+    let text = r#"name = "w"
+title = "t"
+about = "a"
+source = "s"
+[[process]]
+name = "p"
+fases = 1
+"#;
     let says = refused(&format!(
-        r#"{{"machine":"2x1x2x1","sides":[{{"kernel":"6.12"}}],"workload":"w","workload_text":"{text}"}}"#
+        r#"{{"machine":"2x1x2x1","sides":[{{"kernel":"6.12"}}],"workload":"w","workload_text":{}}}"#,
+        string(text)
     ));
     assert!(says.starts_with("edited:"), "{says}");
 }
 
 #[test]
 fn a_pasted_numactl_is_a_machine_and_a_wrong_one_is_refused() {
-    let text = "available: 2 nodes (0-1)\\nnode 0 cpus: 0 1\\nnode 0 size: 4000 MB\\nnode 1 cpus: 2 3\\nnode 1 size: 4000 MB\\n\
-                node distances:\\nnode 0 1\\n0: 10 21\\n1: 21 10\\n";
-    let one =
-        format!(r#"{{"machine":"","machine_text":"{text}","sides":[{{"kernel":"6.12"}}],"workload":"first-touch"}}"#);
+    let text = "available: 2 nodes (0-1)
+node 0 cpus: 0 1
+node 0 size: 4000 MB
+node 1 cpus: 2 3
+node 1 size: 4000 MB
+node distances:
+node 0 1
+0: 10 21
+1: 21 10
+";
+    let request = |text: &str| {
+        let text = string(text);
+        format!(r#"{{"machine":"","machine_text":{text},"sides":[{{"kernel":"6.12"}}],"workload":"first-touch"}}"#)
+    };
+    let one = request(text);
     let plan = asked(&one).plan().unwrap();
     assert_eq!((plan.machine.name.as_str(), plan.machine.node_count(), plan.machine.cpu_count()), ("pasted", 2, 4));
     assert_eq!(plan.machine.distance[0][1], 21);
-    let says = refused(&one.replace("available: 2 nodes", "a shopping list").replace("node ", "milk "));
+    let says = refused(&request("a shopping list: milk, 2 eggs\n"));
     assert!(says.contains("pasted") && says.contains("expected"), "{says}");
 }
 
 #[test]
 fn a_run_that_a_page_has_no_memory_for_is_refused() {
     let says = refused(
-        r#"{"machine":"8x1x16x2","sides":[{"kernel":"6.12"}],"set":[["system.thp","never"]],"workload":"numa02","param":[["memory","500GiB"]]}"#,
+        r#"{"machine":"64x1x2x1","sides":[{"kernel":"6.12"}],"set":[["system.thp","never"]],
+            "workload":"numa02","param":[["memory","4000GiB"]]}"#,
     );
     assert!(says.contains("GiB of memory and a page has 3"), "{says}");
 }

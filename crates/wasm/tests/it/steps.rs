@@ -6,7 +6,8 @@ use numalab_sim::SimConfig;
 use numalab_wasm::session::Session;
 
 const REQUESTS: [&str; 4] = [
-    r#"{"machine":"4x1x2x1","sides":[{"kernel":"6.12"}],"workload":"numa02","param":[["memory","128MiB"],["loops","200"]]}"#,
+    r#"{"machine":"4x1x2x1","sides":[{"kernel":"6.12"}],"workload":"numa02",
+        "param":[["memory","128MiB"],["loops","200"]]}"#,
     r#"{"machine":"2x1x4x1","sides":[{"kernel":"off"}],"workload":"first-touch","seed":7}"#,
     r#"{"machine":"2x1x4x2","sides":[{"kernel":"4.20"}],"workload":"cow-shared","quiet_machine":true}"#,
     r#"{"machine":"2x1x2x1","sides":[{"kernel":"6.1"}],"set":[["system.thp","never"]],"workload":"random-shared"}"#,
