@@ -13,6 +13,7 @@ __version__ = "0.24.0"
 
 # Where each name is; a module is imported when its name is first used, so that `import numalab` is quick.
 _HOME = {
+    "AccessRecord": "accesses",
     "Barrier": "spec",
     "Catalog": "catalog",
     "Channel": "spec",
@@ -46,7 +47,9 @@ _HOME = {
     "UnknownName": "errors",
     "VmaFilter": "policy",
     "Workload": "spec",
+    "open_record": "accesses",
     "open_sweep": "sweeps",
+    "record": "accesses",
     "rows": "comparison",
     "run": "simulate",
     "sweep": "sweeps",
@@ -56,6 +59,9 @@ _HOME = {
 __all__ = [*sorted(_HOME), "__version__"]  # noqa: PLE0604
 
 if TYPE_CHECKING:
+    from numalab.accesses import AccessRecord as AccessRecord
+    from numalab.accesses import open_record as open_record
+    from numalab.accesses import record as record
     from numalab.catalog import Catalog as Catalog
     from numalab.comparison import Comparison as Comparison
     from numalab.comparison import rows as rows

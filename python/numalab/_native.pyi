@@ -20,6 +20,7 @@ __all__ = [
     "Scan",
     "Page",
     "Sides",
+    "accesses",
     "call",
     "model_error",
     "main",
@@ -28,6 +29,7 @@ __all__ = [
 SIMULATOR: str
 __version__: str
 
+def accesses(dir: str | os.PathLike[str]) -> Table: ...
 def call(args: Sequence[str | os.PathLike[str]]) -> tuple[int, str, str]: ...
 def model_error(figure: str, unit: str = "") -> tuple[str, float, float] | None: ...
 def main(args: Sequence[str | os.PathLike[str]]) -> int: ...

@@ -36,6 +36,7 @@ GROUPS = {
     "More of specs": ["Policy", "Score", "Barrier", "Channel", "Require", "Experiment"],
     "Sweeps": ["Grid", "sweep", "open_sweep", "Sweep"],
     "Tuning": ["tune", "Tuning"],
+    "Accesses of a program": ["record", "open_record", "AccessRecord"],
     "Policies": ["VmaFilter", "PageFilter", "Imbalance", "Placement"],
     "The command": ["Lab"],
     "Errors": ["LabError", "SpecError", "UnknownName", "SweepInterrupted", "MissingExtra", "LabWarning"],
@@ -71,7 +72,7 @@ def entry(name: str) -> str:
     if (
         inspect.isclass(thing)
         and not dataclasses.is_dataclass(thing)
-        or name in ("Run", "Sweep", "Grid", "Tuning")
+        or name in ("Run", "Sweep", "Grid", "Tuning", "AccessRecord")
     ):
         for member, value in members(thing):
             if isinstance(value, property):

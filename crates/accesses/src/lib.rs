@@ -13,6 +13,9 @@
 pub mod calls;
 pub mod fit;
 pub mod format;
+pub mod heat;
+pub mod page;
 pub mod plugin;
 pub mod record;
 pub mod recorder;
+pub mod sites;

@@ -1,6 +1,7 @@
 //! A record of accesses, read from its directory: `accesses.json`, `control`, and a file of units for every image.
 
 use crate::format::{self, Born, Cell, Control, Edge, Ended, Head, Mapping, Slice, Unit, UNIT};
+use crate::sites::{self, Site};
 use numalab_model::files::input;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -110,6 +111,8 @@ pub struct AccessRecord {
     pub control: Control,
     /// Images in the order of their begin.
     pub images: Vec<Image>,
+    /// Names of its memory, as far as they are known.
+    pub sites: Vec<Site>,
 }
 
 /// Why a record cannot be read.
@@ -169,7 +172,7 @@ pub fn read(dir: &Path) -> Result<AccessRecord, ReadError> {
         let Ok(bytes) = input::bytes(&path, BYTES_MAX) else { continue };
         images.extend(image(number, &bytes));
     }
-    Ok(AccessRecord { manifest, control, images })
+    Ok(AccessRecord { manifest, control, images, sites: sites::read(dir) })
 }
 
 /// Reads the control file of a record.

@@ -6,6 +6,7 @@
 use crate::calls;
 use crate::format::{self, Control};
 use crate::record::{self, Ending, Manifest, ReadError, CONTROL, MANIFEST, UNITS};
+use crate::sites;
 use numalab_lab::cache::Cache;
 use numalab_model::files::output;
 use std::os::unix::process::ExitStatusExt;
@@ -139,12 +140,13 @@ pub fn record(
     line.extend(arguments.iter().cloned());
     let cache = Cache::open().map_err(|e| RecordError::Files(e.to_string()))?;
     let library = crate::plugin::library(&cache).map_err(RecordError::Plugin)?;
+    let noted = crate::plugin::sites(&cache).map_err(RecordError::Plugin)?;
     let dir = prepare(dir, settings)?;
     let mut manifest = manifest(command, settings, &qemu);
     write(&dir, &manifest)?;
     let plugin = plugin_argument(&dir, &qemu.path, &library, settings)?;
     let mut start = Command::new(&qemu.path);
-    start.arg("-plugin").arg(plugin).args(&line);
+    start.arg("-plugin").arg(plugin).args(sites_arguments(&dir, &qemu.path, &noted)?).args(&line);
     let begun = Instant::now();
     let used_before = children_cpu_s();
     let child = start.spawn().map_err(|e| RecordError::Files(format!("{}: {e}", qemu.path.display())))?;
@@ -157,6 +159,7 @@ pub fn record(
         return Err(RecordError::NotStarted { qemu: manifest.qemu, how });
     }
     manifest.ending = asked.unwrap_or_else(|| ending(status));
+    sites::write(&dir).map_err(|e| RecordError::Files(format!("{}: {e}", dir.join(sites::FILE).display())))?;
     write(&dir, &manifest)?;
     let remarks = remarks(&dir, &manifest, &control)?;
     Ok(Recorded { manifest, control, remarks })
@@ -250,7 +253,7 @@ fn prepare(dir: &Path, settings: &Settings) -> Result<PathBuf, RecordError> {
     for entry in std::fs::read_dir(dir).map_err(failed)?.flatten() {
         let path = entry.path();
         let is_units = path.extension().is_some_and(|e| e == UNITS);
-        if is_units || [CONTROL, MANIFEST].iter().any(|n| path.ends_with(n)) {
+        if is_units || [CONTROL, MANIFEST, sites::RAW, sites::FILE].iter().any(|n| path.ends_with(n)) {
             std::fs::remove_file(&path).map_err(failed)?;
         }
     }
@@ -301,6 +304,23 @@ fn plugin_argument(dir: &Path, qemu: &Path, library: &Path, settings: &Settings)
     Ok(format!(
         "{library},library={library},dir={dir},qemu={qemu},slice={slice_insns},near={near_bytes},far={far_bytes}"
     ))
+}
+
+/// The arguments that load the library of [`sites`] into the program, and tell it where to write.
+fn sites_arguments(dir: &Path, qemu: &Path, library: &Path) -> Result<Vec<String>, RecordError> {
+    let raw = dir.join(sites::RAW);
+    std::fs::write(&raw, "").map_err(|e| RecordError::Files(format!("{}: {e}", raw.display())))?;
+    let mut preload = library.display().to_string();
+    // A comma would divide the argument, so such a list stays the program's own.
+    if let Some(own) = std::env::var("LD_PRELOAD").ok().filter(|own| !own.is_empty() && !own.contains(',')) {
+        preload = format!("{preload}:{own}");
+    }
+    let all = [
+        ("LD_PRELOAD", preload),
+        ("NUMALAB_SITES", raw.display().to_string()),
+        ("NUMALAB_SITES_QEMU", qemu.display().to_string()),
+    ];
+    Ok(all.into_iter().flat_map(|(name, value)| ["-E".to_string(), format!("{name}={value}")]).collect())
 }
 
 /// CPU time of children that have been waited for, with theirs, s.

@@ -38,7 +38,8 @@ impl Host {
         Ok(Self { digest: worker.digest()?, worker: worker.executable()?, sample_ns: 1_000_000_000 })
     }
 
-    /// Carries out a program in place of a workload, or the workload; `progress` is called with the time since its start, ns.
+    /// Carries out a program in place of a workload, or the workload; `progress` is called with the time since its
+    /// start, ns.
     ///
     /// # Errors
     /// [`RunError`]: the machine file does not describe this machine, or the worker failed.

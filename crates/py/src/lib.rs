@@ -8,6 +8,7 @@
 // Every argument of a function of Python is passed by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod accesses;
 mod catalog;
 mod error;
 mod figures;
@@ -65,6 +66,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<policy::Scan>()?;
     m.add_class::<policy::Page>()?;
     m.add_class::<policy::Sides>()?;
+    m.add_function(wrap_pyfunction!(accesses::accesses, m)?)?;
     m.add_function(wrap_pyfunction!(call, m)?)?;
     m.add_function(wrap_pyfunction!(model_error, m)?)?;
     m.add_function(wrap_pyfunction!(main, m)?)

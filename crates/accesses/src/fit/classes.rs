@@ -23,6 +23,20 @@ pub struct Class {
     pub members: Vec<usize>,
     /// What each of them does.
     pub phases: Vec<Phase>,
+    /// Where they may run: anywhere, or by a change, which no record shows.
+    pub kept: Kept,
+}
+
+/// Where the threads of a kind may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    /// Where the scheduler puts them.
+    #[default]
+    Free,
+    /// Each on a node: equally many on each, neighbours together.
+    Spread,
+    /// All on the first node.
+    First,
 }
 
 /// Where a chosen area stands in the workload: number of its region, and of its place among the members of the region.
@@ -131,7 +145,7 @@ fn class(mut workers: Vec<Worker>, extents: &[Extent], roles: &[Role], caches: &
     let members = if has_members { workers.iter().filter_map(member).collect() } else { Vec::new() };
     let n = workers.iter().map(|w| w.phases.len()).min().unwrap_or(0);
     let phases = (0..n).map(|p| phase(&workers, p, extents, roles, caches)).collect();
-    Class { threads: workers.iter().map(|w| w.thread).collect(), members, phases }
+    Class { threads: workers.iter().map(|w| w.thread).collect(), members, phases, kept: Kept::Free }
 }
 
 fn phase(workers: &[Worker], number: usize, extents: &[Extent], roles: &[Role], caches: &Caches) -> Phase {

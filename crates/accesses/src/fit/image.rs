@@ -7,6 +7,7 @@ use super::regions::{self, Area};
 use super::timeline::{self, Stretch};
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 use crate::record::Image;
+use crate::sites::Site;
 use std::collections::BTreeMap;
 
 /// Smallest region, bytes from the first page touched to the last.
@@ -27,8 +28,26 @@ pub struct Region {
     pub bytes: u64,
     /// How many there are of it, if it comes in several.
     pub members: Option<usize>,
-    /// Whether its pages are spread over all nodes: a change, nothing that a record shows.
-    pub interleaved: bool,
+    /// Where it comes from in the program's source, if that is known.
+    pub site: Option<String>,
+    /// How its pages are placed: as the program does it, or by a change, which no record shows.
+    pub placing: Placing,
+}
+
+/// How the pages of a region are placed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placing {
+    /// As the program does it.
+    #[default]
+    Own,
+    /// Its pages are spread over all nodes.
+    Interleaved,
+    /// Its pages are on the first node.
+    Bound,
+    /// Huge pages are asked for.
+    Huge,
+    /// Each node has a copy of it, which its threads use.
+    Copied,
 }
 
 /// A kind of process.
@@ -78,8 +97,10 @@ pub fn name_apart(processes: &mut [FittedProcess]) {
 }
 
 /// Fits a process; `None` if it has no memory to speak of.
-pub fn fit(image: &Image, caches: &Caches) -> Option<FittedProcess> {
-    let areas = regions::of(image);
+pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProcess> {
+    let own = |s: &&Site| s.pid == image.head.pid || s.pid == image.head.parent;
+    let sites: Vec<&Site> = sites.iter().filter(own).collect();
+    let areas = regions::with_variables(regions::of(image), &sites);
     let (chosen, extents) = choose(image, &areas);
     if chosen.is_empty() {
         return None;
@@ -121,7 +142,7 @@ pub fn fit(image: &Image, caches: &Caches) -> Option<FittedProcess> {
     Some(FittedProcess {
         name: word(image.name()),
         count: 1,
-        regions: name_regions(&areas, &chosen, &extents, &roles),
+        regions: name_regions((&areas, &sites), &chosen, &extents, &roles),
         prologue,
         joins,
         classes,
@@ -189,7 +210,12 @@ fn prologue(initial: &Worker, extents: &[Extent], roles: &[Role], caches: &Cache
     phases.filter(|p| p.lines() > 0.0).collect()
 }
 
-fn name_regions(areas: &[Area], chosen: &BTreeMap<usize, usize>, extents: &[Extent], roles: &[Role]) -> Vec<Region> {
+fn name_regions(
+    (areas, sites): (&[Area], &[&Site]),
+    chosen: &BTreeMap<usize, usize>,
+    extents: &[Extent],
+    roles: &[Role],
+) -> Vec<Region> {
     let mut out: Vec<Region> = Vec::new();
     for (area, n) in chosen {
         let role = roles[*n];
@@ -202,7 +228,8 @@ fn name_regions(areas: &[Area], chosen: &BTreeMap<usize, usize>, extents: &[Exte
         let base = if areas[*area].name.is_empty() { "memory".into() } else { word(&areas[*area].name) };
         let taken = out.iter().filter(|r| r.name.starts_with(&base)).count();
         let name = if taken > 0 { format!("{base}{}", taken + 1) } else { base };
-        out.push(Region { name, bytes, members: role.member.map(|m| m + 1), interleaved: false });
+        let site = regions::place(&areas[*area], sites);
+        out.push(Region { name, bytes, members: role.member.map(|m| m + 1), site, placing: Placing::Own });
     }
     out
 }

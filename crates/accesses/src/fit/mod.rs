@@ -15,7 +15,7 @@ mod fitted;
 mod image;
 mod messages;
 mod pattern;
-mod regions;
+pub(crate) mod regions;
 mod scale;
 mod steps;
 mod text;
@@ -23,9 +23,9 @@ mod timeline;
 mod usage;
 
 pub use change::Change;
-pub use classes::Class;
+pub use classes::{Class, Kept};
 pub use fitted::Fit;
-pub use image::{FittedProcess, Region};
+pub use image::{FittedProcess, Placing, Region};
 pub use pattern::{Part, Phase, Tier, Visit};
 pub use scale::Scaled;
 pub use usage::Order;
@@ -57,7 +57,8 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     let (mut left_out, mut kept_lines) = (0, 0);
     for image in &record.images {
         let lines = image.lines();
-        let fitted = if lines as f64 >= LEAST_SHARE * all as f64 { image::fit(image, &caches) } else { None };
+        let fitted =
+            if lines as f64 >= LEAST_SHARE * all as f64 { image::fit(image, &caches, &record.sites) } else { None };
         let Some(fitted) = fitted else {
             left_out += 1;
             continue;

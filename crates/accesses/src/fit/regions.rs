@@ -2,6 +2,7 @@
 
 use crate::format::{Mapping, CHUNK_BYTES, PAGE_BYTES};
 use crate::record::Image;
+use crate::sites::Site;
 
 /// System calls that change mappings.
 const MMAP: u32 = libc::SYS_mmap as u32;
@@ -38,6 +39,25 @@ pub fn of(image: &Image) -> Vec<Area> {
         }
     }
     out
+}
+
+/// Areas, and the large variables inside them as areas of their own.
+pub fn with_variables(mut areas: Vec<Area>, sites: &[&Site]) -> Vec<Area> {
+    // The last of several areas that hold an address is taken, so variables stand last.
+    for site in sites.iter().filter(|s| !s.variable.is_empty()) {
+        let (begin, end) = (site.address, site.address.saturating_add(site.bytes));
+        if areas.iter().any(|a| a.begin <= begin && end <= a.end) {
+            areas.push(Area { begin, end, from: 0, to: u64::MAX, name: site.variable.clone() });
+        }
+    }
+    areas
+}
+
+/// Where an area comes from: the place of the block, or the variable, that takes most of it.
+pub fn place(area: &Area, sites: &[&Site]) -> Option<String> {
+    let common = |s: &&&Site| s.common(area.begin, area.end);
+    let of = sites.iter().filter(|s| common(s) > 0).max_by_key(common)?;
+    Some(of.place.clone())
 }
 
 fn short(file: Option<&str>) -> String {

@@ -1,6 +1,6 @@
 //! Steps of a fitted phase, as TOML.
 
-use super::image::Region;
+use super::image::{Placing, Region};
 use super::messages::Turns;
 use super::pattern::{Part, Phase, Tier, Visit};
 use super::usage::Order;
@@ -12,6 +12,9 @@ pub type Sizes = Vec<String>;
 const INSNS_OF_A_LINE: f64 = 20_000.0;
 /// Passes in a loop below which a part is not swept to its end.
 const WHOLE_PASS: f64 = 0.9;
+
+/// The node of a thread that is kept on one, as an expression.
+pub const NODE_OF_THREAD: &str = "thread * cpu_nodes // threads";
 
 /// What steps refer to.
 pub struct Scope<'a> {
@@ -122,7 +125,10 @@ impl Scope<'_> {
     fn accesses(&self, v: &Visit, (loops, cost): (u64, &str), member: &str) -> Vec<String> {
         let region = &self.regions[v.region];
         let size = &self.sizes[v.region];
-        let index = region.members.map(|_| format!("[{member}]")).unwrap_or_default();
+        let index = match region.placing {
+            Placing::Copied => format!("[{NODE_OF_THREAD}]"),
+            _ => region.members.map(|_| format!("[{member}]")).unwrap_or_default(),
+        };
         let head = format!("access = \"{}{index}\"", self.names[v.region]);
         let tail = format!("{}{cost}{COUNTS}", write(v));
         if !v.tiers.is_empty() {

@@ -1,8 +1,8 @@
 //! The workload file of a fit.
 
-use super::classes::Class;
+use super::classes::{Class, Kept};
 use super::fitted::Fit;
-use super::image::{self, FittedProcess, Region};
+use super::image::{self, FittedProcess, Placing, Region};
 use super::messages::{self, Turns};
 use super::pattern::{Part, Phase, Visit};
 use super::steps::{self, Sizes};
@@ -48,8 +48,12 @@ impl Fit {
              core (assumed)\" }}"
         )?;
         writeln!(out, "\n[[score]]\nname = \"visited\"\nunit = \"MB/s\"\nbetter = \"higher\"\nper_second = true")?;
-        if self.processes.iter().flat_map(|p| &p.regions).any(|r| r.interleaved) {
+        let regions = || self.processes.iter().flat_map(|p| &p.regions);
+        if regions().any(|r| r.placing == Placing::Interleaved) {
             writeln!(out, "\n[[policy]]\nname = \"spread\"\nmode = \"interleave\"\nnodes = \"all\"")?;
+        }
+        if regions().any(|r| r.placing == Placing::Bound) {
+            writeln!(out, "\n[[policy]]\nname = \"bound\"\nmode = \"bind\"\nnodes = [0]")?;
         }
         for (n, p) in self.processes.iter().enumerate() {
             for (c, met) in p.meetings.iter().enumerate().filter(|(_, m)| **m > 0) {
@@ -138,18 +142,28 @@ impl Fit {
         let woven = woven(p);
         if is_single {
             writeln!(out, "threads = \"{}\"", self.threads(n, 0))?;
+            kept(out, &p.classes[0])?;
         }
         if let Some(turn) = woven {
             writeln!(out, "threads = \"2 * {}\"", self.threads(n, turn.first))?;
         }
         for (r, size) in p.regions.iter().zip(&sizes) {
-            writeln!(out, "\n[[process.region]]\nname = \"{}\"", r.name)?;
-            if let Some(members) = r.members {
+            writeln!(out)?;
+            if let Some(site) = &r.site {
+                writeln!(out, "# {}", site.chars().filter(|c| !is_invisible(*c)).collect::<String>())?;
+            }
+            writeln!(out, "[[process.region]]\nname = \"{}\"", r.name)?;
+            if r.placing == Placing::Copied {
+                writeln!(out, "over = \"0..cpu_nodes - 1\"")?;
+            } else if let Some(members) = r.members {
                 writeln!(out, "over = \"0..{} - 1\"", self.member_count(n, p, members))?;
             }
             writeln!(out, "size = \"{size}\"")?;
-            if r.interleaved {
-                writeln!(out, "policy = \"spread\"")?;
+            match r.placing {
+                Placing::Own | Placing::Copied => {}
+                Placing::Interleaved => writeln!(out, "policy = \"spread\"")?,
+                Placing::Bound => writeln!(out, "policy = \"bound\"")?,
+                Placing::Huge => writeln!(out, "advice = \"huge\"")?,
             }
         }
         let names: Vec<&str> = p.regions.iter().map(|r| r.name.as_str()).collect();
@@ -173,6 +187,7 @@ impl Fit {
             let table = if is_single { "process.phase" } else { "process.group.phase" };
             if !is_single {
                 writeln!(out, "\n[[process.group]]\nname = \"kind{}\"\nthreads = \"{}\"", c + 1, self.threads(n, c))?;
+                kept(out, class)?;
             }
             self.class(out, &of, (n, c), (class, table))?;
         }
@@ -205,6 +220,15 @@ impl Fit {
             }
         }
         Ok(())
+    }
+}
+
+/// Where the threads of a kind may run, as a key.
+fn kept(out: &mut String, class: &Class) -> Result {
+    match class.kept {
+        Kept::Free => Ok(()),
+        Kept::Spread => writeln!(out, "affinity = {{ nodes = \"{}\" }}", steps::NODE_OF_THREAD),
+        Kept::First => writeln!(out, "affinity = {{ nodes = [0] }}"),
     }
 }
 

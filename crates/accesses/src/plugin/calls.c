@@ -1,10 +1,13 @@
 /* System calls: changes of the address space, waits, sleeps, and calls that QEMU does not have. */
 #include "recorder.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,6 +80,36 @@ static void name_file(struct thread *t, struct mapping *m, const char *name)
     m->text = file_number(text);
 }
 
+/* Notes where the data of the program lies, which QEMU maps without system calls: its writable segments. */
+static void note_data(struct thread *t, const char *path)
+{
+    Elf64_Ehdr elf;
+    Elf64_Phdr part[64];
+    int f = open(path, O_RDONLY | O_CLOEXEC);
+    if (f < 0)
+        return;
+    bool is_read = read(f, &elf, sizeof elf) == sizeof elf && elf.e_phnum <= 64 && elf.e_phentsize == sizeof part[0]
+        && pread(f, part, elf.e_phnum * sizeof part[0], (off_t)elf.e_phoff) == (ssize_t)(elf.e_phnum * sizeof part[0]);
+    close(f);
+    uint64_t code = UINT64_MAX;
+    for (int i = 0; is_read && i < elf.e_phnum; i++)
+        if (part[i].p_type == PT_LOAD && part[i].p_flags & PF_X && part[i].p_vaddr < code)
+            code = part[i].p_vaddr;
+    for (int i = 0; is_read && i < elf.e_phnum; i++) {
+        if (part[i].p_type != PT_LOAD || !(part[i].p_flags & PF_W))
+            continue;
+        struct mapping *m = file_unit(t, MAPPING);
+        if (!m)
+            return;
+        m->call = SYS_mmap;
+        m->clock = CLOCK(t);
+        m->address = qemu_plugin_start_code() - code + part[i].p_vaddr;
+        m->length = part[i].p_memsz;
+        m->protection = PROT_READ | PROT_WRITE;
+        name_file(t, m, path);
+    }
+}
+
 /* The image of the program itself, which QEMU loads without system calls. */
 void calls_name_image(struct thread *t)
 {
@@ -89,6 +122,8 @@ void calls_name_image(struct thread *t)
     m->length = qemu_plugin_end_code() - m->address;
     const char *path = qemu_plugin_path_to_binary();
     name_file(t, m, path ? path : "");
+    if (path)
+        note_data(t, path);
 }
 
 static void name_descriptor(struct thread *t, struct mapping *m, int descriptor)

@@ -16,6 +16,17 @@ pub const SOURCES: [(&str, &str); 9] = [
     ("plugin.c", include_str!("plugin.c")),
 ];
 
+/// The library that is loaded into recorded programs and notes who asks for memory.
+const SITES: [(&str, &str); 1] = [("sites.c", include_str!("sites.c"))];
+
+/// Path of that library, which is compiled unless the cache has it.
+///
+/// # Errors
+/// As [`library`].
+pub fn sites(cache: &Cache) -> Result<PathBuf, String> {
+    numalab_lab::plugin::compiled(cache, "sites", &SITES)
+}
+
 /// Path of the shared library, which is compiled unless the cache has it.
 ///
 /// # Errors
@@ -38,10 +49,10 @@ mod tests {
             return;
         }
         let directory = tempfile::tempdir().unwrap();
-        for (name, text) in SOURCES {
+        for (name, text) in SOURCES.into_iter().chain(SITES) {
             std::fs::write(directory.path().join(name), text).unwrap();
         }
-        for (name, _) in SOURCES.iter().filter(|s| s.0.ends_with(".c")) {
+        for (name, _) in SOURCES.iter().chain(&SITES).filter(|s| s.0.ends_with(".c")) {
             let mut command = Command::new(compiler());
             command.args(FLAGS).args(["-Wextra", "-Werror", "-c", name]).current_dir(directory.path());
             let output = command.output().unwrap();

@@ -153,7 +153,7 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
     }
     let text = format!(
         "recorded {} under {}: {:.1} M instructions, {:.2} M lines visited, {} program images; {}\n\
-         record: {} ({})\nfit: numalab fit {}\n",
+         record: {} ({})\nfit: numalab fit {}\nreport: numalab report {}\n",
         manifest.name,
         recorder::QEMU,
         control.insns as f64 / 1e6,
@@ -162,6 +162,7 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
         accesses::ended(&manifest.ending),
         dir.display(),
         size::short(control.used_bytes),
+        dir.display(),
         dir.display()
     );
     Ok(Done { exit, ..Done::text(text) })

@@ -6,14 +6,15 @@ use crate::options::Star;
 use crate::output_file;
 use crate::records::{self, Series};
 use crate::service::page::page;
+use numalab_accesses::record;
 use numalab_model::record::Store;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Directory of the experiment, as `numalab run` wrote it
+    /// Directory of the experiment, as `numalab run` wrote it, or a record of accesses
     dir: PathBuf,
     /// File to write, or - for standard output [default: DIR/report.html]
     #[arg(long, value_name = "FILE")]
@@ -39,6 +40,9 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
     output_file::refuse_both_on_stdout(&out, args.json)?;
+    if record::is_record(&args.dir) {
+        return of_accesses(args, &out);
+    }
     let store = Store::open(&args.dir)?;
     let loaded = records::load(context, &store, args.baseline.as_deref(), Series::Keep)?;
     loaded.remarks().iter().for_each(|r| note(r));
@@ -56,4 +60,24 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         output_file::text_beside(&out, text)
     };
     Ok(Done { text, exit })
+}
+
+/// Writes the page of a record of accesses.
+fn of_accesses(args: &Args, out: &Path) -> Result<Done, Failure> {
+    let given = [("--baseline", args.baseline.is_some()), ("--machine", !args.machine.is_empty())];
+    if let Some((option, _)) = given.iter().find(|g| g.1) {
+        let what = format!("{option}: {} is a record of accesses, which has no kernels", args.dir.display());
+        return Err(Failure::usage(format!("{what}; expected the directory of an experiment, or no {option}")));
+    }
+    let record = record::read(&args.dir).map_err(|e| Failure::usage(e.to_string()))?;
+    let page = numalab_accesses::page::html(&record);
+    output_file::write(out, &page)?;
+    let shown = record.images.len();
+    if args.json {
+        return Done::json(
+            &json!({"file": out.display().to_string(), "bytes": page.len(), "runs": shown, "missing": 0}),
+        );
+    }
+    let text = format!("report: {} ({shown} program images, {} kB)\n", out.display(), page.len() / 1000);
+    Ok(Done::text(output_file::text_beside(out, text)))
 }

@@ -24,7 +24,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Experiment: a name of the catalog, or a TOML file (docs/reference/experiments.md)
-    #[arg(required_unless_present_any = ["workload", "command"], conflicts_with_all = ["machine", "workload", "command"])]
+    #[arg(
+        required_unless_present_any = ["workload", "command"],
+        conflicts_with_all = ["machine", "workload", "command"]
+    )]
     experiment: Option<String>,
     /// Machines: names of the catalog, TOML files, NODESxLLCSxCORESxTHREADS, or `host` for this one [default with
     /// --backend host: host]

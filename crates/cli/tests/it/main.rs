@@ -16,6 +16,7 @@ mod counters;
 mod docs;
 mod domains;
 mod fit;
+mod helps;
 mod hints;
 mod host;
 mod images;

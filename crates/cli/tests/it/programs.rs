@@ -99,7 +99,8 @@ mod vm {
              #include <sys/mman.h>\n#include <sys/socket.h>\n#include <unistd.h>\n\
              #define OK(x) if ((long)(x) < 0) { perror(#x); return 9; }\n\
              int main(int c, char **v) { char *m = malloc(32 << 20); memset(m, 1, 32 << 20);\n\
-             struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(7777), .sin_addr.s_addr = inet_addr(\"127.0.0.1\")};\n\
+             struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(7777),\n\
+             .sin_addr.s_addr = inet_addr(\"127.0.0.1\")};\n\
              int s = socket(AF_INET, SOCK_STREAM, 0), t = socket(AF_INET, SOCK_STREAM, 0);\n\
              OK(bind(s, (void *)&a, sizeof a)); OK(listen(s, 1)); OK(connect(t, (void *)&a, sizeof a));\n\
              OK(open(\"/tmp/written\", O_CREAT | O_WRONLY, 0600)); OK(shm_open(\"/x\", O_CREAT | O_RDWR, 0600));\n\
@@ -127,7 +128,8 @@ mod vm {
         }
         assert!(lab.path("d/report.html").exists());
         lab.ok(&format!("{GUEST} --kernel debian-6.12 --env WORD=w --out s -- ./static"));
-        lab.ok(&format!("{GUEST} --kernel debian-6.12 --env WORD=w --with ./static --with ./dynamic --with cat --with data --out b -- ./both"));
+        let with = "--with ./static --with ./dynamic --with cat --with data";
+        lab.ok(&format!("{GUEST} --kernel debian-6.12 --env WORD=w {with} --out b -- ./both"));
     }
 
     #[test]

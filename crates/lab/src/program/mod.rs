@@ -50,7 +50,7 @@ pub enum ProgramError {
     #[error("{0}: a program of another architecture; expected one of x86-64, or a script of one")]
     Foreign(String),
     /// The files are too large for a guest.
-    #[error("the program and its files take more than {} MiB; expected less, since all of it is memory of the guest", .0 >> 20)]
+    #[error("program and files take more than {} MiB; expected less, since all is memory of the guest", .0 >> 20)]
     TooLarge(u64),
     /// A file cannot be read.
     #[error("{0}")]
