@@ -64,10 +64,11 @@ pub struct Args {
     )]
     pub(super) threads: Option<u32>,
     /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds;
-    /// the default
+    /// the default for programs that would take minutes (docs/reference/likes.md)
     #[arg(long, conflicts_with = "full_size")]
     pub(super) quick: bool,
-    /// Predict with memory and threads as given; takes minutes to hours
+    /// Predict with memory and threads as given: the default for programs that take seconds so, for others minutes to
+    /// hours
     #[arg(long)]
     pub(super) full_size: bool,
     /// Ways that a prediction compares with leaving balancing on: off, interleave, bind, weighted, slow-scan, tiering,

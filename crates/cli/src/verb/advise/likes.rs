@@ -24,6 +24,8 @@ pub struct Like {
     /// Times of a prediction in full size, ms, ascending.
     full_times_ms: Vec<u64>,
     quick: Vec<(String, String)>,
+    /// Most memory up to which it is simulated in full size unless a quick prediction is asked for, bytes.
+    full_up_to_bytes: u64,
     /// What the user has set, as parts of a name: "points-50".
     chosen: Vec<String>,
 }
@@ -93,6 +95,7 @@ impl Like {
             times_ms,
             full_times_ms,
             quick: texts("quick")?,
+            full_up_to_bytes: t.opt_str("full_up_to")?.map(|s| bytes(&s)).transpose()?.unwrap_or(0),
             chosen: Vec::new(),
         };
         t.finish()?;
@@ -111,8 +114,14 @@ impl Like {
             times_ms: times_ms.to_vec(),
             full_times_ms: times_ms.to_vec(),
             quick: Vec::new(),
+            full_up_to_bytes: u64::MAX,
             chosen: Vec::new(),
         }
+    }
+
+    /// Whether a prediction for a program of the size `asked` may be cut down, by the options `quick` and `full_size`.
+    pub fn is_quick(&self, asked: Size, (quick, full_size): (bool, bool)) -> bool {
+        !self.is_file() && (quick || !(full_size || asked.memory_bytes <= self.full_up_to_bytes))
     }
 
     /// Whether the workload is a file of the user's own.
@@ -202,12 +211,15 @@ impl Like {
 
 /// Reads a size.
 fn size(t: Table<'_>) -> Result<Size, SpecError> {
-    let memory = t.str("memory")?;
-    let memory_bytes =
-        size::read_option(&memory.value).map_err(|e| memory.error(e.to_string(), "a size, such as 1GiB"))?;
+    let memory_bytes = bytes(&t.str("memory")?)?;
     let out = Size { memory_bytes, threads: t.int("threads", 1..=65_536)?.value as u32 };
     t.finish()?;
     Ok(out)
+}
+
+/// Reads a size of memory, bytes.
+fn bytes(text: &Spot<String>) -> Result<u64, SpecError> {
+    size::read_option(&text.value).map_err(|e| text.error(e.to_string(), "a size, such as 1GiB"))
 }
 
 /// Reads times, in ms.

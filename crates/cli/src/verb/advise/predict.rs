@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     }
     let (mut like, asked) = program(context, args, like, &target)?;
     let ways = ways(args, &like, &target, asked)?;
-    let quick = !args.full_size && !like.is_file();
+    let quick = like.is_quick(asked, (args.quick, args.full_size));
     if like.is_file() {
         let name = format!("advise_{}_{}_once", like.name, target.machine.name);
         let once = args.out.as_ref().map_or_else(|| options::directory(None, &name), |out| out.join("once"));
