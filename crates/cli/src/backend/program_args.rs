@@ -47,6 +47,22 @@ impl ProgramArgs {
         (!self.command.is_empty()).then_some(self)
     }
 
+    /// Refuses options of a program without one. (clap takes a workload for the program, since they are of one group.)
+    ///
+    /// # Errors
+    /// The first such option.
+    pub fn check(&self) -> Result<(), Failure> {
+        let options =
+            [("--with", !self.with.is_empty()), ("--env", !self.env.is_empty()), ("--for", self.longest.is_some())];
+        match options.into_iter().find(|(_, is_given)| *is_given && self.command.is_empty()) {
+            Some((option, _)) => {
+                let what = format!("command line: `{option}` is for a program");
+                Err(Failure::usage(format!("{what}; expected the program and its arguments behind `--`")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// What the program is called in reports.
     pub fn name(&self) -> String {
         name_of(self.command.first().map(String::as_str).unwrap_or_default())

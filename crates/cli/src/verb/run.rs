@@ -116,6 +116,7 @@ pub struct Args {
 /// # Errors
 /// A mistake in the request, reported before the first run; or this machine cannot carry out the runs.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    args.program.check()?;
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
     let sim = Sim { check: args.check, again: args.check, logs, memory_limit: args.memory_limit, ..Sim::default() };

@@ -32,7 +32,7 @@ fn one_node_has_nothing_to_balance() {
 #[test]
 fn the_advice_is_that_of_the_simulated_runs() {
     let lab = Lab::new();
-    let command = "advise --machine 2x1x2x1 --like hpc --memory 1GiB --threads 4";
+    let command = "advise --machine 2x1x2x1 --like hpc --memory 1GiB --threads 4 --quick";
     let found = json(&lab.ok(&format!("{command} --json")).out);
     assert_eq!((&found["prediction"], &found["workload"]), (&true.into(), &"first-touch".into()));
     let simulated = &found["simulated"];
@@ -78,7 +78,7 @@ fn the_advice_is_about_the_settled_state_and_says_what_is_before() {
 #[test]
 fn a_prediction_whose_times_disagree_has_no_verdict() {
     let lab = Lab::new();
-    let command = "advise --machine milan-2s-nps1 --kernel 6.12 --like hpc --memory 1GiB --threads 16 --whole";
+    let command = "advise --machine milan-2s-nps1 --kernel 6.12 --like hpc --memory 1GiB --threads 16 --whole --quick";
     let found = json(&lab.ok(&format!("{command} --json")).out);
     let cells = found["simulated"]["simulated"].as_array().unwrap().iter();
     let own = cells.map(|c| c["kernels"].as_array().unwrap().iter().find(|k| k["kernel"] == "interleave").unwrap());
@@ -138,7 +138,7 @@ fn parameters_of_the_workload_can_be_set() {
 #[test]
 fn what_was_cut_is_said_first_wherever_the_runs_are_shown() {
     let lab = Lab::new();
-    let command = "advise --machine 2x1x2x1 --like hpc --memory 8GiB --threads 20";
+    let command = "advise --machine 2x1x2x1 --like hpc --memory 8GiB --threads 20 --quick";
     let found = json(&lab.ok(&format!("{command} --json")).out);
     assert_eq!((&found["memory_bytes"], &found["threads"]), (&(8_u64 << 30).into(), &20.into()));
     assert_eq!(found["simulated"]["cut"], true);
