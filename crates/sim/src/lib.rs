@@ -16,7 +16,7 @@
 //! * [`access`]: how tasks walk memory.
 //! * [`engine`]: the event loop over CPUs.
 //! * [`predict`]: what a run will need, before it starts.
-//! * [`stepped`], [`look`]: a run in steps, and what it shows on the way.
+//! * [`stepped`], [`watched`]: a run in steps, and what it shows on the way.
 //!
 //! Units: ns of model time, bytes, base pages (4 KiB, or `system.base_page_kb`).
 //! Invariants: a run is a pure function of its inputs; [`check`] holds what must be true at any instant.
@@ -30,7 +30,6 @@ mod engine;
 mod fault;
 mod float;
 mod hardware;
-mod look;
 mod mm;
 mod numa;
 mod numa_2012;
@@ -41,13 +40,14 @@ pub mod sim_config;
 mod state;
 mod stepped;
 mod userspace_balance;
+mod watched;
 
-pub use look::{Cell, Doing, Layout, Look, ThreadLook};
 pub use numalab_nouns::record::events::Sink;
 pub use predict::memory::{predict_memory, MemoryPrediction};
 pub use sim_config::{Harness, Policies, SimConfig};
 pub use state::log::Observers;
 pub use stepped::Stepped;
+pub use watched::{Cell, Doing, Layout, Look, ThreadLook};
 
 use numalab_nouns::machine::Machine;
 use numalab_nouns::record::why::Why;

@@ -1,10 +1,10 @@
 //! A run in steps: whoever calls decides how far it goes, and may look at it on the way.
 
 use crate::engine::carry_out::Engine;
-use crate::look::{look, Layout, Look};
 use crate::record;
 use crate::sim_config::SimConfig;
 use crate::state::log::Observers;
+use crate::watched::{look, Layout, Look};
 use crate::{Observed, SimError};
 use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::Workload;
