@@ -15,6 +15,7 @@
 pub mod base_page;
 pub mod counters;
 pub mod cpu_set;
+pub mod grain;
 pub mod hook;
 pub mod math;
 pub mod node_mask;

@@ -29,6 +29,7 @@ mod damon;
 mod engine;
 mod fault;
 mod float;
+mod grains;
 mod hardware;
 mod mm;
 mod numa;

@@ -48,6 +48,8 @@ pub struct SimConfig {
     pub until_settled: bool,
     /// Whether each page is a step of its own, also where pages side by side could be one.
     pub exact: bool,
+    /// Logarithm of the base pages of each grain, for tests; `None`: as the size of a region allows.
+    pub grain_order: Option<u32>,
     /// Time between two checks of the run's invariants, ns of model time; 0 for none on the way. Builds with debug
     /// assertions check every second.
     pub check_every_ns: u64,
@@ -121,6 +123,7 @@ impl SimConfig {
             timer_slack_ns: 0,
             until_settled: false,
             exact: false,
+            grain_order: None,
             check_every_ns: if cfg!(debug_assertions) { CHECK_NS } else { 0 },
         };
         check_kernel(&Settings {
@@ -169,6 +172,11 @@ impl SimConfig {
     /// The settings with each page as a step of its own (`on`), or with runs of pages.
     pub fn with_exact_pages(self, on: bool) -> Self {
         Self { exact: on, ..self }
+    }
+    /// The settings with grains of 2^`order` base pages, whatever the size of a region. Tests compare them with single
+    /// pages.
+    pub fn with_grains_of(self, order: u32) -> Self {
+        Self { grain_order: Some(order.min(9)), ..self }
     }
     /// The settings with checks of the run's invariants in every second of model time (`on`), or as they are. A run
     /// that checks itself has the same outcome.

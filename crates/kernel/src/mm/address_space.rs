@@ -130,7 +130,7 @@ impl AddressSpace {
     pub fn add_pages_on_node(&self, out: &mut [u64]) {
         for v in &self.vmas {
             for (o, p) in out.iter_mut().zip(v.pages_on_node()) {
-                *o += p;
+                *o += p * v.grain.pages();
             }
         }
     }
@@ -147,7 +147,7 @@ impl AddressSpace {
         for (id, v) in self.vmas.iter_mut().enumerate() {
             let (start, end) = (v.start, v.end);
             for chunk in 0..v.chunk_count() {
-                if let Some((node, frame)) = v.frame_map.take_table(chunk) {
+                while let Some((node, frame)) = v.frame_map.take_table(chunk) {
                     memory.free_page(node, frame, PageClass::PageTables);
                 }
             }

@@ -65,6 +65,11 @@ impl LruBatches {
     pub fn size(&self) -> usize {
         self.size
     }
+    /// How often a page of a shared object is in batches; more than once only if it stands for a grain.
+    pub fn count(&self, page: PageRef) -> u64 {
+        let held = self.batches.iter().flatten();
+        held.filter(|h| matches!(h, Held::Object(p) if *p == page)).count() as u64
+    }
     /// Adds a page of a shared object to the batch of a CPU. Returns whether the batch was full and went to the LRU.
     pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) -> bool {
         store.block_of(page).batched.set(usize::from(page.page));

@@ -165,6 +165,8 @@ pub struct SharedObject {
     pub backing: Backing,
     /// Mappings of the object, in the order of their creation.
     pub mappers: Vec<Mapper>,
+    /// Base pages that each of its pages stands for.
+    grain: u64,
     blocks: Vec<Option<Box<SharedBlock>>>,
 }
 
@@ -183,6 +185,11 @@ impl SharedObject {
     #[inline]
     pub fn read_ahead(&self, chunk: usize) {
         prefetch(&self.blocks[chunk]);
+    }
+    /// Base pages that each of its pages stands for.
+    #[inline]
+    pub fn grain(&self) -> u64 {
+        self.grain
     }
     /// Whether a page is in memory.
     pub fn resident(&self, chunk: usize, page: usize) -> bool {
@@ -203,7 +210,11 @@ pub struct SharedMemory {
 impl SharedMemory {
     /// Creates an object of `chunks` chunks without pages or mappers; returns its number.
     pub fn create(&mut self, backing: Backing, chunks: usize) -> u32 {
-        self.objects.push(SharedObject { backing, mappers: Vec::new(), blocks: vec![None; chunks] });
+        self.create_in_grains(backing, chunks, 1)
+    }
+    /// As [`Self::create`], of grains of so many base pages.
+    pub fn create_in_grains(&mut self, backing: Backing, chunks: usize, grain: u64) -> u32 {
+        self.objects.push(SharedObject { backing, mappers: Vec::new(), grain, blocks: vec![None; chunks] });
         self.objects.len() as u32 - 1
     }
     /// An object.
@@ -280,20 +291,25 @@ impl SharedMemory {
             let mut from = 0;
             while let Some(page) = block.resident.next(from) {
                 let (node, frame) = (usize::from(block.node[page]), block.frame[page]);
-                freed(Unmapped::Page { node, frame, class: o.backing.class(block.huge) });
+                let class = o.backing.class(block.huge);
+                freed(match o.grain {
+                    1 => Unmapped::Page { node, frame, class },
+                    pages => Unmapped::Grain { node, frame, class, pages },
+                });
                 from = page + 1;
             }
         }
     }
-    /// Adds the pages on each node to `out`.
+    /// Adds the base pages on each node to `out`.
     pub fn add_pages_on_node(&self, out: &mut [u64]) {
-        for (_, b) in self.objects.iter().flat_map(SharedObject::blocks) {
+        let blocks = self.objects.iter().flat_map(|o| o.blocks().map(|(_, b)| (o.grain, b)));
+        for (grain, b) in blocks {
             if b.huge {
                 out[usize::from(b.node[0])] += CHUNK_PAGES;
                 continue;
             }
             for (w, &word) in b.resident.0.iter().enumerate() {
-                for_runs(w, word, |from, to| for_nodes(&b.node[from..to], |node, pages| out[node] += pages));
+                for_runs(w, word, |from, to| for_nodes(&b.node[from..to], |node, pages| out[node] += grain * pages));
             }
         }
     }

@@ -195,7 +195,7 @@ impl PhysicalMemory {
     }
     /// The zone of a frame of a node. For an unknown frame it is the highest zone of the node with such a page.
     #[inline]
-    fn zone_of_frame(&self, node: usize, frame: Frame, class: PageClass) -> usize {
+    pub(in crate::mm) fn zone_of_frame(&self, node: usize, frame: Frame, class: PageClass) -> usize {
         let zones = self.zones_of(node);
         if zones.len() == 1 {
             return zones.start;

@@ -15,6 +15,17 @@ pub enum Unmapped {
         /// Use of the page.
         class: PageClass,
     },
+    /// A grain of base pages of one node that no other VMA maps.
+    Grain {
+        /// Node of the pages.
+        node: usize,
+        /// Their pageblock, or [`Frame::UNKNOWN`] if they have several.
+        frame: Frame,
+        /// Use of the pages.
+        class: PageClass,
+        /// Their number.
+        pages: u64,
+    },
     /// A page of a file that no process maps any more. It stays in the page cache.
     Cached {
         /// Node of the page.

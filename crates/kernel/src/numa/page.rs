@@ -17,6 +17,9 @@ pub struct PageFacts {
     pub last: LastCpupid,
     /// Number of base pages: 1, 512 for a huge page, or the size of a PTE-mapped large folio.
     pub pages: u32,
+    /// Pages like this one that the entry stands for, 1 unless it is a grain of base pages: each faults and moves by
+    /// itself.
+    pub grain: u32,
     /// It is mapped by a huge (PMD) entry here.
     pub huge: bool,
     /// Number of page-table mappings by all processes.
@@ -54,6 +57,7 @@ impl PageFacts {
             nid,
             last: LastCpupid::UNSET,
             pages: 1,
+            grain: 1,
             huge: false,
             mapcount: 1,
             refcount: 1,
@@ -85,6 +89,11 @@ impl PageFacts {
             HPAGE_PAGES => Self::private_anon_huge(nid),
             pages => Self::private_anon_folio(nid, pages),
         }
+    }
+    /// Base pages of all that the entry stands for.
+    #[inline]
+    pub fn base_pages(&self) -> u32 {
+        self.pages * self.grain
     }
     /// Whether the mapping is private and may become writable, whether or not it is writable now.
     #[inline]

@@ -272,8 +272,8 @@ impl SweepAhead {
         let chunk = vma.chunk_of(addr);
         let base = vma.chunk_base(chunk);
         let stop = (base + vma.chunk_bytes()).min(addr + left);
-        let lo = vma.base_page.pages(addr - base) as usize;
-        let hi = vma.base_page.pages_up(stop - base) as usize;
+        let lo = vma.grain.count(addr - base) as usize;
+        let hi = vma.grain.count_up(stop - base) as usize;
         let mut fault = vma.next_fault(chunk, lo, hi, write);
         if fault.is_some() && fault == passed {
             fault = vma.next_fault(chunk, lo + 1, hi, write);

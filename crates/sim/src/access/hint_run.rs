@@ -32,7 +32,7 @@ pub(crate) fn hint_run(
 ) -> Option<(u64, Times)> {
     let (page, chunk) = (ahead.fault?, ahead.chunk);
     let vma = sim.processes[at.process].space.vma(at.vma);
-    let most = vma.marked_run(chunk, page, vma.base_page.pages(left).min(CHUNK_PAGES) as usize) as u64;
+    let most = vma.marked_run(chunk, page, vma.grain.count(left).min(CHUNK_PAGES) as usize) as u64;
     if most < 2 || sim.processes[at.process].mmap_write_locks.wait_ns(at.clock) > 0 {
         return None;
     }

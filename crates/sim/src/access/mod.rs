@@ -9,6 +9,7 @@ pub(crate) mod random;
 pub(crate) mod read_file;
 pub(crate) mod stride;
 pub(crate) mod sweep;
+pub(crate) mod thinned;
 pub(crate) mod touch_run;
 pub(crate) mod walk;
 pub(crate) mod walks;

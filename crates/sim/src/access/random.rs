@@ -1,6 +1,7 @@
 //! Random accesses: how long they take, and which of them fault.
 
 use crate::access::access_cost::{want_moved, AccessCost};
+use crate::access::thinned::{meets_grain, thinned};
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
@@ -11,7 +12,7 @@ use crate::mm::fill::write_back_cleared;
 use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
-use numalab_base::base_page::BasePage;
+use numalab_base::grain::Grain;
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::smt::Sibling;
 use numalab_kernel::hw::tlb::{Accessed, Walk};
@@ -23,7 +24,7 @@ use numalab_nouns::workload::Access;
 const SHORTEST_NS: f64 = 0.1;
 
 /// The pages that `len_bytes` from `start` on lie in: first address, and that behind them.
-fn whole_pages(page: BasePage, start: u64, len_bytes: u64) -> (u64, u64) {
+fn whole_pages(page: Grain, start: u64, len_bytes: u64) -> (u64, u64) {
     (page.floor(start), page.ceil(start + len_bytes))
 }
 
@@ -33,8 +34,10 @@ fn whole_pages(page: BasePage, start: u64, len_bytes: u64) -> (u64, u64) {
 pub(crate) struct Random {
     /// The pages that it draws from: first address, and that behind them.
     range: (u64, u64),
-    /// Their number.
+    /// Their number: grains, where the mapping has them.
     pages: u64,
+    /// Share of the accesses to a pending page that are looked at, because a fault on a grain stands for many.
+    thinned: f64,
     walk: Walk,
     /// Number under which the accesses are noted with the mapping.
     uses: usize,
@@ -72,14 +75,15 @@ impl Walker for Random {
     /// Where pages are and how fast memory is holds for the whole slice.
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let (from, to) = whole_pages(vma.base_page, vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
+        let (from, to) = whole_pages(vma.grain, vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
         self.range = (from, to);
-        self.pages = vma.base_page.pages(to - from);
+        self.pages = vma.grain.count(to - from);
         self.walk = random_walk(sim, at, to - from, vma.huge_share());
         self.uses = sim.processes[at.process].space.vma_mut(at.vma).random_span(from, to);
         self.again = sim.tasks[at.task as usize].pending_access.take();
         let vma = sim.processes[at.process].space.vma(at.vma);
         sim.pending_counts.look(&self.span(at, vma), sim.now_ns, EPOCH_NS);
+        self.thinned = thinned(sim, at);
         self.look(sim, at);
     }
 
@@ -101,7 +105,7 @@ impl Walker for Random {
             if cold > 0 { (self.times.cold, 1.0) } else { (self.times.warm, at.pace.missing()) };
         let room_ns = (at.limit - at.clock) as f64;
         let room = ((room_ns / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-        let fault_odds = pending as f64 / self.pages();
+        let fault_odds = pending as f64 / self.pages() * self.thinned;
         let to_fault = if pending == 0 { u64::MAX } else { sim.rng.next_success(fault_odds) };
         let n = to_fault.min(room).min(at.all - at.done);
         let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
@@ -120,7 +124,7 @@ impl Walker for Random {
         if n < to_fault {
             return Next::Go;
         }
-        let more = ((room - n).min(at.all - at.done) as f64 * pending as f64 / self.pages()) as u64;
+        let more = ((room - n).min(at.all - at.done) as f64 * pending as f64 / self.pages() * self.thinned) as u64;
         let span = self.span(at, vma);
         let Some((chunk, page)) = sim.pending_counts.draw(&span, more, &sim.mm.shared, &mut sim.rng) else {
             return Next::Go;
@@ -128,6 +132,10 @@ impl Walker for Random {
         // Where only stores fault, a read goes on.
         let store = at.write && (at.access.write >= 1.0 || sim.rng.unit() < at.access.write);
         if !store && !vma.is_pending(chunk, page, false) {
+            return Next::Go;
+        }
+        let site = at.site(chunk, page, store);
+        if !meets_grain(sim, &site, self.thinned) {
             return Next::Go;
         }
         random_fault(sim, at, (chunk, page, store))
@@ -207,7 +215,7 @@ fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, us
     let (cpu, task, process) = (at.cpu, at.task, at.process);
     loop {
         let before = sim.processes[process].space.vma(at.vma).pending_of_chunk(chunk);
-        sim.mm.cleared_page = None;
+        sim.mm.cleared = None;
         let site = at.site(chunk, page, write);
         let (ns, fate) = fault_ahead(sim, &site, at.clock).unwrap_or_else(|| handle_mm_fault(sim, &site, at.clock));
         at.kernel_ns += ns;

@@ -9,7 +9,7 @@ use crate::hardware::access_rates::waiting_ns;
 use crate::mm::fill::write_back_cleared;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
-use numalab_base::base_page::BasePage;
+use numalab_base::grain::Grain;
 use numalab_kernel::mm::{Vma, CHUNK_PAGES};
 use numalab_nouns::workload::Access;
 
@@ -28,7 +28,7 @@ impl Stride {
 
     /// Faults on a page; how the access leaves the CPU if it does.
     fn fault(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, (chunk, page): (usize, usize)) -> Next {
-        sim.mm.cleared_page = None;
+        sim.mm.cleared = None;
         let (ns, fate) = handle_mm_fault(sim, &at.site(chunk, page, at.write), at.clock);
         at.kernel_ns += ns;
         at.clock += ns;
@@ -59,7 +59,7 @@ impl Walker for Stride {
         let addr = vma.start + at.access.span.offset_bytes + at.done * stride;
         let chunk = vma.chunk_of(addr);
         let base = vma.chunk_base(chunk);
-        let page = vma.base_page.pages(addr - base) as usize;
+        let page = vma.grain.count(addr - base) as usize;
         let from = page + usize::from(self.passed == Some(at.done));
         let fault = vma.next_fault(chunk, from, CHUNK_PAGES as usize, at.write);
         if fault == Some(page) {
@@ -74,9 +74,9 @@ impl Walker for Stride {
         };
         let ahead = (clear - addr).div_ceil(stride).min(at.all - at.done);
         let lines = (addr - base, stride);
-        let all = stride <= vma.base_page.bytes() && ahead * stride > vma.chunk_bytes() - stride;
+        let all = stride <= vma.grain.bytes() && ahead * stride > vma.chunk_bytes() - stride;
         let touched = &mut sim.hw.touched_pages;
-        let count = |out: &mut [u16]| vma.count_pages(chunk, pages(vma.base_page, lines, ahead), &sim.mm.shared, out);
+        let count = |out: &mut [u16]| vma.count_pages(chunk, pages(vma.grain, lines, ahead), &sim.mm.shared, out);
         let (counts, present) = touched_counts((vma, chunk), all, touched, count);
         let of_pages = sim.hw.contention.ns_of_pages(pace.kind, pace.place, counts);
         let Times { per_byte, memory, .. } = costs.times(of_pages, present);
@@ -113,19 +113,19 @@ impl Walker for Stride {
 }
 
 /// Pages of `n` lines, one every `stride` bytes from byte `at` of the chunk on, each page once.
-fn pages(page: BasePage, (at, stride): (u64, u64), n: u64) -> impl Iterator<Item = usize> {
+fn pages(page: Grain, (at, stride): (u64, u64), n: u64) -> impl Iterator<Item = usize> {
     let (step, n) = if stride < page.bytes() {
-        (page.bytes(), page.pages(at - page.floor(at) + (n - 1) * stride) + 1)
+        (page.bytes(), page.count(at - page.floor(at) + (n - 1) * stride) + 1)
     } else {
         (stride, n)
     };
-    (0..n).map(move |i| page.pages(at + i * step) as usize)
+    (0..n).map(move |i| page.count(at + i * step) as usize)
 }
 
 /// Notes that `n` lines of a chunk are used, one every `stride` bytes from byte `at` on.
 fn touch_lines(vma: &mut Vma, chunk: usize, (at, stride): (u64, u64), n: u64) {
-    let size = vma.base_page;
-    let page = |line: u64| size.pages(at + line * stride) as usize;
+    let size = vma.grain;
+    let page = |line: u64| size.count(at + line * stride) as usize;
     if stride <= size.bytes() {
         return vma.touch(chunk, page(0), page(n - 1) + 1);
     }

@@ -59,7 +59,7 @@ impl Sweep {
         let &SweepAhead { chunk, base, lo, clear, .. } = ahead;
         let (pace, costs) = (&at.pace, &self.costs);
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let (page, hi) = (vma.base_page, vma.base_page.pages_up(clear - base) as usize);
+        let (page, hi) = (vma.grain, vma.grain.count_up(clear - base) as usize);
         let ahead = lo..hi;
         let (all, touched) = (ahead.len() as u64 == CHUNK_PAGES, &mut sim.hw.touched_pages);
         let (counts, present) =
@@ -80,7 +80,7 @@ impl Sweep {
         if bytes > 0 {
             sim.tasks[at.task as usize].ns_per_byte = per_byte;
         }
-        let reached = page.pages_up(addr - base + bytes) as usize;
+        let reached = page.count_up(addr - base + bytes) as usize;
         sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, lo, reached);
         at.clock += whole(ns + 0.5);
         if !sim.kernel.numa_2012.split_thp_migrations.is_empty() {

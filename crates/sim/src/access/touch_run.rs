@@ -49,7 +49,7 @@ pub(crate) fn touch_run(
     if !plain || !at.write || !vma.frame_map.has_table(chunk) || vma.huge_fault_fits(chunk) {
         return None;
     }
-    let most = vma.absent_run(chunk, page, vma.base_page.pages(left).min(CHUNK_PAGES) as usize) as u64;
+    let most = vma.absent_run(chunk, page, vma.grain.count(left).min(CHUNK_PAGES) as usize) as u64;
     if most < 2 || sim.processes[at.process].mmap_write_locks.wait_ns(at.clock) > 0 {
         return None;
     }

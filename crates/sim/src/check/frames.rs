@@ -7,10 +7,9 @@ use numalab_kernel::mm::{PageClass, CHUNK_PAGES};
 
 /// Pages allocated for migrations that are under way: node, frame, base pages, whether anonymous.
 pub(crate) fn in_flight<'s>(sim: &'s Simulation<'_>) -> impl Iterator<Item = (usize, Frame, u64, bool)> + 's {
-    let pages = |huge: bool| if huge { CHUNK_PAGES } else { 1 };
     let shared = sim.tasks.iter().filter_map(|t| t.migration.as_deref()).map(move |m| {
         let anon = sim.mm.shared.object(m.at.object).backing.class(m.facts.huge).is_anon();
-        (m.target, m.frame, pages(m.facts.huge), anon)
+        (m.target, m.frame, u64::from(m.facts.base_pages()), anon)
     });
     shared.chain(sim.kernel.numa_2012.inflight_thp_copies.iter().map(|c| (c.to, c.frame, CHUNK_PAGES, true)))
 }

@@ -2,6 +2,7 @@
 
 use crate::check::view::View;
 use numalab_base::base_page::BasePage;
+use numalab_base::grain::Grain;
 use numalab_kernel::mm::{ChunkKind, PageClass, Vma};
 
 /// Every mapping has the kernel's base pages, whole ones, and no huge page or large folio of larger ones. The bitmaps
@@ -23,11 +24,12 @@ pub(crate) fn check(v: &View<'_, '_>) -> Result<(), String> {
 }
 
 fn base_pages(v: &Vma, page: BasePage) -> Result<(), String> {
-    if v.base_page != page || page.floor(v.start) != v.start || page.floor(v.end) != v.end {
+    let grain = v.grain;
+    if grain.base_page() != page || grain.floor(v.start) != v.start || grain.floor(v.end) != v.end {
         return Err(format!("{:#x}..{:#x} is not in whole pages of {} KiB", v.start, v.end, page.word()));
     }
     let huge = (0..v.chunk_count()).any(|c| v.chunk(c).kind == ChunkKind::Huge) || v.has_had_folios();
-    if huge && page != BasePage::Kib4 {
+    if huge && grain != Grain::one(BasePage::Kib4) {
         return Err(format!("{:#x}: a huge page or large folio beside pages of {} KiB", v.start, page.word()));
     }
     Ok(())

@@ -8,6 +8,7 @@ use crate::state::simulation::Simulation;
 use crate::state::task::Activity;
 use crate::Observers;
 use numalab_base::base_page::BasePage;
+use numalab_base::grain::Grain;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{PageRef, Vma};
 use numalab_kernel::registry;
@@ -160,7 +161,7 @@ fn a_page_table_without_a_mapping_is_found() {
 fn a_mapping_in_other_base_pages_is_found() {
     let other = says(page_tables::check, |sim| {
         let own = sim.processes[0].region_vma[0] as usize;
-        sim.processes[0].space.vma_mut(own).base_page = BasePage::Kib64;
+        sim.processes[0].space.vma_mut(own).grain = Grain::one(BasePage::Kib64);
     });
     assert!(other.contains("is not in whole pages of 4 KiB"), "{other}");
 }

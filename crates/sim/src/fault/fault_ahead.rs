@@ -7,7 +7,7 @@
 
 use crate::fault::handle_fault::second_level_fault;
 use crate::fault::object_fault::object_fault;
-use crate::mm::fault_lock::take_fault_lock;
+use crate::mm::fault_lock::take_fault_lock_of_entry;
 use crate::numa::shared_page_migration::hint_fault_ahead;
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
@@ -36,13 +36,13 @@ pub(crate) fn fault_ahead(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) ->
             }
             p.table_node.get_or_insert(sim.cpus[s.cpu].node);
             let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, s);
-            let locked = take_fault_lock(sim, (s.cpu, s.task), s.vma, clock + exited);
+            let locked = take_fault_lock_of_entry(sim, s, clock + exited);
             let (ns, end) = object_fault(sim, s);
             Some((exited + locked + ns, end))
         }
         PageState::Marked { shared: Some(at), .. } if !sim.kernel.numa.cfg.switches.table_marks => {
             let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, s);
-            let locked = take_fault_lock(sim, (s.cpu, s.task), s.vma, clock + exited);
+            let locked = take_fault_lock_of_entry(sim, s, clock + exited);
             let (ns, end) = hint_fault_ahead(sim, s, at, clock + exited + locked);
             Some((exited + locked + ns, end))
         }

@@ -11,9 +11,9 @@
 use crate::fault::first_touch::first_touch;
 use crate::fault::object_fault::object_fault;
 use crate::mm::cow_fault::shared_write_fault;
-use crate::mm::fault_lock::take_fault_lock;
+use crate::mm::fault_lock::take_fault_lock_of_entry;
 use crate::mm::mmap_lock::wait_for_mmap_lock;
-use crate::mm::page_lock::wait_on_page;
+use crate::mm::page_lock::{is_on_another_page, wait_on_page};
 use crate::mm::reuse::{is_huge, write_fault};
 use crate::numa::hint_fault::{do_pmd_numa_page, hint_fault};
 use crate::numa::shared_page_migration::{mapper_number, shared_hint_fault};
@@ -50,7 +50,7 @@ pub(crate) fn handle_mm_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u64
     let waited = wait_for_mmap_lock(sim, task, process, clock);
     let exited = second_level_fault(&mut sim.kernel.vm, &sim.processes, s);
     let faults = !matches!(state, PageState::Ready { .. });
-    let locked = if faults { take_fault_lock(sim, (cpu, task), vma, clock + waited + exited) } else { 0 };
+    let locked = if faults { take_fault_lock_of_entry(sim, s, clock + waited + exited) } else { 0 };
     let (ns, end) = handle_pte_fault(sim, s, state, of_object, clock + waited + exited + locked);
     (ns + exited + locked, end)
 }
@@ -117,6 +117,9 @@ fn handle_pte_fault(
 
 /// Handles an access to a migration entry, or to an entry that is about to become one.
 fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+    if is_on_another_page(sim, at) {
+        return (0, FaultEnd::Pass);
+    }
     let Some(&(_, migrator)) = sim.mm.migrating.iter().find(|m| m.0 == at) else {
         return wait_on_page(sim, s, at);
     };

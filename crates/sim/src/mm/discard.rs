@@ -14,8 +14,8 @@ pub(crate) fn discard(sim: &mut Simulation<'_>, cpu: usize, task: u32, span: &Sp
     let p = &mut sim.processes[process];
     let vma = p.space.vma_mut(p.region_vma[span.region as usize] as usize);
     let splits = sim.mm.physical.events.thp_split_pmd;
-    let from = vma.base_page.ceil(vma.start + span.offset_bytes);
-    let to = vma.base_page.floor(vma.start + span.offset_bytes + span.len_bytes);
+    let from = vma.grain.ceil(vma.start + span.offset_bytes);
+    let to = vma.grain.floor(vma.start + span.offset_bytes + span.len_bytes);
     let memory = &mut sim.mm.physical;
     let mut pages = 0;
     if from < to {

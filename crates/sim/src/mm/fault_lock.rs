@@ -20,6 +20,7 @@
 
 use crate::state::fault_locks::LockKind;
 use crate::state::lock_line::{LockUse, BIN_NS};
+use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 
 /// Atomic instructions of a fault on the lock of its address space or mapping: taking it, and giving it back.
@@ -38,6 +39,14 @@ pub(crate) fn take_fault_lock(sim: &mut Simulation<'_>, by: (usize, u32), vma: u
         take_shared_lock(sim, by, vma, clock, 1)
     } else {
         0
+    }
+}
+
+/// As [`take_fault_lock`], for the faults on all pages that an entry of the mapping stands for.
+pub(crate) fn take_fault_lock_of_entry(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) -> u64 {
+    match sim.processes[s.process].space.vma(s.vma).grain.pages() {
+        1 => take_fault_lock(sim, (s.cpu, s.task), s.vma, clock),
+        pages => take_fault_locks(sim, (s.cpu, s.task), s.vma, clock, (pages, sim.machine.costs.hint_fault_ns)),
     }
 }
 

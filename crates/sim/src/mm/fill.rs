@@ -14,7 +14,7 @@ pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: 
     if pages == 1 {
         // The lines stay in the CPU's cache. A sweep behind the fault finds them there and is charged for them as for
         // any others.
-        sim.mm.cleared_page = Some(node as u16);
+        sim.mm.cleared = Some((node as u16, 1));
         return fill_base_ns(sim, cpu, node, clock);
     }
     let here = sim.cpus[cpu].node;
@@ -30,6 +30,15 @@ pub(crate) fn fill_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: 
     let ns = beside(sibling, way, clear);
     let when = When { now_ns: sim.now_ns, from_ns: clock };
     sim.hw.contention.cleared(here, node, sim.cfg.base_page().bytes_of(u64::from(pages)), when, ns)
+}
+
+/// As [`fill_ns`], for the base pages of a grain in as many faults, one after the other.
+pub(crate) fn fill_grain_ns(sim: &mut Simulation<'_>, cpu: usize, node: usize, pages: u64, clock: u64) -> f64 {
+    sim.mm.cleared = Some((node as u16, pages as u32));
+    // Only the first may find lines of a freed page.
+    let first = fill_base_ns(sim, cpu, node, clock);
+    let rest = if pages > 1 { fill_base_ns(sim, cpu, node, clock + first as u64) } else { 0.0 };
+    first + (pages - 1) as f64 * rest
 }
 
 /// As [`fill_ns`], for a base page that is freed again. A CPU's list gives the page that came last (`free_unref_page`),
@@ -67,13 +76,14 @@ fn beside(sibling: Sibling, compute_ns: f64, stream_ns: f64) -> f64 {
     compute_ns / smt::speed(0.0, sibling) + stream_ns / stream_share(sibling)
 }
 
-/// Sends the lines of a page to its memory that the last fault, from `clock` on for `fault_ns`, has cleared, for an
+/// Sends the lines of pages to their memory that the last fault, from `clock` on for `fault_ns`, has cleared, for an
 /// access that does not go over them. They are written back meanwhile. Returns how long the thread stands still because
 /// a pipe is full, ns.
 pub(crate) fn write_back_cleared(sim: &mut Simulation<'_>, cpu: usize, clock: u64, fault_ns: u64) -> u64 {
-    let Some(node) = sim.mm.cleared_page.take() else { return 0 };
+    let Some((node, pages)) = sim.mm.cleared.take() else { return 0 };
     let here = sim.cpus[cpu].node;
     let when = When { now_ns: sim.now_ns, from_ns: clock };
-    let ns = sim.hw.contention.cleared(here, usize::from(node), sim.cfg.base_page().bytes(), when, fault_ns as f64);
+    let bytes = sim.cfg.base_page().bytes_of(u64::from(pages));
+    let ns = sim.hw.contention.cleared(here, usize::from(node), bytes, when, fault_ns as f64);
     (ns as u64).saturating_sub(fault_ns)
 }

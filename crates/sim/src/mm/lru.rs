@@ -3,7 +3,7 @@
 use crate::mm::fault_lock::add_batch_to_lru;
 use crate::state::page_site::{MarkedPage, PageSite};
 use crate::state::simulation::{Memory, Simulation};
-use numalab_kernel::mm::OwnPage;
+use numalab_kernel::mm::{OwnPage, PageRef};
 
 /// Puts a new exclusive page of `node` into the LRU batch of its CPU at `clock`. Returns what the lock of the list
 /// takes if that was full, ns.
@@ -33,6 +33,25 @@ pub(crate) fn add_run_to_lru_batches(
         done += added;
         if full {
             ns += add_batch_to_lru(sim, s.cpu, (node, size), clock + ns);
+        }
+    }
+    ns
+}
+
+/// Puts the pages of `grain` base pages of a shared object, new on `node`, into the LRU batch of a CPU at `clock`.
+/// Returns what the lock of the list takes whenever that was full, ns.
+pub(crate) fn add_shared_to_lru_batch(
+    sim: &mut Simulation<'_>,
+    cpu: usize,
+    at: PageRef,
+    (node, grain): (usize, u64),
+    clock: u64,
+) -> u64 {
+    let mut ns = 0;
+    for _ in 0..grain {
+        if sim.mm.lru_batches.add(cpu, at, &mut sim.mm.shared) {
+            let pages = sim.mm.lru_batches.size() as u32;
+            ns += add_batch_to_lru(sim, cpu, (node, pages), clock + ns);
         }
     }
     ns

@@ -71,8 +71,8 @@ pub(crate) fn move_pages(
     let process = sim.tasks[task as usize].process as usize;
     let id = sim.processes[process].region_vma[m.span.region as usize] as usize;
     let v = sim.processes[process].space.vma(id);
-    let start = v.base_page.floor(v.start + m.span.offset_bytes);
-    let stop = v.base_page.ceil(v.start + m.span.offset_bytes + m.span.len_bytes).min(v.end);
+    let start = v.grain.floor(v.start + m.span.offset_bytes);
+    let stop = v.grain.ceil(v.start + m.span.offset_bytes + m.span.len_bytes).min(v.end);
     let (first, last) = (v.chunk_of(start), v.chunk_of(stop - 1));
     loop {
         let block = sim.tasks[task as usize].done;

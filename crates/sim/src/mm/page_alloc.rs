@@ -1,7 +1,7 @@
 //! Where the page of a fault comes from: memory policy, huge-page ladder, zones; and what reclaim and compaction for it
 //! cost.
 
-use crate::mm::fault_lock::take_listed_page;
+use crate::mm::fault_lock::{take_listed_page, take_listed_pages};
 use crate::mm::shrink_pages::{reclaim_context, ReclaimContext};
 use crate::mm::vma_policy::{home_node, policy};
 use crate::mm::work::cpu_ns;
@@ -143,6 +143,27 @@ pub(crate) fn alloc_base_page(
     got
 }
 
+/// As [`alloc_base_page`], the base pages of a grain, one after the other.
+pub(crate) fn alloc_grain(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    (class, pages): (PageClass, u64),
+    clock: u64,
+    ns: &mut u64,
+) -> Option<AllocatedPage> {
+    let mut work = Work::default();
+    let site = base_site(sim, s);
+    let (physical, mut env) = reclaim_context(sim);
+    let got = physical.alloc_grain(class, &site, pages, &mut env, &mut work);
+    let got = got.map_err(|e| exhausted(sim, s.process, e)).ok();
+    alloc_page_table(sim, s, &mut work);
+    *ns += work_ns(sim, &work, clock + *ns);
+    if let Some(got) = got {
+        *ns += take_listed_pages(sim, s.cpu, got.node, pages, clock + *ns);
+    }
+    got
+}
+
 /// Allocates a page of the page cache that no entry maps, under the task's policy: the mapping's does not apply to it,
 /// and no page table is needed (`filemap_alloc_folio`). `None` ends the run.
 pub(crate) fn alloc_cache_page(
@@ -226,6 +247,13 @@ pub(crate) fn alloc_page_table(sim: &mut Simulation<'_>, s: &PageSite, work: &mu
     let (physical, mut env) = reclaim_context(sim);
     if let Ok(got) = physical.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) {
         sim.processes[s.process].space.vma_mut(s.vma).frame_map.set_table(s.chunk, got.node, got.frame);
+    }
+    let map = &sim.processes[s.process].space.vma(s.vma).frame_map;
+    let tables = if map.has_table(s.chunk) { map.tables_in_chunk() } else { 1 };
+    for _ in 1..tables {
+        let (physical, mut env) = reclaim_context(sim);
+        let Ok(got) = physical.alloc_class(Gfp::KERNEL, PageClass::PageTables, &site, &mut env, work) else { return };
+        sim.processes[s.process].space.vma_mut(s.vma).frame_map.add_table(s.chunk, got.node, got.frame);
     }
 }
 

@@ -15,8 +15,14 @@ pub(crate) fn wait_on_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) 
     t.activity = Activity::Asleep;
     t.wait.since_ns = Some(sim.now_ns);
     sim.mm.page_waiters.push((at, s.task));
-    sim.kernel.vm.pgfault += 1;
+    sim.kernel.vm.pgfault += sim.mm.shared.object(at.object).grain();
     (0, FaultEnd::Stop(Pending::Wait))
+}
+
+/// Whether a fault on a locked grain is on a page of it that is not locked now, because they move one after the other.
+pub(crate) fn is_on_another_page(sim: &mut Simulation<'_>, at: PageRef) -> bool {
+    let grain = sim.mm.shared.object(at.object).grain();
+    grain > 1 && sim.rng.below(grain) > 0
 }
 
 /// Whether a task sleeps until the migration of a page ends.

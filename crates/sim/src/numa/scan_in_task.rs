@@ -81,7 +81,7 @@ impl ScanSpace for ScanView<'_> {
         let held = HeldPages { batched: self.batched, pinned: self.pinned };
         let out = self.space.vma_mut(id).mark_range_except(start, end, rules, held, self.shared);
         if out.updates > 0 {
-            let page = self.space.vma(id).base_page;
+            let page = self.space.vma(id).grain.base_page();
             self.flushes.push(page.pages(end - start));
         }
         self.skipped += out.skipped;

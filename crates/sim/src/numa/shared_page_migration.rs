@@ -22,7 +22,7 @@ use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
 use numalab_kernel::mm::pageblock::Frame;
-use numalab_kernel::mm::{Mapper, PageRef, SharedMemory, CHUNK_PAGES};
+use numalab_kernel::mm::{Mapper, PageClass, PageRef, PhysicalMemory, SharedMemory, CHUNK_PAGES};
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::migrate::ZoneInfo as _;
 use numalab_kernel::numa::{FaultDecision, FaultSite, LastCpupid, MigrateResult, PageFacts};
@@ -74,7 +74,7 @@ pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
 
 /// Decides what becomes of a page (`numa_migrate_check`), and removes the mark.
 fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> DecidedFault {
-    sim.kernel.vm.pgfault += 1;
+    sim.kernel.vm.pgfault += sim.mm.shared.object(at.object).grain();
     let before = log_before(&sim.record.log, &sim.kernel.numa, s.task);
     let fault = fault_site(sim.cfg.jiffy_ns(), s, clock);
     let mut facts = sim.processes[s.process].space.vma(s.vma).shared_facts(at, &sim.mm.shared);
@@ -89,23 +89,25 @@ fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock:
 /// Begins to move the page, if it should move, or else records the fault.
 fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: u64) -> (u64, FaultEnd) {
     let DecidedFault { site, at, fault, mut facts, decision, before } = decided;
-    let ns = sim.machine.costs.hint_fault_ns as u64;
+    let ns = hint_faults_ns(sim, &facts);
     let mut result = MigrateResult::NotTried;
     if let Some(target) = decision.target {
         let page = usize::from(at.page);
         let b = sim.mm.shared.block_of(at);
-        let batched = sim.kernel.numa.cfg.switches.migration_lru_batch && b.batched.get(page);
+        let batched = facts.grain == 1 && sim.kernel.numa.cfg.switches.migration_lru_batch && b.batched.get(page);
         let isolatable = !b.locked.get(page) && !batched;
         let zones = sim.mm.physical.zones(target);
         result = MigrateResult::Refused;
         let refusal = sim.kernel.numa.migrate_misplaced_folio_prepare(fault, &facts, target, zones, isolatable).err();
-        wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, refusal, target, facts.pages);
+        wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, refusal, target, facts.base_pages());
         if refusal.is_none() {
+            let refused = refuse_batched(sim, (at, fault), &facts, &decision);
             let m = PageMigration {
                 site,
                 at,
                 fault,
                 facts,
+                refused,
                 decision,
                 target,
                 frame: Frame::UNKNOWN,
@@ -117,11 +119,42 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
             };
             match start_attempt(sim, m) {
                 Some(first_ns) => return (ns + first_ns, FaultEnd::Stop(Pending::Migration)),
-                None => result = MigrateResult::Failed,
+                None => {
+                    facts.grain -= refused;
+                    result = MigrateResult::Failed;
+                }
             }
         }
     }
     (ns + account_hint_fault(sim, &site, at, (fault, before, clock), &mut facts, &decision, result), FaultEnd::Go)
+}
+
+/// Time of the hint faults on a page, or on all pages of a grain, ns.
+fn hint_faults_ns(sim: &Simulation<'_>, facts: &PageFacts) -> u64 {
+    u64::from(facts.grain) * sim.machine.costs.hint_fault_ns as u64
+}
+
+/// Pages of a grain that stay, because they are in LRU batches: one at most. A single one makes its task scan less
+/// often. So those of a grain that has several are owed, and count one by one at the next faults.
+fn refuse_batched(
+    sim: &mut Simulation<'_>,
+    (at, fault): (PageRef, FaultSite),
+    facts: &PageFacts,
+    decision: &FaultDecision,
+) -> u32 {
+    if facts.grain == 1 || !sim.kernel.numa.cfg.switches.migration_lru_batch {
+        return 0;
+    }
+    if sim.mm.shared.block_of(at).batched.get(usize::from(at.page)) {
+        sim.mm.refusals_owed += sim.mm.lru_batches.count(at);
+    }
+    if sim.mm.refusals_owed == 0 {
+        return 0;
+    }
+    sim.mm.refusals_owed -= 1;
+    sim.kernel.numa.reasons.refused[Refusal::NotIsolated as usize] += 1;
+    task_numa_fault(sim, fault, &mut PageFacts { grain: 1, ..*facts }, decision, MigrateResult::Refused);
+    1
 }
 
 /// Records a hint fault on a shared page. Returns the time of a write fault that follows at once, ns.
@@ -137,8 +170,8 @@ fn account_hint_fault(
     let node = facts.nid;
     let out = task_numa_fault(sim, fault, facts, decision, result);
     sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
-    let ns = sim.machine.costs.hint_fault_ns as u64;
-    log_hint_fault(sim, before, s, (node, facts.pages), (clock, ns), result);
+    let ns = hint_faults_ns(sim, facts);
+    log_hint_fault(sim, before, s, (node, facts.base_pages()), (clock, ns), result);
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     if out.write_dropped && !facts.huge && v.maps(at) {
         v.set_read_only(s.chunk, s.page);
@@ -157,7 +190,10 @@ fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> 
     if !sim.processes[m.site.process].mems.contains(m.target) {
         return None;
     }
-    m.frame = sim.mm.physical.alloc_class_on(here, m.target, class)?;
+    m.frame = match u64::from(m.facts.grain) {
+        1 => sim.mm.physical.alloc_class_on(here, m.target, class)?,
+        pages => sim.mm.physical.alloc_grain_on(here, m.target, class, pages)?,
+    };
     sim.mm.shared.block_of(m.at).locked.set(usize::from(m.at.page));
     m.attempt += 1;
     m.phase = Phase::Move;
@@ -176,6 +212,8 @@ fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> 
 /// the time for all of them, ns.
 fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
     let here = sim.cpus[m.site.cpu].node;
+    // Each page of a grain has its entries replaced by itself.
+    let grain = m.facts.grain;
     let mut ns = 0.0;
     m.entries.clear();
     for mapper in &sim.mm.shared.object(m.at.object).mappers {
@@ -188,15 +226,18 @@ fn replace_entries(sim: &mut Simulation<'_>, m: &mut PageMigration) -> u64 {
         let marked = !v.set_migrating(m.site.chunk, m.site.page);
         if mapper.process as usize != m.site.process {
             let tables = p.table_node.unwrap_or(here);
-            ns += RMAP_LINES * sim.machine.latency_ns[here][tables] * sim.hw.contention.latency_factor(here, tables);
+            ns += f64::from(grain)
+                * RMAP_LINES
+                * sim.machine.latency_ns[here][tables]
+                * sim.hw.contention.latency_factor(here, tables);
             let running: u32 = p.running_on_node.iter().sum();
             if !marked && running > 0 {
                 let targets = sim.hw.costs.targets_by_node(here, &p.running_on_node);
                 let s = sim.hw.costs.shootdown(targets, u64::from(m.facts.pages));
-                ns += s.initiator_ns;
-                p.owe_flush(sim.now_ns, s.target_ns as u64);
-                sim.kernel.vm.nr_tlb_remote_flush += 1;
-                sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(running);
+                ns += f64::from(grain) * s.initiator_ns;
+                p.owe_flushes(sim.now_ns, s.target_ns as u64, u64::from(grain));
+                sim.kernel.vm.nr_tlb_remote_flush += u64::from(grain);
+                sim.kernel.vm.nr_tlb_remote_flush_received += u64::from(grain * running);
             }
         }
         m.entries.push(Entry { replaced_ns: sim.now_ns + ns as u64, marked });
@@ -211,7 +252,7 @@ fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
         let Some(task) = sim.cpus[cpu].task else { continue };
         let t = &sim.tasks[task as usize];
         let Some(s) = t.planned_sweep.filter(|s| s.chunk == m.site.chunk) else { continue };
-        let page_at = sim.cfg.base_page().bytes_of(m.site.page as u64);
+        let page_at = sim.cfg.base_page().bytes_of(m.site.page as u64 * u64::from(m.facts.grain));
         if page_at <= s.at || !matches!(sim.cpus[cpu].pending, Pending::Resume | Pending::Tick) {
             continue;
         }
@@ -300,18 +341,19 @@ fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
 /// Time of copying (if the page moves) and of restoring all entries.
 fn restore_ns(sim: &mut Simulation<'_>, m: &PageMigration) -> u64 {
     let mapcount = sim.mm.shared.object(m.at.object).block(m.site.chunk).map_or(0, |b| b.mapcount[m.at.page as usize]);
-    let entries = f64::from(mapcount) * sim.machine.costs.fork_pte_ns;
+    let grain = f64::from(m.facts.grain);
+    let entries = grain * f64::from(mapcount) * sim.machine.costs.fork_pte_ns;
     let (from, to) = (m.facts.nid, m.target);
     let slowdown = copy_slowdown(sim, m.site.cpu, from, to);
     let whole = if m.facts.huge {
         sim.hw.costs.migrate_2m_ns(from, to, slowdown)
     } else {
-        sim.hw.costs.migrate_4k_ns(from, to, slowdown)
+        grain * sim.hw.costs.migrate_4k_ns(from, to, slowdown)
     };
     if !m.moved {
         return entries as u64;
     }
-    let bytes = sim.cfg.base_page().bytes_of(if m.facts.huge { CHUNK_PAGES } else { 1 });
+    let bytes = sim.cfg.base_page().bytes_of(u64::from(m.facts.base_pages()));
     (entries + sim.hw.contention.copied(from, to, bytes, When::now(sim.now_ns), whole)) as u64
 }
 
@@ -329,9 +371,9 @@ fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
         let frame = b.frame[page];
         b.frame[page] =
             if class.is_anon() { sim.mm.physical.carry_flags(frame, m.target, m.frame, pages) } else { m.frame };
-        sim.mm.physical.free_page(old, frame, class);
+        free_all(&mut sim.mm.physical, old, frame, (class, m.facts.grain));
     } else {
-        sim.mm.physical.free_page(m.target, m.frame, class);
+        free_all(&mut sim.mm.physical, m.target, m.frame, (class, m.facts.grain));
     }
     for mapper in &object.mappers {
         let v = sim.processes[mapper.process as usize].space.vma_mut(mapper.vma as usize);
@@ -345,17 +387,28 @@ fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
     }
 }
 
+/// Frees a page, or all pages of a grain.
+fn free_all(physical: &mut PhysicalMemory, node: usize, frame: Frame, (class, grain): (PageClass, u32)) {
+    match u64::from(grain) {
+        1 => physical.free_page(node, frame, class),
+        pages => physical.free_grain(node, frame, class, pages),
+    }
+}
+
 fn end_migration(sim: &mut Simulation<'_>, cpu: usize, task: u32, mut m: PageMigration) {
     if m.facts.huge || m.moved && sim.kernel.numa.cfg.switches.migration_drains_lru {
         sim.mm.lru_batches.drain(cpu, &mut sim.mm.shared);
     } else {
-        sim.mm.lru_batches.add(cpu, m.at, &mut sim.mm.shared);
+        for _ in 0..m.facts.grain {
+            sim.mm.lru_batches.add(cpu, m.at, &mut sim.mm.shared);
+        }
     }
+    m.facts.grain -= m.refused;
     let result = if m.moved { MigrateResult::Migrated } else { MigrateResult::Failed };
     m.facts.last = LastCpupid::from_raw(sim.mm.shared.block_of(m.at).last[usize::from(m.at.page)]);
     let log = (m.fault, log_before(&sim.record.log, &sim.kernel.numa, task), sim.now_ns);
     if let Some(reason) = m.held.filter(|_| !m.moved) {
-        sim.kernel.numa.reasons.refused[reason as usize] += 1;
+        sim.kernel.numa.reasons.refused[reason as usize] += u64::from(m.facts.grain);
     }
     let ns = account_hint_fault(sim, &m.site, m.at, log, &mut m.facts, &m.decision, result);
     sim.cpus[cpu].debt_ns += ns;

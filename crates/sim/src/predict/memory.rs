@@ -7,10 +7,11 @@
 //! (constants below). What ends is not subtracted: processes are taken to live at the same time.
 //! Units: bytes. `crates/sim/tests/it/memory.rs` holds it against what runs took.
 
+use crate::grains::{grain_orders, Home};
 use crate::hardware::access_rates::EPOCH_NS;
 use crate::hardware::pipes::bytes_of_pipe;
 use crate::predict::model_time::model_time_ns;
-use crate::predict::touched::{touched, ByProcess, Chunks, Home, Touched};
+use crate::predict::touched::{touched, ByProcess, Chunks, Touched};
 use crate::process::background;
 use crate::sim_config::SimConfig;
 use crate::state::lock_line::bytes_of_line;
@@ -106,6 +107,7 @@ pub fn predict_memory(machine: &Machine, workload: &Workload, cfg: &SimConfig) -
     let mut pages = Pages {
         sizes,
         chunk_bytes: page.bytes_of(CHUNK_PAGES),
+        orders: grain_orders(workload, cfg),
         workload,
         cfg,
         out: MemoryPrediction::default(),
@@ -113,7 +115,7 @@ pub fn predict_memory(machine: &Machine, workload: &Workload, cfg: &SimConfig) -
         present: 0.0,
         used: BTreeMap::new(),
     };
-    let all = touched(workload, page.bytes_of(CHUNK_PAGES));
+    let all = touched(workload, page.bytes_of(CHUNK_PAGES), &pages.orders);
     pages.processes(&all);
     pages.finish(machine);
     let mut out = pages.out;
@@ -209,6 +211,8 @@ fn series_bytes(machine: &Machine, workload: &Workload) -> f64 {
 struct Pages<'a> {
     sizes: StateSizes,
     chunk_bytes: u64,
+    /// Logarithm of the base pages of a grain of each region, by process.
+    orders: Vec<Vec<u32>>,
     workload: &'a Workload,
     cfg: &'a SimConfig,
     out: MemoryPrediction,
@@ -230,7 +234,8 @@ impl Pages<'_> {
             let forks = parents.contains(&at);
             for (slot, home) in own.homes.iter().enumerate() {
                 let Some(region) = self.workload.processes[home.0].regions.get(home.1) else { continue };
-                let chunks = (region.misalign_bytes + region.size_bytes).div_ceil(self.chunk_bytes) as f64;
+                let chunk_bytes = self.chunk_bytes << self.orders[home.0][home.1];
+                let chunks = (region.misalign_bytes + region.size_bytes).div_ceil(chunk_bytes) as f64;
                 self.out.mappings += (chunks * self.sizes.chunk) as u64;
                 if matches!(region.kind, RegionKind::PrivateAnon | RegionKind::Hugetlb) {
                     let before = (home.0 != at).then(|| given.get(home)).flatten();
@@ -295,13 +300,15 @@ impl Pages<'_> {
     }
     fn finish(&mut self, machine: &Machine) {
         let blocks: f64 = self.used.values().map(Chunks::count).sum();
+        let whole = |(home, chunks): (&Home, &Chunks)| chunks.count() * (1 << self.orders[home.0][home.1]) as f64;
+        let shared: f64 = self.used.iter().map(whole).sum();
         self.out.objects += (blocks * self.sizes.object_block) as u64;
         let chunks = |bytes: u64| (bytes / self.chunk_bytes) as f64;
         let memory = || machine.nodes.iter().map(|n| chunks(n.memory_bytes)).filter(|n| *n > 0.0);
         let without = (self.huge - memory().sum::<f64>() * HUGE_SHARE).max(0.0);
         let small = self.out.small_pages as f64 + without * (self.sizes.entries + self.sizes.own);
         self.out.small_pages = (small * HOLES) as u64;
-        if self.present + blocks > memory().fold(f64::INFINITY, f64::min) * NEARLY_FULL {
+        if self.present + shared > memory().fold(f64::INFINITY, f64::min) * NEARLY_FULL {
             self.out.machine += (memory().sum::<f64>() * PER_COMPACTED) as u64;
         }
     }

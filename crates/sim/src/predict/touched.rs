@@ -4,8 +4,9 @@
 //! draws with repetition find. A loop that is bounded by time is taken to touch all that it may touch.
 
 use crate::access::walks::draws;
+use crate::grains::{homes, Home};
 use numalab_base::math::exp;
-use numalab_nouns::workload::{Bound, ForkPoint, IoDirection, Op, Process, Region, Span, Workload};
+use numalab_nouns::workload::{Bound, IoDirection, Op, Process, Region, Span, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,9 +75,6 @@ pub(crate) struct Touched {
     pub(crate) cut: u64,
 }
 
-/// A region as a process sees it: the process that maps it, and its number there.
-pub(crate) type Home = (usize, usize);
-
 /// What each process touches.
 pub(crate) struct ByProcess {
     /// Regions that the process sees, those it inherits first.
@@ -88,18 +86,12 @@ pub(crate) struct ByProcess {
 }
 
 /// What the processes of a workload touch, in their order.
-/// `chunk_bytes` is the size of a chunk.
-pub(crate) fn touched(workload: &Workload, chunk_bytes: u64) -> Vec<ByProcess> {
+/// `chunk_bytes` is the size of a chunk of single pages, and a region has grains of the order in `orders`.
+pub(crate) fn touched(workload: &Workload, chunk_bytes: u64, orders: &[Vec<u32>]) -> Vec<ByProcess> {
     let mut out: Vec<ByProcess> = Vec::with_capacity(workload.processes.len());
-    for (at, p) in workload.processes.iter().enumerate() {
-        let mut homes: Vec<Home> = Vec::new();
-        if let Some(parent) = p.parent.and_then(|i| out.get(i).map(|of| (i, of))) {
-            let all = p.fork == ForkPoint::AfterPrologue;
-            homes.extend(parent.1.homes.iter().filter(|h| all || h.0 != parent.0));
-        }
-        homes.extend((0..p.regions.len()).map(|r| (at, r)));
+    for (p, homes) in workload.processes.iter().zip(homes(workload)) {
         let mut own = ByProcess { prologue: vec![Touched::default(); homes.len()], all: Vec::new(), homes };
-        let seen = Seen { workload, homes: &own.homes, chunk_bytes };
+        let seen = Seen { workload, homes: &own.homes, chunk_bytes, orders };
         seen.program(&p.prologue, &mut own.prologue);
         own.all = own.prologue.clone();
         seen.threads(p, &mut own.all);
@@ -113,6 +105,7 @@ struct Seen<'a> {
     workload: &'a Workload,
     homes: &'a [Home],
     chunk_bytes: u64,
+    orders: &'a [Vec<u32>],
 }
 
 impl Seen<'_> {
@@ -189,7 +182,9 @@ impl Seen<'_> {
     /// Chunks of a span of a region: the first, and that behind the last.
     fn chunks(&self, of: &Region, span: &Span) -> (u64, u64) {
         let start = of.misalign_bytes + span.offset_bytes;
-        (start / self.chunk_bytes, (start + span.len_bytes.max(1)).div_ceil(self.chunk_bytes))
+        let order = self.homes.get(span.region as usize).map_or(0, |&(process, region)| self.orders[process][region]);
+        let chunk_bytes = self.chunk_bytes << order;
+        (start / chunk_bytes, (start + span.len_bytes.max(1)).div_ceil(chunk_bytes))
     }
 }
 

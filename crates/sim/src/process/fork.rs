@@ -62,7 +62,8 @@ pub(crate) fn start_process(
         p.table_node = Some(sim.cpus[parent_cpu as usize].node);
     }
     p.map_program(nodes);
-    p.map_regions(process as u32, spec, &sim.cfg.mm.thp, &sim.mm.physical, &mut sim.mm.shared);
+    let how = (&sim.cfg.mm.thp, &sim.mm.grain_orders[process][..]);
+    p.map_regions(process as u32, spec, how, &sim.mm.physical, &mut sim.mm.shared);
     for (_, &vma) in spec.regions.iter().zip(p.own_regions()).filter(|(region, _)| region.pinned) {
         sim.mm.pins.pin_mapping(process as u32, vma);
     }

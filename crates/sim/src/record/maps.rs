@@ -26,8 +26,10 @@ pub(crate) fn sample_maps(sim: &mut Simulation<'_>, now_ns: u64, last: bool) {
         maps.votes.fill(0);
         if let Some(&id) = p.own_regions().get(s.region).filter(|id| (**id as usize) < p.space.len()) {
             let vma = p.space.vma(id as usize);
-            let step = (s.end - s.first).div_ceil(CHUNKS_PER_ROW).max(1);
-            for chunk in (s.first..s.end.min(vma.chunk_count())).step_by(step) {
+            let wide = vma.grain.pages() as usize;
+            let (first, end) = (s.first / wide, s.end.div_ceil(wide));
+            let step = (end - first).div_ceil(CHUNKS_PER_ROW).max(1);
+            for chunk in (first..end.min(vma.chunk_count())).step_by(step) {
                 for (vote, pages) in maps.votes.iter_mut().zip(vma.node_counts(chunk)) {
                     *vote += u64::from(*pages);
                 }

@@ -73,6 +73,8 @@ pub struct PageMigration {
     pub(crate) at: PageRef,
     pub(crate) fault: FaultSite,
     pub(crate) facts: PageFacts,
+    /// Pages of a grain that stay where they are.
+    pub(crate) refused: u32,
     pub(crate) decision: FaultDecision,
     pub(crate) target: usize,
     /// Where the target page lies.

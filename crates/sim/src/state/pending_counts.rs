@@ -15,7 +15,7 @@
 //! comes is passed over, so the rest stay equally likely.
 
 use numalab_base::rng::Rng;
-use numalab_kernel::mm::{PendingPages, SharedMemory, Vma, CHUNK_PAGES, PAGE_BYTES};
+use numalab_kernel::mm::{PendingPages, SharedMemory, Vma, CHUNK_PAGES};
 use std::collections::VecDeque;
 
 /// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks
@@ -156,6 +156,11 @@ impl PendingCounts {
     pub fn pending(&self, span: u32, write: bool) -> u64 {
         self.views[span as usize].pending.faulting(write)
     }
+    /// Whether some pages have no entry.
+    #[inline]
+    pub fn some_absent(&self, span: u32, marked: u64) -> bool {
+        self.views[span as usize].pending.any > marked
+    }
     /// Share of the mapped pages that show zeros, 0..=1.
     pub fn zero_share(&self, span: u32) -> f64 {
         let zeros = self.views[span as usize].pending.zeros;
@@ -179,7 +184,7 @@ impl PendingCounts {
         store: &SharedMemory,
         rng: &mut Rng,
     ) -> Option<(usize, usize)> {
-        let pages = s.vma.base_page.pages(s.range.1 - s.range.0);
+        let pages = s.vma.grain.count(s.range.1 - s.range.0);
         let pending = self.pending(s.number, s.write);
         if pending == 0 {
             return None;
@@ -257,9 +262,10 @@ impl Ahead {
         let (from, to) = s.range;
         for _ in 0..tries {
             while self.drawn.len() < AHEAD {
-                let addr = from + rng.below((to - from) / PAGE_BYTES) * PAGE_BYTES;
+                let page = s.vma.grain;
+                let addr = from + page.bytes_of(rng.below(page.count(to - from)));
                 let chunk = s.vma.chunk_of(addr);
-                let rank = (addr - from.max(s.vma.chunk_base(chunk))) / PAGE_BYTES;
+                let rank = page.count(addr - from.max(s.vma.chunk_base(chunk)));
                 s.vma.read_entry_ahead(chunk, store);
                 self.drawn.push_back((chunk as u32, rank as u16));
             }

@@ -27,9 +27,10 @@ pub fn allowed(process: &Process, all: NodeMask) -> NodeMask {
 /// Interleave index of a page of a mapping: the pattern belongs to the address, in steps of the page size.
 pub fn page_index(vma: &Vma, chunk: usize, page: usize, order: u32) -> u64 {
     debug_assert!(order == 0 || page == 0);
-    let (size, addr) = (vma.base_page, vma.page_addr(chunk, page).max(vma.start));
+    let (size, addr) = (vma.grain.base_page(), vma.page_addr(chunk, page).max(vma.start));
     debug_assert!(addr < vma.chunk_base(chunk) + vma.chunk_bytes());
-    interleave_index(size, size.pages(vma.start), vma.start, addr, order)
+    // The pattern goes from grain to grain, where there are any.
+    interleave_index(size, size.pages(vma.start), vma.start, addr, order + vma.grain.order())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::state::quiet_cpus::OwedFlush;
 use crate::state::scan_visits::ScanVisits;
 use crate::state::wait::NOBODY;
 use numalab_base::base_page::BasePage;
+use numalab_base::grain::Grain;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_kernel::mm::thp::{folio_orders, may_have_huge, ThpTunables};
@@ -118,8 +119,13 @@ impl ProcessState {
     /// A flush of its address space interrupts every CPU that runs it for `ns`.
     #[inline]
     pub fn owe_flush(&mut self, now_ns: u64, ns: u64) {
-        self.flush_debt_ns += ns;
-        self.flushes += 1;
+        self.owe_flushes(now_ns, ns, 1);
+    }
+    /// As [`Self::owe_flush`], so many flushes one after the other.
+    #[inline]
+    pub fn owe_flushes(&mut self, now_ns: u64, ns: u64, flushes: u64) {
+        self.flush_debt_ns += ns * flushes;
+        self.flushes += flushes;
         if self.quiet_cpus > 0 {
             self.owed_flushes.push(OwedFlush { at_ns: now_ns, debt_ns: self.flush_debt_ns, flushes: self.flushes });
         }
@@ -200,27 +206,28 @@ impl ProcessState {
         parent.shares |= regions > 0;
         copied
     }
-    /// Maps the process's own regions: the first one lowest, all of them above later stacks.
+    /// Maps the process's own regions, in grains of these orders: the first one lowest, all of them above later stacks.
     pub fn map_regions(
         &mut self,
         id: u32,
         spec: &Process,
-        thp: &ThpTunables,
+        (thp, orders): (&ThpTunables, &[u32]),
         at: &PhysicalMemory,
         store: &mut SharedMemory,
     ) {
         let (nodes, mems) = (at.nodes(), self.mems);
         let mut own: Vec<u32> = Vec::with_capacity(spec.regions.len());
-        for region in spec.regions.iter().rev() {
+        for (number, region) in spec.regions.iter().enumerate().rev() {
             // A mapping begins and ends with whole pages (`mmap`).
             let size = self.base_page.ceil(region.size_bytes);
             let start = self.place(size, self.base_page.ceil(region.misalign_bytes));
             let end = start + size;
             let kind = kind_of(region.kind);
             let huge_ok = kind == VmaKind::PrivateAnon && may_have_huge(thp, region.advice);
-            let mut vma = Vma::in_pages(self.base_page, (start, end), kind, huge_ok, nodes);
+            let grain = Grain::of(self.base_page, orders.get(number).copied().unwrap_or(0));
+            let mut vma = Vma::in_grains(grain, (start, end), kind, huge_ok, nodes);
             if let Some(backing) = kind.backing() {
-                vma.objects.push(store.create(backing, vma.chunk_count()));
+                vma.objects.push(store.create_in_grains(backing, vma.chunk_count(), grain.pages()));
             }
             vma.advised = region.advice == HugeAdvice::Huge;
             if kind == VmaKind::PrivateAnon {
@@ -247,7 +254,7 @@ impl ProcessState {
         let end = MMAP_TOP + 2 * self.chunk_bytes();
         self.insert_stack(end - self.base_page.ceil(INITIAL_STACK_BYTES), end, nodes);
         let data = (MMAP_TOP, MMAP_TOP + self.base_page.ceil(DATA_BYTES));
-        self.data = self.insert(Vma::in_pages(self.base_page, data, VmaKind::PrivateAnon, false, nodes));
+        self.data = self.insert(Vma::in_grains(Grain::one(self.base_page), data, VmaKind::PrivateAnon, false, nodes));
     }
     /// Makes the locks that its threads share in page faults: one, or one for each mapping.
     pub fn share_locks(&mut self, nodes: usize, one: bool) {
@@ -267,7 +274,7 @@ impl ProcessState {
         self.insert_stack(start, start + STACK_BYTES, nodes);
     }
     fn insert_stack(&mut self, start: u64, end: u64, nodes: usize) {
-        let id = self.insert(Vma::in_pages(self.base_page, (start, end), VmaKind::Stack, false, nodes));
+        let id = self.insert(Vma::in_grains(Grain::one(self.base_page), (start, end), VmaKind::Stack, false, nodes));
         self.stacks.push(id);
     }
     fn insert(&mut self, vma: Vma) -> u32 {

@@ -5,6 +5,7 @@
 //! later they note in [`Effects`], and the engine carries that out.
 
 use crate::base_pages::check_workload;
+use crate::grains::grain_orders;
 use crate::hardware::access_rates::AccessRates;
 use crate::hardware::working_sets::WorkingSets;
 use crate::sim_config::SimConfig;
@@ -161,10 +162,14 @@ pub struct Memory {
     pub lru_batches: LruBatches,
     /// Distance classes of the machine, and its huge-page ladders.
     pub ladders: Ladders,
+    /// Pages of grains in LRU batches whose hint faults are still to be refused.
+    pub refusals_owed: u64,
+    /// Logarithm of the base pages of a grain of each region, by process.
+    pub grain_orders: Vec<Vec<u32>>,
     /// Where reclaim of anonymous pages stands, by node.
     pub clock_hands: Vec<ClockHands>,
-    /// Node of a base page that the last fault has cleared, whose lines are still in the CPU's cache.
-    pub cleared_page: Option<u16>,
+    /// Node and number of base pages that the last fault has cleared, whose lines are still in the CPU's cache.
+    pub cleared: Option<(u16, u32)>,
     /// Frames of the folio that is being allocated.
     pub folio_frames: Vec<Frame>,
     /// The swap device.
@@ -234,7 +239,7 @@ impl<'a> Simulation<'a> {
         let pending_counts = PendingCounts::new(hw.working_sets.spans(), nodes);
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + rng.below(20_000) as u32;
-        let mm = Memory::new(machine, cfg, seed)?;
+        let mm = Memory::new((machine, workload), cfg, seed)?;
         Ok(Self {
             machine,
             workload,
@@ -318,15 +323,17 @@ impl Kernel {
 }
 
 impl Memory {
-    fn new(machine: &Machine, cfg: &SimConfig, seed: u64) -> Result<Self, String> {
+    fn new((machine, workload): (&Machine, &Workload), cfg: &SimConfig, seed: u64) -> Result<Self, String> {
         let nodes = machine.node_count();
         Ok(Self {
             physical: PhysicalMemory::with_config(machine, &cfg.mm, seed),
             shared: SharedMemory::default(),
             lru_batches: LruBatches::new(machine.cpu_count(), cfg.mm.vm.lru_batch as usize),
             ladders: ladders(machine, &cfg.mm)?,
+            refusals_owed: 0,
+            grain_orders: grain_orders(workload, cfg),
             clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
-            cleared_page: None,
+            cleared: None,
             folio_frames: Vec::with_capacity(1 << MAX_FOLIO_ORDER),
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,

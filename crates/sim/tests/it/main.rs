@@ -22,6 +22,7 @@ mod filling;
 mod folios;
 mod forked_children;
 mod golden;
+mod grains;
 mod huge;
 mod hugetlb;
 mod idle_work;

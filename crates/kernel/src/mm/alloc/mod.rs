@@ -13,6 +13,7 @@ mod by_node;
 pub(in crate::mm) mod fast;
 mod folio;
 pub(in crate::mm) mod gfp;
+mod grain;
 pub(in crate::mm) mod request;
 mod run;
 mod slow;

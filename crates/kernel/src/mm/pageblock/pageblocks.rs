@@ -177,6 +177,16 @@ impl Pageblocks {
         self.update(block, b.free + 1, b.unmovable);
         true
     }
+    /// Frees `pages` movable pages of one block. Returns false if the zone has no more of them, which is an error of
+    /// the caller.
+    pub fn put_movable_run(&mut self, frame: Frame, pages: u64) -> bool {
+        if let Some(block) = self.index(frame).filter(|b| u64::from(self.movable(*b)) >= pages) {
+            let b = self.blocks[block];
+            self.update(block, b.free + pages as u16, b.unmovable);
+            return true;
+        }
+        (0..pages).all(|_| self.put_movable(frame))
+    }
     /// Frees an unmovable page. Returns false if its block has none, which is an error of the caller.
     pub fn put_unmovable(&mut self, frame: Frame) -> bool {
         let Some(block) = self.index(frame).filter(|b| self.blocks[*b].unmovable > 0) else { return false };

@@ -60,6 +60,7 @@ impl PhysicalMemory {
     pub fn free_unmapped(&mut self, gone: Unmapped) {
         match gone {
             Unmapped::Page { node, frame, class } => self.free_page(node, frame, class),
+            Unmapped::Grain { node, frame, class, pages } => self.free_grain(node, frame, class, pages),
             Unmapped::Cached { node, frame } => self.add_to_page_cache(node, frame),
             Unmapped::ThpPart { node } => self.deferred_split_pages[node] += 1,
             Unmapped::LastThpPart { node, frame } => {

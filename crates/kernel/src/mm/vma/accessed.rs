@@ -93,7 +93,7 @@ impl Vma {
     pub(super) fn random_accesses_so_far(&self, chunk: usize) -> f64 {
         let base = self.chunk_base(chunk);
         let here = |s: &&RandomUse| s.from < base + self.chunk_bytes() && s.to > base;
-        let page_bytes = self.base_page.bytes() as f64;
+        let page_bytes = self.grain.bytes() as f64;
         let per_entry = |s: &RandomUse| s.accesses as f64 * page_bytes / (s.to - s.from) as f64;
         self.random.spans.iter().filter(here).map(per_entry).sum()
     }

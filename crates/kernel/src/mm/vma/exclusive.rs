@@ -15,7 +15,7 @@ impl Vma {
                 ChunkKind::Huge => out[c.node as usize] += CHUNK_PAGES - u64::from(c.shared),
                 // Nothing is shared, so the counts by node are those of exclusive pages.
                 ChunkKind::Small if c.shared == 0 => {
-                    out.iter_mut().zip(self.node_counts(i)).for_each(|(o, &n)| *o += u64::from(n));
+                    out.iter_mut().zip(self.node_counts(i)).for_each(|(o, &n)| *o += u64::from(n) * self.grain.pages());
                 }
                 ChunkKind::Small if c.shared == c.present => {}
                 ChunkKind::Small => {

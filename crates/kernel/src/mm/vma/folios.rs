@@ -31,7 +31,7 @@ impl Vma {
             let pages = 1_usize << order;
             let first = page & !(pages - 1);
             let start = self.page_addr(chunk, first);
-            let inside = start >= self.start && start + self.base_page.bytes_of(pages as u64) <= self.end;
+            let inside = start >= self.start && start + self.grain.bytes_of(pages as u64) <= self.end;
             let empty = |p: usize| {
                 self.is_absent(chunk, p) && !self.maps_zero_page(chunk, p) && self.frame_map.slot(chunk, p).is_none()
             };

@@ -7,6 +7,7 @@
 //! Invariants: an entry is a pageblock, a slot, or nothing. A chunk with a huge page has no entries.
 
 use crate::mm::pageblock::frame::Frame;
+use std::collections::BTreeMap;
 
 /// Set in entries that are swap slots; pageblocks and slots have smaller numbers.
 const SLOT: u32 = 1 << 31;
@@ -45,6 +46,9 @@ pub struct FrameMap {
     tables: u64,
     /// Chunks of a page table, as a power of two, and those of the first table that lie before the mapping.
     table_chunks: (u32, u32),
+    /// Page tables of a chunk, where it has several, and those beside the first one: chunk, node and pageblock.
+    tables_in_chunk: u32,
+    more_tables: BTreeMap<usize, Vec<(u8, Frame)>>,
     swapped: u64,
     huge: u64,
 }
@@ -59,6 +63,8 @@ impl FrameMap {
             tables_on_node: vec![0; nodes],
             tables: 0,
             table_chunks: (0, 0),
+            tables_in_chunk: 1,
+            more_tables: BTreeMap::new(),
             swapped: 0,
             huge: 0,
         }
@@ -67,6 +73,14 @@ impl FrameMap {
     /// `before` lie before the mapping. (Each chunk has a table of its own otherwise.)
     pub fn with_tables_of(self, order: u32, before: u32) -> Self {
         Self { table_chunks: (order, before), ..self }
+    }
+    /// The map of a mapping whose chunks have `tables` page tables each, which come with its first page.
+    pub fn with_tables_in_chunk(self, tables: u32) -> Self {
+        Self { tables_in_chunk: tables, ..self }
+    }
+    /// Page tables that a chunk needs.
+    pub fn tables_in_chunk(&self) -> u32 {
+        self.tables_in_chunk
     }
     /// Memory that the map takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
@@ -90,6 +104,7 @@ impl FrameMap {
     pub fn forked(&self) -> Self {
         let mut copy = Self::new(self.chunks.len(), self.tables_on_node.len());
         (copy.huge, copy.table_chunks) = (self.huge, self.table_chunks);
+        copy.tables_in_chunk = self.tables_in_chunk;
         for chunk in (0..self.chunks.len()).filter(|c| self.chunks[*c].swapped > 0) {
             for page in 0..512 {
                 if let Some(slot) = self.slot(chunk, page) {
@@ -212,12 +227,24 @@ impl FrameMap {
         self.tables_on_node[node] += 1;
         self.tables += 1;
     }
-    /// Removes the page table of a chunk; returns its node and pageblock.
+    /// Notes one more page table of a chunk that has several.
+    pub fn add_table(&mut self, chunk: usize, node: usize, frame: Frame) {
+        debug_assert!(self.has_table(chunk) && self.tables_in_chunk > 1);
+        self.more_tables.entry(chunk).or_default().push((node as u8, frame));
+        self.tables_on_node[node] += 1;
+        self.tables += 1;
+    }
+    /// Removes a page table of a chunk; returns its node and pageblock.
     pub fn take_table(&mut self, chunk: usize) -> Option<(usize, Frame)> {
         if !self.has_table(chunk) {
             return None;
         }
         let at = self.table_of(chunk);
+        if let Some((node, frame)) = self.more_tables.get_mut(&at).and_then(Vec::pop) {
+            self.tables_on_node[usize::from(node)] -= 1;
+            self.tables -= 1;
+            return Some((usize::from(node), frame));
+        }
         let c = &mut self.chunks[at];
         let node = usize::from(std::mem::replace(&mut c.table_node, NO_TABLE));
         self.tables_on_node[node] -= 1;

@@ -13,6 +13,7 @@ use crate::mm::object::{PageRef, SharedMemory};
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::base_page::BasePage;
+use numalab_base::grain::Grain;
 
 /// Nodes that [`Chunk::node`] can tell apart.
 const MAX_NODES: usize = 256;
@@ -32,8 +33,8 @@ pub struct Vma {
     pub start: u64,
     /// One past the last byte.
     pub end: u64,
-    /// Its base pages.
-    pub base_page: BasePage,
+    /// What an entry stands for. "Page" in this folder means that much; only what is said to be in base pages is.
+    pub grain: Grain,
     /// What backs the mapping.
     pub kind: VmaKind,
     /// Whether huge pages are allowed in this mapping.
@@ -72,19 +73,20 @@ pub struct Vma {
 impl Vma {
     /// An unpopulated mapping of `start..end` (page aligned) in pages of 4 KiB on a machine with `nodes` nodes.
     pub fn new(start: u64, end: u64, kind: VmaKind, huge_ok: bool, nodes: usize) -> Self {
-        Self::in_pages(BasePage::Kib4, (start, end), kind, huge_ok, nodes)
+        Self::in_grains(Grain::one(BasePage::Kib4), (start, end), kind, huge_ok, nodes)
     }
-    /// As [`Self::new`], in base pages of another size.
-    pub fn in_pages(page: BasePage, (start, end): (u64, u64), kind: VmaKind, huge_ok: bool, nodes: usize) -> Self {
-        let chunk_bytes = page.bytes_of(CHUNK_PAGES);
+    /// As [`Self::new`], in base pages of another size or in grains.
+    pub fn in_grains(grain: Grain, (start, end): (u64, u64), kind: VmaKind, huge_ok: bool, nodes: usize) -> Self {
+        let (page, chunk_bytes) = (grain.base_page(), grain.bytes_of(CHUNK_PAGES));
         let n = (end.div_ceil(chunk_bytes) - start / chunk_bytes) as usize;
-        let table_order = page.table_bytes().ilog2() - chunk_bytes.ilog2();
+        let table_order = page.table_bytes().ilog2().saturating_sub(chunk_bytes.ilog2());
+        let tables = (chunk_bytes / page.table_bytes()).max(1) as u32;
         let before = (start / chunk_bytes) & ((1 << table_order) - 1);
-        debug_assert!(page.floor(start) == start && page.floor(end) == end, "{start}..{end}: not whole pages");
+        debug_assert!(grain.floor(start) == start && grain.floor(end) == end, "{start}..{end}: not whole pages");
         Self {
             start,
             end,
-            base_page: page,
+            grain,
             kind,
             huge_ok,
             advised: false,
@@ -99,7 +101,7 @@ impl Vma {
             pages_on_node: vec![0; nodes],
             marked_pages: 0,
             write_protected: false,
-            frame_map: FrameMap::new(n, nodes).with_tables_of(table_order, before as u32),
+            frame_map: FrameMap::new(n, nodes).with_tables_of(table_order, before as u32).with_tables_in_chunk(tables),
             zeros: ZeroEntries::default(),
             folios: Folios::default(),
             partly_mapped: Vec::new(),
@@ -109,7 +111,7 @@ impl Vma {
     /// Logarithm of the bytes of a chunk.
     #[inline]
     fn chunk_shift(&self) -> u32 {
-        self.base_page.shift() + CHUNK_PAGES.trailing_zeros()
+        self.grain.shift() + CHUNK_PAGES.trailing_zeros()
     }
     /// Bytes of a chunk: 512 base pages.
     #[inline]
@@ -129,23 +131,23 @@ impl Vma {
     /// Address of a page of a chunk; may be below `start`.
     #[inline]
     pub fn page_addr(&self, chunk: usize, page: usize) -> u64 {
-        self.chunk_base(chunk) + self.base_page.bytes_of(page as u64)
+        self.chunk_base(chunk) + self.grain.bytes_of(page as u64)
     }
     /// Number of pages from the start of the first chunk to `addr`.
     #[inline]
     pub fn page_number(&self, addr: u64) -> u64 {
-        self.base_page.pages(addr - self.chunk_base(0))
+        self.grain.count(addr - self.chunk_base(0))
     }
     /// The page of a chunk at `addr`, which is moved to the chunk's nearer end if it is outside; rounded up.
     #[inline]
     pub fn page_up_in_chunk(&self, chunk: usize, addr: u64) -> usize {
         let base = self.chunk_base(chunk);
-        self.base_page.pages_up(addr.clamp(base, base + self.chunk_bytes()) - base) as usize
+        self.grain.count_up(addr.clamp(base, base + self.chunk_bytes()) - base) as usize
     }
     /// The chunks that overlap `from..to`, each with its pages in that range: (chunk, first page, one past the last
     /// page).
     pub(in crate::mm) fn chunk_ranges(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, usize, usize)> {
-        let (page, shift, mut addr) = (self.base_page, self.chunk_shift(), from);
+        let (grain, shift, mut addr) = (self.grain, self.chunk_shift(), from);
         let first = self.start >> shift;
         std::iter::from_fn(move || {
             if addr >= to {
@@ -153,7 +155,7 @@ impl Vma {
             }
             let base = addr >> shift << shift;
             let stop = to.min(base + (1 << shift));
-            let (lo, hi) = (page.pages(addr - base), page.pages_up(stop - base));
+            let (lo, hi) = (grain.count(addr - base), grain.count_up(stop - base));
             addr = stop;
             Some((((base >> shift) - first) as usize, lo as usize, hi as usize))
         })
@@ -269,8 +271,12 @@ impl Vma {
     pub fn pages_on_node(&self) -> &[u64] {
         &self.pages_on_node
     }
-    /// Number of resident pages.
+    /// Number of resident base pages.
     pub fn rss_pages(&self) -> u64 {
+        self.present_entries() * self.grain.pages()
+    }
+    /// Number of entries that map a page.
+    pub(in crate::mm) fn present_entries(&self) -> u64 {
         self.pages_on_node.iter().sum()
     }
     /// Memory that the state of this mapping takes in the simulator, bytes.

@@ -162,8 +162,8 @@ impl Vma {
         b.marked = b.marked.zip(&fresh, |a, f| a | f);
         c.marked += n as u16;
         self.marked_pages += u64::from(n);
-        out.updates += u64::from(n);
-        out.skipped += u64::from(seen.count() - n);
+        out.updates += u64::from(n) * self.grain.pages();
+        out.skipped += u64::from(seen.count() - n) * self.grain.pages();
         if rules.tables && self.chunks[chunk].marked > 0 && self.is_on_one_node(chunk) {
             self.chunks[chunk].pmd_marked = true;
         }

@@ -155,8 +155,8 @@ impl Vma {
     #[inline]
     pub fn pages_inside(&self, chunk: usize, from: u64, to: u64) -> (usize, usize) {
         let base = self.chunk_base(chunk);
-        let lo = self.base_page.pages(from.saturating_sub(base));
-        let hi = self.base_page.pages_up(to.saturating_sub(base)).min(CHUNK_PAGES);
+        let lo = self.grain.count(from.saturating_sub(base));
+        let hi = self.grain.count_up(to.saturating_sub(base)).min(CHUNK_PAGES);
         (lo as usize, hi as usize)
     }
     /// The chunks of `from..to` in which a read, or a store, faults on a page, each with the number of such pages.
@@ -183,7 +183,7 @@ impl Vma {
         let mut out = PendingPages::default();
         if from <= self.start && to >= self.end {
             out.zeros = self.zero_entries();
-            out.any = self.base_page.pages(self.end - self.start) - self.rss_pages() + self.marked_pages - out.zeros;
+            out.any = self.grain.count(self.end - self.start) - self.present_entries() + self.marked_pages - out.zeros;
             if self.write_protected {
                 let all = CHUNK_PAGES as usize;
                 out.read_only = (0..self.chunks.len()).map(|c| self.read_only_in_chunk(c, 0, all)).sum();

@@ -14,8 +14,8 @@ impl Vma {
     /// set.
     pub fn map_around(&mut self, chunk: usize, (from, to): (usize, usize), block: &mut SharedBlock) -> u32 {
         let base = self.chunk_base(chunk);
-        let first = (self.base_page.pages_up(self.start.saturating_sub(base)) as usize).max(from);
-        let last = (self.base_page.pages_up(self.end.saturating_sub(base)).min(CHUNK_PAGES) as usize).min(to);
+        let first = (self.grain.count_up(self.start.saturating_sub(base)) as usize).max(from);
+        let last = (self.grain.count_up(self.end.saturating_sub(base)).min(CHUNK_PAGES) as usize).min(to);
         if first >= last || self.chunks[chunk].kind == ChunkKind::Huge {
             return 0;
         }

@@ -41,6 +41,7 @@ impl Vma {
             last: LastCpupid::from_raw(b.last[page]),
             pages: if b.huge { HPAGE_PAGES } else { 1 },
             huge: b.huge,
+            grain: self.grain.pages() as u32,
             mapcount: b.mapcount[page],
             // The page cache holds a reference.
             refcount: b.mapcount[page] + u32::from(!anon),
@@ -181,7 +182,7 @@ impl Vma {
         debug_assert!(self.partly_mapped.is_empty(), "deferred huge pages are not split");
         let mut copied = CopiedEntries::default();
         if self.kind.is_shared() || (self.kind.is_file() && !self.anon) {
-            let mut v = Vma::in_pages(self.base_page, (self.start, self.end), self.kind, self.huge_ok, self.nodes);
+            let mut v = Vma::in_grains(self.grain, (self.start, self.end), self.kind, self.huge_ok, self.nodes);
             v.objects.clone_from(&self.objects);
             for &o in &v.objects {
                 store.object_mut(o).mappers.push(child);
@@ -294,7 +295,7 @@ impl Vma {
     /// cleared entries.
     pub fn zap_range(&mut self, from: u64, to: u64, store: &mut SharedMemory, mut freed: impl FnMut(Unmapped)) -> u64 {
         let mut cleared = 0;
-        for (chunk, lo, hi) in self.chunk_ranges(from, self.base_page.floor(to)) {
+        for (chunk, lo, hi) in self.chunk_ranges(from, self.grain.floor(to)) {
             self.zeros.clear(chunk, || Bits512::range(lo, hi));
             if self.frame_map.swapped_in_chunk(chunk) > 0 {
                 (lo..hi).for_each(|p| self.release_slot(chunk, p, store, &mut freed));

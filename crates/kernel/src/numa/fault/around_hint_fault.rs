@@ -41,9 +41,9 @@ impl NumaBalancing {
         if let Some(vma) = vma {
             vma.record(self.tasks[at.task as usize].pid);
         }
-        self.counters.numa_hint_faults += 1;
+        self.counters.numa_hint_faults += u64::from(page.grain);
         if page.nid == self.topo.node_of(at.cpu) {
-            self.counters.numa_hint_faults_local += 1;
+            self.counters.numa_hint_faults_local += u64::from(page.grain);
             decision.flags.set(FaultFlags::LOCAL);
         }
         decision.target = self.mpol_misplaced(at, page, policy, memory);
@@ -93,7 +93,7 @@ impl NumaBalancing {
         }
         let lost = result == MigrateResult::FailedEntryChanged && self.cfg.switches.changed_entry_drops_fault;
         if !lost {
-            outcome.recorded = self.task_numa_fault(at, decision.last, page.nid, page.pages, flags, host);
+            outcome.recorded = self.task_numa_fault(at, decision.last, page.nid, page.base_pages(), flags, host);
         }
         outcome
     }
@@ -108,7 +108,7 @@ impl NumaBalancing {
     }
 
     fn count_migrated(&mut self, page: &mut PageFacts, target: usize) {
-        let pages = u64::from(page.pages);
+        let pages = u64::from(page.base_pages());
         let c = &mut self.counters;
         c.numa_pages_migrated += pages;
         c.pgmigrate_success += pages;
@@ -123,7 +123,7 @@ impl NumaBalancing {
 
     fn count_failed(&mut self, page: &PageFacts, result: MigrateResult) {
         if result != MigrateResult::Refused {
-            self.counters.pgmigrate_fail += u64::from(page.pages);
+            self.counters.pgmigrate_fail += u64::from(page.base_pages());
             self.counters.thp_migration_fail += u64::from(page.huge);
         }
     }

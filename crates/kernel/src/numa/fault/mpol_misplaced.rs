@@ -45,7 +45,7 @@ impl NumaBalancing {
             wanted = here;
             if let Err(denial) = self.should_numa_migrate_memory(at, page, here, memory) {
                 if page.nid != here {
-                    self.reasons.denied[denial as usize] += 1;
+                    self.reasons.denied[denial as usize] += u64::from(page.grain);
                 }
                 return None;
             }

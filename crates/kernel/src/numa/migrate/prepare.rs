@@ -56,7 +56,7 @@ impl NumaBalancing {
     ) -> Result<(), Refusal> {
         let refusal = self.refusal(at, page, target, zones, isolatable);
         if let Some(reason) = refusal {
-            self.reasons.refused[reason as usize] += 1;
+            self.reasons.refused[reason as usize] += u64::from(page.grain);
             return Err(reason);
         }
         Ok(())
@@ -75,7 +75,11 @@ impl NumaBalancing {
         }
         let limited = self.cfg.switches.rate_limit != RateLimit::Off;
         if limited
-            && !self.limits[target].admit(self.cfg.hz, at.now, self.cfg.scan.base_page.as_4k(u64::from(page.pages)))
+            && !self.limits[target].admit(
+                self.cfg.hz,
+                at.now,
+                self.cfg.scan.base_page.as_4k(u64::from(page.base_pages())),
+            )
         {
             return Some(Refusal::RateLimited);
         }
@@ -83,7 +87,7 @@ impl NumaBalancing {
         if self.cfg.switches.refuse_shared_thp && page.huge && page.mapcount > 1 {
             return Some(Refusal::SharedThp);
         }
-        if nearly_full(zones, page.pages) {
+        if nearly_full(zones, page.base_pages()) {
             return Some(Refusal::NearlyFull);
         }
         (!isolatable).then_some(Refusal::NotIsolated)
