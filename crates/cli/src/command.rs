@@ -154,8 +154,11 @@ fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
         return None;
     }
     let (name, command) = named(args);
-    let names: Vec<String> =
-        command.get_positionals().map(|p| format!("<{}>", p.get_id().as_str().to_uppercase())).collect();
+    let names: Vec<String> = command
+        .get_positionals()
+        .filter(|p| !p.is_last_set())
+        .map(|p| format!("<{}>", p.get_id().as_str().to_uppercase()))
+        .collect();
     let expected = match names.len() {
         0 => "none".to_string(),
         1 => format!("at most one, {}", names[0]),

@@ -132,7 +132,7 @@ fn parameters_of_the_workload_can_be_set() {
     assert_ne!(usual["directory"], slow["directory"]);
     let lab = Lab::new();
     lab.refused(&format!("{command} --param line_tim=5ns"), &["line_tim", "did you mean `line_time`?"]);
-    lab.refused("advise --machine 2x1x2x1 --param line_time=5ns -- true", &["--param", "cannot be used with"]);
+    lab.refused("advise --machine 2x1x2x1 --param line_time=5ns -- true", &["--param", "together with"]);
 }
 
 #[test]

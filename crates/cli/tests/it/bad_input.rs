@@ -197,7 +197,7 @@ fn command_lines() {
     let lab = Lab::with_sweep();
     for (line, part) in [
         ("run", "`<EXPERIMENT>` is missing"),
-        ("run --machine 2x1x2x1", "--kernel"),
+        ("run --machine 2x1x2x1", "`<--workload <W,…>|PROGRAM>, <EXPERIMENT>` is missing"),
         ("run first-steps --workload numa02", "together with"),
         ("run first-steps --iterations 0", "is \"0\"; expected a whole number from 1 to 100000"),
         ("run first-steps --iterations 1e9", "is \"1e9\"; expected a whole number"),

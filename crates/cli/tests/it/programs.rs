@@ -30,7 +30,7 @@ fn what_cannot_be_run_is_refused_with_the_next_step() {
         &["--with /etc: has no effect", "--backend vm"],
     );
     lab.refused(&format!("{vm} --env WORD -- true"), &["--env", "NAME=VALUE"]);
-    lab.refused(&format!("{vm} --workload numa02 -- true"), &["--workload", "cannot be used with"]);
+    lab.refused(&format!("{vm} --workload numa02 -- true"), &["--workload", "together with"]);
     lab.refused(&format!("{vm} --with /etc --workload numa02"), &["--with"]);
     script(&lab, "lost", "#!/no/such/interpreter\n");
     lab.refused(&format!("{vm} -- ./lost"), &["its interpreter /no/such/interpreter is not there"]);
@@ -72,7 +72,7 @@ fn a_program_is_a_job_on_this_machine_and_a_column_of_its_own_name() {
     assert!(kept.contains("argv = [\"sh\", \"-c\", \"echo it's\"]") && kept.contains("sha256 = "), "{kept}");
     let manifest = json(&fs::read_to_string(record.join("manifest.json")).unwrap());
     let params = manifest["plan"]["workload"]["params"].to_string();
-    assert!(params.contains(r"sh -c 'echo it'\\\\''s'"), "{params}");
+    assert!(params.contains(r"sh -c 'echo it'\\''s'"), "{params}");
     // Other arguments are another plan; the same ones have their record.
     let other = run(&["--for", "7s", "--", "sh", "-c", "echo"]);
     assert_ne!(other["runs"][0]["record"], first["runs"][0]["record"]);

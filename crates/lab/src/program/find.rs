@@ -1,6 +1,6 @@
 //! Programs and files by the names that a user gives them.
 
-use super::ProgramError;
+use super::error::ProgramError;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 

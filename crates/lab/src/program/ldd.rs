@@ -1,6 +1,6 @@
 //! The libraries of programs, as the loader of this machine finds them (`ldd`).
 
-use super::ProgramError;
+use super::error::ProgramError;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -5,9 +5,12 @@
 //! that `ldd` names, scripts with their interpreters, and whatever else is named. Paths and links are those of the
 //! host. Files are read once, so all guests of a run have the same, and the digest of all is part of the plan.
 
+mod error;
 mod find;
 mod ldd;
 pub mod tree;
+
+pub use error::ProgramError;
 
 use numalab_model::workload::Workload;
 use numalab_worker::job::Invocation;
@@ -20,42 +23,6 @@ const GUEST_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 /// Files of the host that many programs read, and that a guest gets if they are there.
 const USUAL: [&str; 6] =
     ["/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ld.so.cache", "/etc/localtime"];
-
-/// Why a program cannot be taken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgramError {
-    /// There is no such program.
-    #[error("{0}: no such program; expected a program (`command -v` says whether there is one)")]
-    Missing(String),
-    /// There is no such file.
-    #[error("--with {0}: no such file, directory or program; expected one of this machine")]
-    NoFile(String),
-    /// A library of it is missing.
-    #[error("{program} needs the library {library}, which is not found; expected it installed, or LD_LIBRARY_PATH")]
-    Library {
-        /// Path of the program.
-        program: String,
-        /// Name of the library.
-        library: String,
-    },
-    /// The interpreter of a script is missing.
-    #[error("{script}: its interpreter {interpreter} is not there; expected it installed")]
-    Interpreter {
-        /// Path of the script.
-        script: String,
-        /// The interpreter.
-        interpreter: String,
-    },
-    /// It is not for guests of x86-64.
-    #[error("{0}: a program of another architecture; expected one of x86-64, or a script of one")]
-    Foreign(String),
-    /// The files are too large for a guest.
-    #[error("program and files take more than {} MiB; expected less, since all is memory of the guest", .0 >> 20)]
-    TooLarge(u64),
-    /// A file cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
-}
 
 /// A program, its arguments, and what it needs.
 #[derive(Clone, Debug)]

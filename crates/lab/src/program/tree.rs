@@ -1,6 +1,7 @@
 //! Files of this machine with their folders and links, as they go into a guest's RAM disk.
 
-use super::{ldd, ProgramError};
+use super::error::ProgramError;
+use super::ldd;
 use numalab_model::plan::hex;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
