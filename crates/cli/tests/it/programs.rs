@@ -126,6 +126,7 @@ mod vm {
         for wanted in ["elapsed", "numa_hit", "numa_hint_faults"] {
             assert!(names.iter().any(|n| n == wanted), "{wanted}: {names:?}");
         }
+        lab.ok("report d");
         assert!(lab.path("d/report.html").exists());
         lab.ok(&format!("{GUEST} --kernel debian-6.12 --env WORD=w --out s -- ./static"));
         let with = "--with ./static --with ./dynamic --with cat --with data";
