@@ -105,7 +105,9 @@ def record(
     options += [] if most_bytes is None else [f"--most={most_bytes}B"]
     options += [] if name is None else [f"--name={name}"]
     # A program that fails is a finding, and its record is kept.
-    _call("record", "--accesses", "--json", *options, "--", *command, codes=(0, 1))
+    _call(
+        "record", "--accesses", "--json", *options, "--", *(os.fspath(word) for word in command), codes=(0, 1)
+    )
     return AccessRecord(directory, keep)
 
 
@@ -118,7 +120,7 @@ def open_record(directory: Word) -> AccessRecord:
 
 def _call(*arguments: Word, codes: tuple[int, ...] = (0,)) -> str:
     """Carry out a command line in this process; raise ``LabError`` for other exit codes than these."""
-    code, output, message = _native.call(list(arguments))
+    code, output, message = _native.call([os.fspath(word) for word in arguments])
     if code not in codes:
         raise LabError(code, message, output)
     return output

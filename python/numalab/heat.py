@@ -22,8 +22,8 @@ def heat_map(table: Table, pid: int | None, threads: int, of: str) -> Figure:
     """Draw a map (``AccessRecord.heat_map``)."""
     if of not in COUNTS:
         raise ValueError(f"of is {of!r}; expected one of {', '.join(COUNTS)}")
-    frame = table.to_pandas()
-    by_pid = frame.groupby("pid")["lines"].sum()
+    frame: Any = table.to_pandas()
+    by_pid: Any = frame.groupby("pid")["lines"].sum()
     if by_pid.empty:
         raise ValueError("the record has no accesses; expected a program that visits memory")
     if pid is None:

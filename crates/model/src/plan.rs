@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// Name of the condition of a plan that says how the workload was started.
 pub const NUMACTL: &str = "numactl";
-/// Name of the condition of a plan that says which parameters of the workload its column sets, beside those of the plan:
-/// `name = value` with semicolons between.
+/// Name of the condition of a plan that says which parameters of the workload its column sets, beside those of the
+/// plan: `name = value` with semicolons between.
 pub const PARAMS: &str = "params";
 /// Name of the condition of a plan that says that its machine does nothing beside the workload: [`QUIET`].
 pub const MACHINE: &str = "machine";
@@ -185,8 +185,8 @@ pub fn of_machine(machine: &Machine) -> String {
 
 /// The fingerprint of a workload: all of it but its title, which decides no figure.
 ///
-/// Threads share lists of ops. Each list is written once, and its fingerprint stands for it wherever it is used: thousands
-/// of threads with thousands of steps took minutes otherwise.
+/// Threads share lists of ops. Each list is written once, and its fingerprint stands for it wherever it is used:
+/// thousands of threads with thousands of steps took minutes otherwise.
 pub fn of_workload(workload: &Workload) -> String {
     let mut lists: BTreeMap<*const Op, String> = BTreeMap::new();
     let nothing: Arc<[Op]> = Arc::new([]);

@@ -29,8 +29,8 @@ fn names_and_shared_steps_cost_what_they_are() {
     );
     lab.write("q.toml", &lets);
     lab.ok("show ./q.toml");
-    let steps = "[[process]]\nname = \"p\"\nthreads = 4096\n[[process.region]]\nname = \"r\"\nover = \"0..9999\"\nsize = \"4KiB\"\n\
-                 [[process.phase]]\nfor = \"i\"\nin = \"0..9999\"\naccess = \"r[i]\"\n";
+    let steps = "[[process]]\nname = \"p\"\nthreads = 4096\n[[process.region]]\nname = \"r\"\nover = \"0..9999\"\n\
+                 size = \"4KiB\"\n                 [[process.phase]]\nfor = \"i\"\nin = \"0..9999\"\naccess = \"r[i]\"\n";
     lab.write("q.toml", &format!("{head}{steps}"));
     lab.ok("run --machine 2x1x1x1 --kernel off --workload ./q.toml --dry-run");
 }

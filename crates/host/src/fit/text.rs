@@ -97,7 +97,8 @@ impl Fit {
             let (seconds, pause) = (phase.seconds * stretch, STEP_US * (1.0 - phase.busy) / phase.busy);
             writeln!(
                 out,
-                "\n[[process.phase]]\nname = \"{:.0} % busy\"\ntime = \"{seconds:.3}s * repeat\"\ntimed = \"steps\"\nsteps = [",
+                "\n[[process.phase]]\nname = \"{:.0} % busy\"\ntime = \"{seconds:.3}s * repeat\"\n\
+                 timed = \"steps\"\nsteps = [",
                 phase.busy * 100.0
             )?;
             writeln!(out, "    {{ access = \"memory\", slice = \"thread\", {pattern}, accesses = \"floor(accesses * (1 - shared))\", write = \"write_share\" }},")?;

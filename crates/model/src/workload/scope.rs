@@ -1,7 +1,8 @@
 //! Names that an expression can use.
 //!
-//! Problem: a step sees the names of its file, process and thread, and those of the steps around it. With a list for each
-//! step, or a search through one for each expression, reading a file took time that grew with the square of its names.
+//! Problem: a step sees the names of its file, process and thread, and those of the steps around it. With a list for
+//! each step, or a search through one for each expression, reading a file took time that grew with the square of its
+//! names.
 //! Approach: a scope is a frame of its own names inside another scope, and is found by name.
 
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! Which random accesses become faults on grains (docs/explanation/grains.md).
 //!
-//! A fault on a grain of n pages stands for n faults at one moment. So an access that meets the grain faults with odds of
-//! 1/n: the pages of the grain then fault as often as if each had a state of its own. A read that maps a window of w
+//! A fault on a grain of n pages stands for n faults at one moment. So an access that meets the grain faults
+//! with odds of 1/n: its pages then fault as often as if each had a state of its own. A read that maps a window of w
 //! pages around it stands for n/w faults, and has odds of w/n. [`handle_fault`](crate::fault::handle_fault) thins once
 //! more those that find the grain on its way to another node.
 //!

@@ -30,8 +30,8 @@ pub struct Extra {
     pub advice: &'static str,
     /// The tunable of the simulated kernel and its value, if it is one.
     pub set: Option<&'static str>,
-    /// The parameter of the workload and its value, if the program is set otherwise. Only workloads that have the parameter
-    /// can be compared.
+    /// The parameter of the workload and its value, if the program is set otherwise. Only workloads that have the
+    /// parameter can be compared.
     pub param: Option<(&'static str, &'static str)>,
     /// The options of numactl(8), if it is a policy.
     pub numactl: Option<&'static str>,

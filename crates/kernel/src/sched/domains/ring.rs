@@ -1,7 +1,7 @@
 //! The groups of a domain in ring order, the CPU's own group first (kernel: `sched_domain.groups`, a circular list).
 //!
-//! Problem: a cache of n CPUs without siblings has n domains with n groups each. A list for each domain took memory that
-//! grew with the square of the CPUs.
+//! Problem: a cache of n CPUs without siblings has n domains with n groups each. A list for each domain took memory
+//! that grew with the square of the CPUs.
 //! Approach: as in the kernel, domains of the same CPUs share one ring, and each begins at its own group.
 
 use std::ops::Index;

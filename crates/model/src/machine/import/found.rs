@@ -41,8 +41,8 @@ impl FoundNode {
     }
 }
 
-/// The package of a CPU, and the CPUs that share its core and its LLC, ascending, itself included; empty if not known. The
-/// CPUs of a set hold it together: with a list each, memory would grow with the square of their number.
+/// The package of a CPU, and the CPUs that share its core and its LLC, ascending, itself included; empty if not known.
+/// The CPUs of a set hold it together: with a list each, memory would grow with the square of their number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sharing {
     pub core: Arc<Vec<u32>>,
