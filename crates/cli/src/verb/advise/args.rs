@@ -67,7 +67,7 @@ pub struct Args {
     /// the default for programs that would take minutes (docs/reference/likes.md)
     #[arg(long, conflicts_with = "full_size")]
     pub(super) quick: bool,
-    /// Predict with memory and threads as given: the default for programs that take seconds so, for others minutes to
+    /// Predict with memory and threads as given: the default for programs that take a minute so, for others minutes to
     /// hours
     #[arg(long)]
     pub(super) full_size: bool,
