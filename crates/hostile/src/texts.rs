@@ -42,13 +42,20 @@ pub(crate) fn workload(bytes: &[u8]) {
     let _ = workload::parse("input", &text(bytes)).map(|spec| spec.resolve(machine, 1, &[]));
 }
 
-/// The value of a parameter of a workload.
+/// A workload with one parameter.
+const WITH_A_SIZE: &str = "name = \"w\"\ntitle = \"w\"\nabout = \"w\"\nsource = \"w\"\n[params]\nsize = { value = \"1MiB\", about = \"a size\" }\n\
+    [[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"size\"\n[[process.phase]]\nname = \"a\"\naccess = \"r\"\n";
+
+/// The value of that parameter.
 pub(crate) fn param(bytes: &[u8]) {
-    let Some(machine) = MACHINE.as_ref() else { return };
-    let file = "name = \"w\"\ntitle = \"w\"\n[params]\nsize = { value = \"1MiB\", about = \"a size\" }\n[[process]]\nname = \"p\"\n\
-        [[process.region]]\nname = \"r\"\nsize = \"size\"\n[[process.phase]]\naccess = \"r\"\n";
-    let given = [("size".to_string(), text(bytes).into_owned())];
-    let _ = workload::parse("input", file).map(|spec| spec.resolve(machine, 1, &given));
+    let _ = resolved(WITH_A_SIZE, &text(bytes));
+}
+
+/// The workload of a file, with this value of its parameter `size`.
+fn resolved(file: &str, size: &str) -> Result<workload::Workload, String> {
+    let machine = MACHINE.as_ref().ok_or("no machine")?;
+    let spec = workload::parse("input", file).map_err(|e| e.to_string())?;
+    spec.resolve(machine, 1, &[("size".to_string(), size.to_string())]).map_err(|e| e.to_string())
 }
 
 pub(crate) fn kernel(bytes: &[u8]) {
@@ -143,4 +150,15 @@ pub(crate) fn channel(bytes: &[u8]) {
 
 pub(crate) fn job(bytes: &[u8]) {
     let _ = Job::from_bytes(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise nothing behind the first look at a file would be reached.
+    #[test]
+    fn the_workload_with_a_parameter_is_accepted() {
+        assert_eq!(resolved(WITH_A_SIZE, "64MiB").map(|w| w.processes[0].regions[0].size_bytes), Ok(64 << 20));
+    }
 }
