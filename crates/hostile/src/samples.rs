@@ -25,8 +25,8 @@ pub(crate) const RECORD: &str = "manifest.json\n{\"format\": \"numalab record\",
 
 pub(crate) const EVENTS: &str = "{\"format\": \"numalab events\", \"format_version\": 1, \"record\": \"00\", \"machine\": \"m\", \"nodes\": [0], \"cpus\": [{\"id\": 0, \"node\": 0, \"socket\": 0, \"llc\": 0}], \"processes\": [{\"name\": \"p\", \"threads\": 1}], \"skips\": [], \"denials\": [], \"refusals\": [], \"placements\": []}\n0123456789012345678901234567890123456789";
 
-pub(crate) const STATE: &str =
-    "{\"format\": \"numalab balance state\", \"format_version\": 1, \"entries\": [], \"damon\": []}\n";
+pub(crate) const STATE: &str = r#"{"format": "numalab balance state 1", "entries": [{"pid": 7, "tid": 8, "start": 99,
+"before": [0, 1], "set": [1]}], "damon": [7]}"#;
 
 pub(crate) const VMSTAT: &str =
     "nr_free_pages 100\nnuma_hint_faults 12\nnuma_pages_migrated 7\ncpu  100 0 50 1000 0 0 0 0 0 0\nctxt 5\n";
@@ -55,9 +55,15 @@ pub(crate) fn deb() -> Vec<u8> {
     out
 }
 
-/// A record of accesses: manifest, control file and an image of one unit.
+/// A record of accesses: manifest, control file and an image of zeros.
 pub(crate) fn accesses() -> Vec<u8> {
     let mark = [0xff, 0, 0xff, 0];
-    let manifest = br#"{"format": 1, "program": ["a"], "version": "0", "qemu": "8", "wall_s": 1.0, "cpu_s": 1.0}"#;
-    [&manifest[..], &mark, &[1; numalab_accesses::format::CONTROL_BYTES], &mark, &[0; 256]].concat()
+    let manifest =
+        br#"{"format": 1, "numalab": "0", "command": ["a"], "name": "a", "qemu": "8", "near_bytes": 1, "far_bytes": 1,
+        "slice_insns": 1, "began_unix_ms": 1, "wall_s": 1.0, "cpu_s": 1.0, "ending": {"exit": 0}}"#;
+    let mut control = vec![0; numalab_accesses::format::CONTROL_BYTES];
+    for (field, value) in [numalab_accesses::format::MAGIC, 1 << 20, 0, 1, 1].into_iter().enumerate() {
+        control[8 * field..8 * field + 8].copy_from_slice(&value.to_le_bytes());
+    }
+    [&manifest[..], &mark, &control, &mark, &[0; 256]].concat()
 }
