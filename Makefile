@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync, patch and valgrind
 # where apt-get works without asking. Tests that lack one of these six say so and are skipped.
-.PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep fuzz docs target reproduce dist reference pictures site playground clean
+.PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep soak fuzz docs target reproduce dist reference pictures site playground clean
 
 CARGO ?= cargo
 
@@ -90,16 +90,25 @@ fidelity: build
 check-physics: target
 	NUMALAB_EMBED=none $(CARGO) test --release -p numalab-sim --test it -- physics:: --include-ignored --nocapture
 
-# Random descriptions of machines, workload files, settings and sharing, a hundred times as many as in `make test` (minutes). CASES=N
-# says how many of each.
+# libFuzzer on every reader, FUZZ_SECONDS each (an hour by default), and the property tests with a hundred times as many cases as in
+# `make test`. READERS="workload import" names some; CASES=N says how many of each property.
 CASES ?= 25600
+FUZZ_SECONDS ?= 120
+READERS ?=
 fuzz:
+	scripts/fuzz.sh --seconds $(FUZZ_SECONDS) $(READERS)
 	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-model --test it -- machine_hostile:: machine_sources:: workload::
 	NUMALAB_EMBED=none PROPTEST_CASES=$(CASES) $(CARGO) test --release -p numalab-kernel --test it hw::
 
 # Runs drawn by lot from the whole catalog, with checks of arithmetic: what no table asks for must end too (an hour).
 sweep:
 	NUMALAB_SWEEP=200 NUMALAB_EMBED=none $(CARGO) test --profile checked -p numalab-sim --test it sweep:: -- --nocapture
+
+# Machines, kernels and workloads by lot for SOAK_MINUTES, three hours by default: each run keeps its invariants, ends, and has totals that
+# fit. Each round has a new seed, which it prints.
+SOAK_MINUTES ?= 180
+soak:
+	scripts/soak.sh $(SOAK_MINUTES)
 
 # Writes what the manual has from the code anew: reference pages, tables of keys, and the output that pages show.
 reference: build

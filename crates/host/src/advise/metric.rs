@@ -99,7 +99,7 @@ impl Series {
     }
 
     /// Sum of all series that match, on a page in the text format.
-    fn sum(&self, text: &str) -> Option<Reading> {
+    pub fn sum(&self, text: &str) -> Option<Reading> {
         let mut found = None;
         for line in text.lines().filter(|l| !l.starts_with('#')) {
             let Some(rest) = line.strip_prefix(self.name.as_str()) else { continue };

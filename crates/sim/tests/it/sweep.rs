@@ -1,6 +1,6 @@
 //! Machines × kernels × workloads × seeds drawn by lot, for longer than a moment: whatever runs ends or reaches its
 //! limit, with the engine's checks on, and its totals fit each other. `NUMALAB_SWEEP=N` makes N longer runs
-//! (`make sweep`).
+//! (`make sweep`), drawn by `NUMALAB_SWEEP_SEED` if it is given (`make soak`).
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,12 +35,17 @@ fn check(what: &str, m: &Machine, o: &Outcome) {
     assert!(series.flat_map(|v| v.iter()).all(|x| x.is_finite()), "{what}: a sample is no number");
 }
 
+/// The number that a variable of the environment has.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|n| n.parse().unwrap())
+}
+
 #[test]
 fn runs_drawn_by_lot_end_with_totals_that_fit() {
-    let asked = std::env::var("NUMALAB_SWEEP").ok().map(|n| n.parse::<usize>().unwrap());
+    let asked = number("NUMALAB_SWEEP").map(|n| n as usize);
     let (runs, (cpu_s, most_s)) = (asked.unwrap_or(RUNS), LIMITS[usize::from(asked.is_some())]);
     // The long form draws others than the short one.
-    let mut rng = Rng::new(asked.unwrap_or(0) as u64);
+    let mut rng = Rng::new(number("NUMALAB_SWEEP_SEED").unwrap_or(asked.unwrap_or(0) as u64));
     let (machines, kernels, workloads) = (names("machines"), names("kernels"), names("workloads"));
     let mut lot = |names: &[String]| names[rng.below(names.len() as u64) as usize].clone();
     let mut ran = 0;
