@@ -4,9 +4,10 @@
 //! agree in everything but the kernel. Without a common seed, only that is compared which a seed does not decide: the
 //! machine, and those parameters and workloads that are the same in every run of a kernel.
 
-use crate::records::run::Run;
+use crate::records::run::{Run, WORKLOADS};
 use numalab_model::plan::Plan;
 use numalab_report::order::unique;
+use std::collections::HashMap;
 
 /// A kernel whose runs are not comparable with those of the first kernel of the same workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +45,11 @@ pub fn incomparable(workloads: usize, kernels: &[&str], runs: &[Run]) -> Vec<Inc
 /// What the runs of two kernels differ in besides the kernel. `None` if they agree, or if one kernel has no runs.
 fn difference(first: &[&Run], other: &[&Run]) -> Option<String> {
     let seed = |r: &Run| r.manifest.plan.seed;
-    let twin = |r: &Run| first.iter().copied().find(|f| seed(f) == seed(r));
-    let mut pairs = other.iter().filter_map(|r| Some((twin(r)?, *r))).peekable();
+    let mut of_seed = HashMap::new();
+    for f in first {
+        of_seed.entry(seed(f)).or_insert(*f);
+    }
+    let mut pairs = other.iter().filter_map(|r| Some((*of_seed.get(&seed(r))?, *r))).peekable();
     if pairs.peek().is_none() {
         return without_common_seed(first, other);
     }
@@ -91,7 +95,7 @@ fn another_machine(plan: &Plan) -> String {
 
 /// SHA-256 digest of the file that a run's workload was read from.
 fn source(run: &Run) -> Option<&str> {
-    let file = run.manifest.files.iter().find(|f| f.name.starts_with("sources/workloads/"))?;
+    let file = run.manifest.files.iter().find(|f| f.name.starts_with(WORKLOADS))?;
     Some(&file.sha256)
 }
 

@@ -14,12 +14,12 @@ use numalab_report::order::unique;
 use numalab_report::origin::{made_by, Origin};
 use numalab_report::settled;
 
-/// Whether time series are kept when records are read. Only the HTML page needs them.
+/// Whether time series and tunables are kept when records are read. Only the HTML page needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
-    /// Time series are kept.
+    /// They are kept.
     Keep,
-    /// Time series are dropped as soon as a record is read, to save memory.
+    /// They are dropped as soon as a record is read: some kilobytes are left of it.
     Drop,
 }
 
@@ -129,7 +129,7 @@ fn read_runs(store: &Store, kernels: &[&str], series: Series) -> Result<(Vec<Blo
     let members = &store.file().runs;
     let machines = unique(members.iter().map(|r| r.machine.as_str()));
     let workloads = unique(members.iter().map(|r| r.workload.as_str()));
-    let (mut blocks, mut runs) = (Vec::<Block>::new(), Vec::<Run>::new());
+    let (mut blocks, mut runs, mut plans) = (Vec::<Block>::new(), Vec::<Run>::new(), Vec::new());
     for machine in &machines {
         for workload in &workloads {
             let (before, mut missing) = (runs.len(), 0);
@@ -138,12 +138,14 @@ fn read_runs(store: &Store, kernels: &[&str], series: Series) -> Result<(Vec<Blo
                     missing += 1;
                     continue;
                 };
-                let mut outcome = record.outcome;
-                if series == Series::Drop {
-                    outcome.series = Vec::new();
-                }
                 let kernel = kernels.iter().position(|k| *k == member.kernel).unwrap_or(0);
-                runs.push(Run { workload: blocks.len(), kernel, manifest: record.manifest, outcome });
+                let (manifest, outcome) = (record.manifest, record.outcome);
+                let mut run = Run { workload: blocks.len(), kernel, manifest, outcome };
+                if series == Series::Drop {
+                    run.drop_bulk();
+                }
+                run.share_kernel(&mut plans);
+                runs.push(run);
             }
             if runs.len() > before {
                 let several = machines.len() > 1;

@@ -47,3 +47,14 @@ fn a_unit_that_no_record_can_hold_is_refused_when_it_is_read() {
     lab.refused(run, &["u.toml:", "the unit has", "U+000A"]);
     assert!(!lab.path("out").exists());
 }
+
+/// Of a record, `compare` keeps some kilobytes, of the 200 that it has: with all of them it would want twice this room.
+#[test]
+fn comparing_many_records_takes_little_memory() {
+    let lab = Lab::with_sweep();
+    lab.ok("run --machine 2x1x1x1 --kernel off,6.3 --workload sweep.toml --param loops=1 --iterations 200 --out d -q");
+    let compared = lab.shell("ulimit -v 90000; numalab compare d -q");
+    assert_eq!(compared.code, 0, "{compared:?}");
+    let page = lab.shell("numalab compare d --json | grep -c elapsed");
+    assert_ne!(page.out.trim(), "0", "{page:?}");
+}
