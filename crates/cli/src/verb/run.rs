@@ -159,7 +159,8 @@ fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Res
         backend::prepare(context, experiment, args.backend, (&args.guest, args.program.given()), sim, &progress)?;
     let dir = options::directory(args.out.as_deref(), &format!("{}{}", experiment.name, ready.suffix));
     let jobs = options::jobs(args.jobs).min(ready.jobs_max);
-    dry_run::forecast(&[(dir, ready.cells)], jobs, &*ready.backend, args.json)
+    let part = dry_run::Part { dir, cells: ready.cells, model_s: None, search: 0 };
+    dry_run::forecast(&[part], jobs, &*ready.backend, args.json)
 }
 
 /// The experiment that the arguments ask for.
