@@ -1,5 +1,7 @@
 //! `numalab run`: carry out an experiment and store its records.
 
+mod ab;
+
 use crate::backend::{self, BackendKind, GuestArgs, ProgramArgs, Sim};
 use crate::context::{named, Context, HOST};
 use crate::execute::Finished;
@@ -64,6 +66,11 @@ pub struct Args {
     /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// Run every kernel as it is and once more with this setting, and compare them: a tunable (group.key=value) or a role
+    /// (role=implementation), as --set takes it. Several values give a column each. May be repeated, one setting at a
+    /// time (docs/how-to/compare-settings.md)
+    #[arg(long, value_name = "NAME=VALUE,…", conflicts_with = "command")]
+    ab: Vec<String>,
     /// Set a parameter of every workload that has it, or of one workload (WORKLOAD.NAME=EXPRESSION), to an expression
     /// of the machine, such as cpus/2. May be repeated
     #[arg(long, value_name = "NAME=EXPRESSION")]
@@ -184,6 +191,9 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         };
         experiment.params.retain(|old| !same(old) || old.setting.name.line == 0);
         experiment.params.push(p);
+    }
+    for text in &args.ab {
+        ab::add(&mut experiment, text)?;
     }
     experiment.axes.quiet_machine |= args.quiet_machine;
     experiment.axes.until_settled |= args.until_settled;
