@@ -18,10 +18,7 @@ use numalab_model::spec::SpecError;
 use crate::data::{Comparison, Metric, Workload};
 use crate::figures::every_metric;
 use crate::format::readable;
-use bound::{bound, Bound, Limit};
-
-/// Name of the option, the place in error messages.
-const PLACE: &str = "--fail-if";
+use bound::{bound, error, Bound, Limit};
 
 /// A parsed bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,10 +232,6 @@ fn mean(m: &Metric, kernel: usize) -> Option<f64> {
 fn against(baseline: Option<f64>, percent: Option<f64>) -> String {
     let change = percent.map_or_else(|| "from 0".to_string(), |p| format!("{p:+.2}%"));
     baseline.map(|b| format!(" against {} ({change})", readable(b))).unwrap_or_default()
-}
-
-fn error(column: usize, what: &str, expected: &str) -> SpecError {
-    SpecError { file: PLACE.into(), line: 1, column, what: what.into(), expected: expected.into(), nearest: None }
 }
 
 #[cfg(test)]

@@ -146,7 +146,10 @@ impl Progress {
         let stop = match tell {
             _ if is_quiet() => None,
             _ if terminal => Some(redraw(Arc::clone(&shared))),
-            Some((what, every)) => Some(told::tell(Arc::clone(&shared), what, every)),
+            Some((what, every)) => {
+                let shared = Arc::clone(&shared);
+                Some(told::tell(what, move || shared.summary(), every))
+            }
             None => None,
         };
         Self { shared, stop: Mutex::new(stop), terminal, lines: false }

@@ -1,10 +1,9 @@
 //! Progress where standard error is no terminal: a line each ten seconds, so that a log shows that the command is alive
 //! and when it ends.
 
-use super::{Redrawing, Shared};
 use crate::failure::{note, Failure};
-use std::sync::mpsc::{channel, RecvTimeoutError};
-use std::sync::Arc;
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Environment variable with the time between two lines, s; 0 for none.
@@ -30,13 +29,17 @@ fn of(text: &str) -> Result<Option<Duration>, String> {
     Ok((seconds > 0.0).then(|| Duration::from_secs_f64(seconds.max(0.01))))
 }
 
-/// Prints how far `what` is each time that `every` has passed, until the result is dropped.
-pub(super) fn tell(shared: Arc<Shared>, what: String, every: Duration) -> Redrawing {
+/// Prints `what` and how far it is, each time that `every` has passed, until the result is dropped.
+pub(super) fn tell(
+    what: String,
+    how_far: impl Fn() -> String + Send + 'static,
+    every: Duration,
+) -> (Sender<()>, Option<JoinHandle<()>>) {
     let (stop, stopped) = channel::<()>();
     // If the thread cannot be started, nothing is said; the runs do not need it.
     let thread = std::thread::Builder::new().spawn(move || {
         while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            note(&format!("{what}: {}", shared.summary()));
+            note(&format!("{what}: {}", how_far()));
         }
     });
     (stop, thread.ok())

@@ -8,7 +8,7 @@ use crate::execute::Finished;
 use crate::failure::{Done, Failure};
 use crate::logs::Logs;
 use crate::memory;
-use crate::options;
+use crate::options::{self, stem};
 use crate::progress::Progress;
 use crate::records;
 use crate::service::carry_out::{carry_out, exit, RunOptions};
@@ -20,7 +20,7 @@ use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -270,12 +270,6 @@ fn ad_hoc(args: &Args) -> Result<Experiment, Failure> {
         params: Vec::new(),
         axes: Axes::default(),
     })
-}
-
-/// Name of a file without its folder and `.toml`.
-fn stem(name: &str) -> String {
-    let file = Path::new(name).file_name().map_or_else(|| name.into(), |f| f.to_string_lossy().into_owned());
-    file.strip_suffix(".toml").map(str::to_string).unwrap_or(file)
 }
 
 /// `run --json` (docs/reference/json.md).

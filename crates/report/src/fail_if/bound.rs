@@ -1,7 +1,9 @@
 //! The right side of a bound: a change, a factor, or a figure with its unit.
 
-use super::error;
 use numalab_model::spec::SpecError;
+
+/// Name of the option, the place in error messages.
+const PLACE: &str = "--fail-if";
 
 /// What a mean must not pass, as it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,4 +131,9 @@ pub(super) fn bound(text: &str, operator: char, column: usize) -> Result<Bound, 
         return Err(error(column, "a fall of more than 100 %", EXPECTED));
     }
     Ok(Bound::Ratio { ratio, unsigned: (unit == "%" && !signed).then(|| number.to_string()) })
+}
+
+/// A mistake at a column of a bound.
+pub(super) fn error(column: usize, what: &str, expected: &str) -> SpecError {
+    SpecError { file: PLACE.into(), line: 1, column, what: what.into(), expected: expected.into(), nearest: None }
 }

@@ -2,12 +2,15 @@
 //! of a run, which is long before the simulator has come to the end of one.
 
 use super::metric::{self, Means};
-use super::{Work, CALIBRATION_STEPS};
-use crate::failure::Failure;
-use crate::sources::CatalogSources;
 use numalab_model::experiment::Cell as Run;
 use numalab_model::published::{Block, BlockRun, Form, Stat};
 use std::path::PathBuf;
+
+/// Typical number of steps of a calibration, for the progress and forecasts.
+pub(super) const CALIBRATION_STEPS: usize = 4;
+
+/// A directory of a block: its runs, ordered by column, and how many columns it has.
+pub(super) type Part = (PathBuf, Vec<Run>, usize);
 
 /// The runs of a block.
 pub(super) struct Ahead<'a> {
@@ -18,33 +21,27 @@ pub(super) struct Ahead<'a> {
     pub(super) parts: Vec<(PathBuf, Vec<(Run, Option<f64>)>)>,
 }
 
-/// The runs of these blocks, in order.
-///
-/// # Errors
-/// A machine, kernel or workload that does not resolve.
-pub(super) fn of<'a>(work: &Work<'_>, blocks: &[(&'a Block, BlockRun)]) -> Result<Vec<Ahead<'a>>, Failure> {
-    let one = |(block, run): &(&'a Block, BlockRun)| {
-        let (list, baseline) = work.published.columns_of(block);
-        let mut parts = Vec::new();
-        let mut search = Vec::new();
-        let mut at = 0;
-        for (dir, columns) in work.parts(block) {
-            let experiment = work.experiment(block, run, &columns);
-            let sources = CatalogSources::new(work.context, &experiment.workload_sources())?;
-            let cells = experiment.cells(&sources, work.executor.backend.name())?;
-            let each = (cells.len() / columns.len().max(1)).max(1);
-            let lasts = |i: usize| elapsed_s(block, (at + i / each).min(list.len() - 1));
-            let cells: Vec<_> = cells.into_iter().enumerate().map(|(i, c)| (c, lasts(i))).collect();
-            if run.calibrate.is_some() && (at..at + columns.len()).contains(&baseline) {
-                let own = cells.iter().skip((baseline - at) * each).take(each);
-                search = own.cycle().take(each * CALIBRATION_STEPS).cloned().collect();
-            }
-            at += columns.len();
-            parts.push((dir, cells));
+/// The runs of a block, which are in these directories. Its table has `columns` columns, of which one is the baseline.
+pub(super) fn of<'a>(
+    block: &'a Block,
+    run: &BlockRun,
+    parts: Vec<Part>,
+    (columns, baseline): (usize, usize),
+) -> Ahead<'a> {
+    let mut out = Ahead { block, search: Vec::new(), parts: Vec::new() };
+    let mut at = 0;
+    for (dir, cells, own) in parts {
+        let each = (cells.len() / own.max(1)).max(1);
+        let lasts = |i: usize| elapsed_s(block, (at + i / each).min(columns - 1));
+        let cells: Vec<_> = cells.into_iter().enumerate().map(|(i, c)| (c, lasts(i))).collect();
+        if run.calibrate.is_some() && (at..at + own).contains(&baseline) {
+            let searched = cells.iter().skip((baseline - at) * each).take(each);
+            out.search = searched.cycle().take(each * CALIBRATION_STEPS).cloned().collect();
         }
-        Ok(Ahead { block: *block, search, parts })
-    };
-    blocks.iter().map(one).collect()
+        at += own;
+        out.parts.push((dir, cells));
+    }
+    out
 }
 
 /// The published elapsed time of a column, s, without the time of other work that was measured with the program; `None`

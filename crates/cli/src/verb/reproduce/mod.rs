@@ -124,7 +124,7 @@ fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
     let executor = Executor { backend: &Sim::default(), jobs, progress: &progress };
     let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine, ahead: vec![] };
     let mut parts = Vec::new();
-    for block in ahead::of(&work, &simulated(&selection, args))? {
+    for block in work.runs_of(&simulated(&selection, args))? {
         let mut search = block.search.len();
         for (dir, runs) in block.parts {
             let known: Option<Vec<f64>> = runs.iter().map(|r| r.1).collect();
@@ -216,7 +216,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let (quiet_machine, blocks) = (args.quiet_machine, simulated(&selection, args));
     let mut work = Work { context, published: &published, dir, executor, quiet_machine, ahead: vec![] };
     work.refuse_foreign()?;
-    work.ahead = ahead::of(&work, &blocks)?;
+    work.ahead = work.runs_of(&blocks)?;
     let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::OK);
     let mut experiments = Vec::new();
     for block in selection.blocks() {
@@ -269,9 +269,6 @@ struct Work<'a> {
     /// The runs of all blocks, for the progress.
     ahead: Vec<Ahead<'a>>,
 }
-
-/// Typical number of steps of a calibration, for the progress and forecasts.
-const CALIBRATION_STEPS: usize = 4;
 
 /// A number of runs in words: `1 run`, `7 runs`.
 fn runs_of(n: u32) -> String {
@@ -336,6 +333,22 @@ impl Work<'_> {
         let cells = self.cells(block, run.calibrate.as_ref(), &figure);
         let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
         Ok(DoneBlock { cells, means, experiments, note, exit })
+    }
+
+    /// The runs of these blocks, in order.
+    fn runs_of<'b>(&self, blocks: &[(&'b Block, BlockRun)]) -> Result<Vec<Ahead<'b>>, Failure> {
+        let part = |block: &Block, run: &BlockRun, (dir, columns): (PathBuf, Vec<&Column>)| {
+            let experiment = self.experiment(block, run, &columns);
+            let sources = CatalogSources::new(self.context, &experiment.workload_sources())?;
+            Ok((dir, experiment.cells(&sources, self.executor.backend.name())?, columns.len()))
+        };
+        let one = |(block, run): &(&'b Block, BlockRun)| {
+            let (list, baseline) = self.published.columns_of(block);
+            let parts =
+                self.parts(block).into_iter().map(|p| part(block, run, p)).collect::<Result<Vec<_>, Failure>>()?;
+            Ok(ahead::of(block, run, parts, (list.len(), baseline)))
+        };
+        blocks.iter().map(one).collect()
     }
 
     /// Tells the progress which runs are to come: those of this block, with those that search if `search`, and of the

@@ -221,11 +221,11 @@ fn runs_last_about_as_long_as_the_table_says() {
         ahead: vec![],
     };
     let blocks: Vec<_> = published.blocks[..2].iter().map(|b| (b, b.run.clone().unwrap())).collect();
-    let ahead = ahead::of(&work, &blocks).unwrap();
+    let ahead = work.runs_of(&blocks).unwrap();
     let lasts = |list: &[(Run, Option<f64>)]| list.iter().map(|r| r.1.unwrap()).collect::<Vec<_>>();
     let own = lasts(&ahead[0].parts[0].1);
     assert_eq!(own, [61.507, 61.507, 61.507, 83.259, 83.259, 83.259, 62.632, 62.632, 62.632]);
-    assert_eq!(lasts(&ahead[0].search), vec![61.507; 3 * CALIBRATION_STEPS]);
+    assert_eq!(lasts(&ahead[0].search), vec![61.507; 3 * ahead::CALIBRATION_STEPS]);
     // `elapsed_s + 1.02`: the program was compiled meanwhile.
     assert!((lasts(&ahead[1].parts[0].1)[0] - (320.92 - 1.02)).abs() < 1e-9 && ahead[1].search.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use crate::context::named;
 use crate::failure::Failure;
+use crate::options::stem;
 use numalab_model::experiment::{Column, Experiment};
 use numalab_model::kernel::Setting;
 use numalab_model::spec::Spot;
@@ -59,5 +60,5 @@ fn of_kernel(experiment: &Experiment, kernel: &Spot<String>) -> Column {
 /// Name of a column with a setting, such as `6.3[vma_filter=off]`, as `--set` names such a kernel. A kernel in a file goes
 /// by the name of the file.
 fn name(column: &str, setting: &Setting) -> String {
-    format!("{}[{}={}]", super::stem(column), setting.name.value, setting.value)
+    format!("{}[{}={}]", stem(column), setting.name.value, setting.value)
 }
