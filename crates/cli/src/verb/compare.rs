@@ -174,7 +174,7 @@ fn render(args: &Args, c: &Comparison) -> Result<String, Failure> {
         Style::Lkp => lkp::report(c, lkp::Options { all: args.all || !args.metric.is_empty() }) + &tests,
         Style::Markdown if tests.is_empty() => markdown::report(c, &table, summary),
         Style::Markdown => markdown::report(c, &table, summary) + &format!("\n```{tests}```\n"),
-        Style::Csv => csv::report(c),
+        Style::Csv => csv::report(c).map_err(|e| Failure::environment(e.to_string()))?,
         Style::Json => json::report(c).map_err(|e| Failure::environment(e.to_string()))?,
     })
 }
