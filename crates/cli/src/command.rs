@@ -1,10 +1,11 @@
 //! The command line: its verbs, and one message for each mistake in it.
 
 use crate::context::Context;
+use crate::examples::with_examples;
 use crate::failure::{self, Done, Failure};
 use crate::verb;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use numalab_model::spec::nearest;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -101,7 +102,7 @@ pub enum Request {
 /// One message that names the argument and what was expected.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
-    match Command::try_parse_from(&args).or_else(|e| with_negatives(&args, e)) {
+    match read(&args).or_else(|e| with_negatives(&args, e)) {
         Ok(command) => Ok(Request::Command(Box::new(command))),
         Err(e) => match e.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(e.render().to_string())),
@@ -109,6 +110,17 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request, Failur
             _ => Err(Failure::usage(surplus(&args, &e).unwrap_or_else(|| message(&args, &e)))),
         },
     }
+}
+
+/// The command line with its examples.
+pub fn numalab() -> clap::Command {
+    with_examples(Command::command())
+}
+
+/// Reads the arguments as they are.
+fn read(args: &[OsString]) -> Result<Command, clap::Error> {
+    let mut matches = numalab().try_get_matches_from(args)?;
+    Command::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut numalab()))
 }
 
 /// The message about an argument that is not UTF-8, which the parser does not name. Paths need not be UTF-8.
@@ -141,7 +153,7 @@ fn with_negatives(args: &[OsString], e: clap::Error) -> Result<Command, clap::Er
             _ => joined.push(arg.clone()),
         }
     }
-    match Command::try_parse_from(&joined) {
+    match read(&joined) {
         Err(again) if !matches!(again.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => Err(e),
         other => other,
     }
@@ -169,7 +181,7 @@ fn surplus(args: &[OsString], e: &clap::Error) -> Option<String> {
 
 /// Name and description of the command that the arguments name, such as `numalab` or `kernel diff`.
 fn named(args: &[OsString]) -> (String, clap::Command) {
-    let mut command = Command::command();
+    let mut command = numalab();
     let mut name = Vec::new();
     for arg in args.iter().skip(1) {
         if let Some(inner) = command.find_subcommand(arg).cloned() {
@@ -216,8 +228,8 @@ pub fn run(request: Request) -> Result<Done, Failure> {
         Verb::Balance(args) => verb::balance::run(&args),
         Verb::Sweep(args) => verb::sweep::run(&args),
         Verb::Tune(args) => verb::tune::run(&args),
-        Verb::Completions(args) => verb::completions::run(&args, Command::command()),
-        Verb::Man(args) => verb::man::run(&args, Command::command()),
+        Verb::Completions(args) => verb::completions::run(&args),
+        Verb::Man(args) => verb::man::run(&args, numalab()),
     }
 }
 

@@ -9,7 +9,9 @@
 
 mod backend;
 mod command;
+mod completion;
 pub mod context;
+mod examples;
 mod execute;
 pub mod failure;
 #[cfg(test)]
@@ -40,6 +42,12 @@ use std::io::Write;
 /// Carries out the command that `args` ask for, the name of the program first, and prints its result. Returns its exit
 /// code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    match completion::answer(command::numalab, &args, std::env::current_dir().ok().as_deref()) {
+        Ok(true) => return failure::Exit::OK.code(),
+        Ok(false) => {}
+        Err(e) => return complain(&Failure::usage(e.to_string())).code(),
+    }
     let exit = match command::parse(args).and_then(command::run) {
         Ok(done) => print(&done),
         Err(failure) => complain(&failure),

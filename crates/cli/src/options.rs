@@ -144,6 +144,12 @@ pub fn scope(roots: &Roots, pid: Option<u32>, cgroup: Option<&str>) -> Result<Op
     Ok(Some(scope))
 }
 
+/// Name of a file without its folder and `.toml`.
+pub fn stem(name: &str) -> String {
+    let file = Path::new(name).file_name().map_or_else(|| name.into(), |f| f.to_string_lossy().into_owned());
+    file.strip_suffix(".toml").map(str::to_string).unwrap_or(file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

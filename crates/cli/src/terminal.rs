@@ -31,6 +31,23 @@ pub fn name(text: &str) -> String {
     style(text).cyan().to_string()
 }
 
+/// Names and texts, a line each. A text that does not fit `width` is cut and ends with an ellipsis; a name never is.
+pub fn lines(rows: &[(String, String)], indent: usize, width: usize) -> String {
+    let widest = rows.iter().map(|(name, _)| console::measure_text_width(name)).max().unwrap_or(0);
+    // In a narrow terminal a long name would leave no room for the texts of the others.
+    let column = widest.min(width.saturating_sub(indent + GAP) / 2);
+    let pad = " ".repeat(indent);
+    let one = |(label, text): &(String, String)| {
+        let own = console::measure_text_width(label);
+        let gap = " ".repeat(column.saturating_sub(own) + GAP);
+        let room = width.saturating_sub(indent + own + gap.len());
+        // A letter and an ellipsis say nothing.
+        let text = if room < 4 { "".into() } else { console::truncate_str(text, room, "…") };
+        format!("{}\n", format!("{pad}{}{gap}{text}", name(label)).trim_end())
+    };
+    rows.iter().map(one).collect()
+}
+
 /// A table of names and texts that fits `width`. Names are never broken where they fit into the whole width.
 pub fn table(rows: &[Vec<String>], indent: usize, width: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -78,6 +95,14 @@ fn stacked(rows: &[Vec<String>], pad: &str, width: usize) -> String {
     out
 }
 
+/// A text beside a heading, wrapped to `width`; further lines begin below the text.
+pub fn hanging(head: &str, text: &str, width: usize) -> String {
+    let below = " ".repeat(console::measure_text_width(head));
+    let options = textwrap::Options::new(width.max(below.len() + NARROWEST)).initial_indent(head);
+    let options = options.subsequent_indent(&below).break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 /// Text wrapped to `width`, line by line. Lines that are indented keep their indent.
 pub fn wrapped(text: &str, width: usize) -> String {
     let mut out = String::new();
@@ -94,6 +119,15 @@ pub fn wrapped(text: &str, width: usize) -> String {
         }
     }
     out
+}
+
+/// A text whose lines fit `width`, as far as words do. Lines that fit already stay as they are.
+pub fn fit(text: &str, width: usize) -> String {
+    let one = |line: &str| match console::measure_text_width(line) > width && !line.starts_with(['|', '+']) {
+        true => wrapped(line, width),
+        false => format!("{line}\n"),
+    };
+    text.lines().map(one).collect()
 }
 
 #[cfg(test)]
@@ -117,6 +151,15 @@ mod tests {
         assert_eq!(table(&rows(), 2, 80), want);
         let narrow = table(&rows(), 0, 40);
         assert!(narrow.starts_with("numa01\n    Two processes, each with memory of\n    its own\na-long"), "{narrow}");
+    }
+
+    #[test]
+    fn an_entry_has_one_line_that_is_cut_at_the_width() {
+        let rows: Vec<(String, String)> = rows().into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
+        let want = "  numa01                   Two processes, each with…\n  a-long-name-of-a-kernel  Short\n";
+        assert_eq!(lines(&rows, 2, 52), want);
+        assert_eq!(lines(&rows, 0, 24), "numa01       Two proces…\na-long-name-of-a-kernel\n");
+        assert_eq!(lines(&[], 0, 24), "");
     }
 
     #[test]

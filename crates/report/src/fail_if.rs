@@ -4,19 +4,21 @@
 //! * METRIC is any metric, derived column or counter. `WORKLOAD/METRIC` means that of one workload, whose name may have
 //!   blanks (`numa01 on naples-2s/elapsed`).
 //! * OP is `>` or `<`.
-//! * BOUND is a change in percent (`+3%`, `-5%`) or a factor of the baseline (`1.03`, `1.03x`), which has no sign. A
+//! * BOUND has a unit: a change (`+3%`, `-5%`), a factor of the baseline (`1.03x`), or a figure in the metric's own unit
+//!   (`3 s`, `4096 pages`; times and sizes in any unit of theirs). A number alone may mean each of them and is refused. A
 //!   plus means that the number grew, whether or not that is better.
 //!
-//! Tested is the mean that tables show (harmonic for rates), of every kernel but the baseline.
+//! Tested is the mean that tables show (harmonic for rates): changes and factors of every kernel but the baseline, figures
+//! of every kernel.
+
+mod bound;
 
 use numalab_model::spec::SpecError;
 
 use crate::data::{Comparison, Metric, Workload};
 use crate::figures::every_metric;
 use crate::format::readable;
-
-/// Name of the option, the place in error messages.
-const PLACE: &str = "--fail-if";
+use bound::{bound, error, Bound, Limit};
 
 /// A parsed bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +28,10 @@ pub struct FailIf {
     metric: String,
     metric_column: usize,
     above: bool,
-    /// Ratio to the baseline that a mean must not pass.
-    ratio: f64,
+    /// What a mean must not pass.
+    bound: Bound,
+    /// Column of the bound in the text.
+    bound_column: usize,
 }
 
 /// The result of testing a bound.
@@ -42,8 +46,7 @@ pub struct TestResult {
 
 /// A kernel whose mean is beyond a bound.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{workload} {metric} on {kernel}: {} against {} ({}) fails `{bound}`",
-    readable(*.value), readable(*.baseline), change(*.change_percent))]
+#[error("{workload} {metric} on {kernel}: {}{} fails `{bound}`", readable(*.value), against(*.baseline, *.change_percent))]
 pub struct Failure {
     /// The bound as it was written.
     pub bound: String,
@@ -53,8 +56,8 @@ pub struct Failure {
     pub metric: String,
     /// Name of the kernel.
     pub kernel: String,
-    /// Mean of the baseline.
-    pub baseline: f64,
+    /// Mean of the baseline; `None` of a bound that does not ask for it.
+    pub baseline: Option<f64>,
     /// Mean of the kernel.
     pub value: f64,
     /// Change in percent; `None` from a baseline of 0.
@@ -69,7 +72,11 @@ impl FailIf {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let operator = text.find(['>', '<']);
         let Some(at) = operator else {
-            return Err(error(text.chars().count() + 1, "no comparison", "METRIC > +3% or METRIC < 0.9"));
+            return Err(error(
+                text.chars().count() + 1,
+                "no comparison",
+                "METRIC > +3%, METRIC < 0.9x or METRIC > 3 s",
+            ));
         };
         let left = &text[..at];
         let name = left.trim();
@@ -88,9 +95,9 @@ impl FailIf {
         }
         let right = &text[at + 1..];
         let bound_column = left.chars().count() + 2 + right.chars().take_while(|c| c.is_whitespace()).count();
-        let ratio = bound(right.trim(), bound_column)?;
         let above = text[at..].starts_with('>');
-        Ok(Self { text: text.trim().to_string(), workload, metric, metric_column, above, ratio })
+        let bound = bound(right.trim(), if above { '>' } else { '<' }, bound_column)?;
+        Ok(Self { text: text.trim().to_string(), workload, metric, metric_column, above, bound, bound_column })
     }
 
     /// Tests the bound on every workload that has the metric.
@@ -105,6 +112,14 @@ impl FailIf {
                 continue;
             }
             for m in every_metric(w).iter().filter(|m| m.name == self.metric) {
+                let limit = self
+                    .bound
+                    .of(&m.name, &m.unit)
+                    .map_err(|(what, expected)| error(self.bound_column, &what, &expected))?;
+                if let Limit::Figure(limit) = limit {
+                    tested += self.check_figures(c, w, m, limit, &mut out);
+                    continue;
+                }
                 for k in c.others() {
                     let (Some(base), Some(value)) = (mean(m, c.baseline), mean(m, k)) else {
                         out.untested.extend(no_completed_run(c, w, k).map(|why| self.untested(c, w, k, &why)));
@@ -115,8 +130,10 @@ impl FailIf {
                         continue;
                     }
                     tested += 1;
-                    if self.beyond(value, base) {
-                        out.failures.push(self.failure(c, &w.name, m, k, (base, value)));
+                    // The bound is multiplied out, so that a baseline of 0 is no special case: anything above 0 is beyond
+                    // any growth.
+                    if self.beyond(value, limit.of(base)) {
+                        out.failures.push(self.failure(c, &w.name, m, k, (Some(base), value)));
                     }
                 }
             }
@@ -132,10 +149,27 @@ impl FailIf {
         format!("{} {} on {kernel}: `{}` is not tested: {why}", w.name, self.metric, self.text)
     }
 
-    fn beyond(&self, value: f64, base: f64) -> bool {
-        // The bound is multiplied out, so that a baseline of 0 is no special case: anything above 0 is beyond any
-        // growth.
-        let limit = base * self.ratio;
+    /// Tests a bound on the figures themselves, those of the baseline too. Returns how many there are.
+    fn check_figures(&self, c: &Comparison, w: &Workload, m: &Metric, limit: f64, out: &mut TestResult) -> usize {
+        let mut tested = 0;
+        for k in 0..c.kernels.len() {
+            let Some(value) = mean(m, k) else {
+                let r = w.runs_of(k);
+                if r.total > 0 && r.completed() == 0 {
+                    let why = format!("no run of {} completed", c.kernels[k].name);
+                    out.untested.push(self.untested(c, w, k, &why));
+                }
+                continue;
+            };
+            tested += 1;
+            if self.beyond(value, limit) {
+                out.failures.push(self.failure(c, &w.name, m, k, (None, value)));
+            }
+        }
+        tested
+    }
+
+    fn beyond(&self, value: f64, limit: f64) -> bool {
         if self.above {
             value > limit
         } else {
@@ -143,7 +177,7 @@ impl FailIf {
         }
     }
 
-    fn failure(&self, c: &Comparison, workload: &str, m: &Metric, kernel: usize, means: (f64, f64)) -> Failure {
+    fn failure(&self, c: &Comparison, workload: &str, m: &Metric, kernel: usize, means: (Option<f64>, f64)) -> Failure {
         Failure {
             bound: self.text.clone(),
             workload: workload.to_string(),
@@ -151,7 +185,7 @@ impl FailIf {
             kernel: c.kernels[kernel].name.clone(),
             baseline: means.0,
             value: means.1,
-            change_percent: numalab_stats::percent::change(means.1, means.0),
+            change_percent: means.0.and_then(|base| numalab_stats::percent::change(means.1, base)),
         }
     }
 
@@ -194,37 +228,10 @@ fn mean(m: &Metric, kernel: usize) -> Option<f64> {
     (!m.of(kernel).is_empty()).then(|| m.mean_of(kernel).unwrap_or(0.0))
 }
 
-/// "+4.00%", or "from 0" where there is no percentage.
-fn change(percent: Option<f64>) -> String {
-    percent.map_or_else(|| "from 0".to_string(), |p| format!("{p:+.2}%"))
-}
-
-/// The bound as a ratio to the baseline.
-fn bound(text: &str, column: usize) -> Result<f64, SpecError> {
-    const EXPECTED: &str = "a change like +3% or -5%, or a factor like 1.03";
-    let (number, percent) = match text.strip_suffix('%') {
-        Some(n) => (n.trim_end(), true),
-        None => (text.strip_suffix('x').unwrap_or(text), false),
-    };
-    let plain = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
-    let value = match number.parse::<f64>() {
-        Ok(x) if plain && x.is_finite() => x,
-        _ if text.is_empty() => return Err(error(column, "no bound after the comparison", EXPECTED)),
-        _ => return Err(error(column, &format!("`{text}` is no bound"), EXPECTED)),
-    };
-    // `+3` is meant as a change in percent; read as a factor of 3 it would let almost anything pass.
-    if !percent && number.starts_with(['+', '-']) {
-        return Err(error(column, &format!("`{text}` has a sign but no percent sign"), EXPECTED));
-    }
-    let ratio = if percent { 1.0 + value / 100.0 } else { value };
-    if ratio < 0.0 {
-        return Err(error(column, "a fall of more than 100 %", EXPECTED));
-    }
-    Ok(ratio)
-}
-
-fn error(column: usize, what: &str, expected: &str) -> SpecError {
-    SpecError { file: PLACE.into(), line: 1, column, what: what.into(), expected: expected.into(), nearest: None }
+/// " against 10.00 (+4.00%)", or "from 0" where there is no percentage; nothing without a baseline.
+fn against(baseline: Option<f64>, percent: Option<f64>) -> String {
+    let change = percent.map_or_else(|| "from 0".to_string(), |p| format!("{p:+.2}%"));
+    baseline.map(|b| format!(" against {} ({change})", readable(b))).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -251,7 +258,7 @@ mod tests {
     fn percent_and_factor() {
         assert_eq!(failing("elapsed > +3%"), ["b"]);
         assert!(failing("elapsed > +5%").is_empty());
-        assert_eq!(failing("elapsed>1.03"), ["b"]);
+        assert_eq!(failing("elapsed>1.03x"), ["b"]);
         assert_eq!(failing("elapsed > 1.03x"), ["b"]);
         assert!(failing("elapsed < -1%").is_empty());
         assert_eq!(failing("elapsed < +5%"), ["b"]);
@@ -289,12 +296,42 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_without_its_percent_sign_is_no_factor() {
-        for text in ["elapsed > +3", "elapsed > +3x", "elapsed < -0.5", "elapsed < -0"] {
+    fn a_number_without_a_unit_is_refused_with_the_spellings() {
+        for text in ["elapsed > 3", "elapsed > +3", "elapsed < -0.5", "elapsed < 0.9"] {
             let e = FailIf::parse(text).unwrap_err();
-            assert_eq!((e.column, e.what.contains("has a sign but no percent sign")), (11, true), "{text}: {e}");
-            assert!(e.expected.contains("a change like +3%"), "{e}");
+            assert_eq!((e.column, e.what.contains("has no unit")), (11, true), "{text}: {e}");
         }
+        let e = FailIf::parse("elapsed > 3").unwrap_err();
+        let want = "`> 3x` (a factor of the baseline), `> +3%` (a change), or the figure with its unit, as `> 3 s`";
+        assert_eq!((e.what.as_str(), e.expected.as_str()), ("`3` has no unit", want));
+        let e = FailIf::parse("elapsed > +3x").unwrap_err();
+        assert_eq!(e.what, "`+3x` is a factor with a sign");
+    }
+
+    #[test]
+    fn a_figure_is_tested_in_its_unit_on_every_kernel() {
+        assert_eq!(failing("elapsed > 3 s"), ["a", "b"], "the baseline, too");
+        assert_eq!(failing("elapsed > 10.1s"), ["b"]);
+        assert_eq!(failing("elapsed > 10100 ms"), ["b"]);
+        assert_eq!(failing("elapsed < 1 min"), ["a", "b"]);
+        assert!(failing("elapsed > 1h").is_empty());
+        assert_eq!(failing("pswpout > 4 pages"), ["b"]);
+        let f = FailIf::parse("elapsed > 10.1 s").unwrap().check(&comparison()).unwrap();
+        assert_eq!(f.failures[0].to_string(), "numa01 elapsed on b: 10.40 fails `elapsed > 10.1 s`");
+        let e = FailIf::parse("elapsed > 3 pages").unwrap().check(&comparison()).unwrap_err();
+        assert_eq!((e.what.as_str(), e.column), ("`elapsed` is in s, not in pages", 11));
+        // Of a share, `3%` may be a change or the share.
+        let mut c = comparison();
+        c.workloads[0].metrics[0].unit = "%".into();
+        let e = FailIf::parse("elapsed > 3%").unwrap().check(&c).unwrap_err();
+        assert!(e.expected.contains("`> +3%` (a change)") && e.expected.contains("`> 3 percent`"), "{e}");
+        let of_share = |text: &str| FailIf::parse(text).unwrap().check(&c).unwrap().failures.len();
+        assert_eq!((of_share("elapsed > +3%"), of_share("elapsed > 3 percent")), (1, 2));
+        // A kernel without a completed run has not passed.
+        let ended = Runs { total: 2, timeout: 2, failed: 0 };
+        let mut c = comparison();
+        c.workloads[0].runs = vec![Runs { total: 2, ..Runs::default() }, Runs { total: 2, ..Runs::default() }, ended];
+        assert_eq!(FailIf::parse("elapsed > 3 s").unwrap().check(&c).unwrap().untested.len(), 1);
     }
 
     #[test]

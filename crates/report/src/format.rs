@@ -54,7 +54,25 @@ fn trim(text: &str) -> &str {
     }
 }
 
-/// A figure where no layout is prescribed: about four significant digits, and no exponent form below 10^15.
+/// Most decimals of a figure without an exponent. What is smaller reads as 0.
+const DECIMALS_MAX: i32 = 12;
+
+/// A figure for people: `digits` significant digits, all digits before the point, no trailing zeros and no exponent.
+pub fn plain(x: f64, digits: usize) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return "0".to_string();
+    }
+    // The exponent is that of the rounded figure: 9.99 with two digits is 10.
+    let scientific = format!("{:.*e}", digits.max(1) - 1, x);
+    let exponent = scientific.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok()).unwrap_or(0);
+    let decimals = (digits as i32 - 1 - exponent).clamp(0, DECIMALS_MAX) as usize;
+    match trim(&format!("{x:.decimals$}")) {
+        "-0" => "0".to_string(),
+        text => text.to_string(),
+    }
+}
+
+/// A figure where no layout is prescribed: about four significant digits, and no exponent.
 pub fn readable(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || size >= 10_000.0 {
@@ -67,7 +85,7 @@ pub fn readable(x: f64) -> String {
     } else if size >= 0.001 {
         format!("{x:.4}")
     } else {
-        general(x, 3)
+        plain(x, 3)
     }
 }
 
@@ -80,18 +98,27 @@ pub fn significant(x: f64) -> String {
         return format!("{x:.0}");
     }
     if exponent < -4 {
-        return general(x, 4);
+        return plain(x, 4);
     }
     let decimals = (3 - exponent).max(0) as usize;
     format!("{x:.decimals$}")
 }
 
-/// A readable unit for figures up to `largest`, and the divisor from `unit` to it: MiB become GiB from 1024 on and TiB
-/// from 1024² on. Other units stay.
+/// Larger units of a unit, the largest first, and how many of the unit each has.
+type Larger = (&'static str, &'static [(&'static str, f64)]);
+const LARGER: [Larger; 5] = [
+    ("MiB", &[("TiB", 1024.0 * 1024.0), ("GiB", 1024.0)]),
+    ("bytes", &[("TiB", 1_099_511_627_776.0), ("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)]),
+    ("ns", &[("s", 1e9), ("ms", 1e6), ("us", 1e3)]),
+    ("us", &[("s", 1e6), ("ms", 1e3)]),
+    ("ms", &[("s", 1e3)]),
+];
+
+/// A readable unit for figures up to `largest`, and the divisor from `unit` to it: MiB become GiB from 1024 on, and ns
+/// become ms from a million on. Other units stay.
 pub fn unit_for(unit: &str, largest: f64) -> (&str, f64) {
-    let larger = [("TiB", 1024.0 * 1024.0), ("GiB", 1024.0)];
-    let fits = larger.into_iter().find(|(_, by)| unit == "MiB" && largest.abs() >= *by);
-    fits.unwrap_or((unit, 1.0))
+    let list = LARGER.into_iter().find(|(of, _)| *of == unit).map_or(&[][..], |(_, list)| list);
+    list.iter().find(|(_, by)| largest.abs() >= *by).copied().unwrap_or((unit, 1.0))
 }
 
 /// A ratio with two decimals from 0.1 on, and with more digits below.
@@ -154,8 +181,26 @@ mod tests {
     fn a_figure_has_four_significant_digits() {
         let got =
             [0.0, 12_345.6, 1234.5, 123.45, 12.345, 9.9999, 1.234, 0.5, 0.012_345, 0.000_012_345].map(significant);
-        assert_eq!(got, ["0", "12346", "1234", "123.5", "12.35", "10.00", "1.234", "0.5000", "0.01235", "1.234e-05"]);
+        assert_eq!(got, ["0", "12346", "1234", "123.5", "12.35", "10.00", "1.234", "0.5000", "0.01235", "0.00001234"]);
         assert_eq!(significant(-1.5), "-1.500");
+    }
+
+    #[test]
+    fn figures_for_people_have_no_exponent() {
+        let got = [1360.0, 999.6, 0.5, 0.000_012_345, -1_234_567.0, 1e-15, 0.0].map(|x| plain(x, 3));
+        assert_eq!(got, ["1360", "1000", "0.5", "0.0000123", "-1234567", "0", "0"]);
+        for x in [1e-9, 0.000_5, 1360.0, 2.377e6, 1e14] {
+            for text in [readable(x), significant(x), plain(x, 3), human(x)] {
+                assert!(!text.contains('e'), "{x}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_in_which_they_read() {
+        let got = [("ns", 2.377e6), ("ns", 950.0), ("ns", 3.2e9), ("us", 2377.0), ("ms", 999.0), ("bytes", 4096.0)];
+        let want = [("ms", 1e6), ("ns", 1.0), ("s", 1e9), ("ms", 1e3), ("ms", 1.0), ("KiB", 1024.0)];
+        assert_eq!(got.map(|(unit, x)| unit_for(unit, x)), want);
     }
 
     #[test]

@@ -47,18 +47,34 @@ pub struct Known {
     pub live: Vec<Live>,
     /// Runs that have not begun.
     pub waiting: Vec<Kind>,
+    /// Runs that come after those that wait, each with the model time that it probably takes, s, where that is known.
+    pub foreseen: Vec<(Kind, Option<f64>)>,
+    /// What was foreseen of runs that wait or have begun.
+    stated: Vec<(Kind, f64)>,
     /// Number of runs at a time.
     pub jobs: usize,
 }
 
 impl Known {
-    /// Model time that a run of this kind takes, s: the mean of like runs that have ended.
+    /// Lets runs wait, in place of those foreseen of their kinds.
+    pub fn expect(&mut self, kinds: Vec<Kind>) {
+        for kind in &kinds {
+            if let Some(at) = self.foreseen.iter().position(|(k, _)| k == kind) {
+                let (kind, model_s) = self.foreseen.remove(at);
+                self.stated.extend(model_s.map(|s| (kind, s)));
+            }
+        }
+        self.waiting.extend(kinds);
+    }
+
+    /// Model time that a run of this kind takes, s: the mean of like runs that have ended, else what was foreseen.
     pub fn model_s(&self, kind: &Kind) -> Option<f64> {
         let mean = |fits: &dyn Fn(&Ended) -> bool| {
             let all: Vec<f64> = self.ended.iter().filter(|e| fits(e)).map(|e| e.model_s).collect();
             (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
         };
-        mean(&|e| e.kind == *kind).or_else(|| mean(&|e| e.kind.workload == kind.workload))
+        let stated = || self.stated.iter().find(|s| s.0 == *kind).map(|s| s.1);
+        mean(&|e| e.kind == *kind).or_else(stated).or_else(|| mean(&|e| e.kind.workload == kind.workload))
     }
 
     /// Wall seconds per model second of a kind.
@@ -82,6 +98,9 @@ impl Known {
             let left = (self.model_s(kind)? - done).max(0.0) * self.rate(kind)?;
             work += left;
             longest = longest.max(left);
+        }
+        for (kind, model_s) in &self.foreseen {
+            work += model_s.or_else(|| self.model_s(kind))? * self.rate(kind)?;
         }
         Some((work / self.jobs.max(1) as f64).max(longest))
     }
@@ -113,6 +132,7 @@ mod tests {
             live: vec![Live { kind: kind("a", "on"), model_s: 5.0, wall_s: 4.0 }],
             waiting: vec![kind("a", "off"), kind("a", "on")],
             jobs: 1,
+            ..Known::default()
         };
         let left = known.left_s().unwrap();
         assert!((left - (4.0 + 1.0 + 8.0)).abs() < 1e-9, "{left}");
@@ -130,6 +150,22 @@ mod tests {
         let left = known.left_s().unwrap();
         assert!((left - (3.0 + 4.0)).abs() < 1e-9, "a record tells the model time, the live run the rate: {left}");
         assert_eq!(Known::default().left_s(), Some(0.0));
+    }
+
+    #[test]
+    fn runs_that_are_foreseen_count_with_what_is_known_of_them() {
+        let mut known = Known { jobs: 1, ..Known::default() };
+        known.foreseen = vec![(kind("a", "off"), Some(10.0)), (kind("a", "off"), Some(10.0)), (kind("b", "on"), None)];
+        known.expect(vec![kind("a", "off")]);
+        assert_eq!((known.foreseen.len(), known.waiting.len()), (2, 1));
+        assert_eq!(known.left_s(), None, "no rate is known");
+        known.live.push(Live { kind: known.waiting.remove(0), model_s: 4.0, wall_s: 2.0 });
+        assert_eq!(known.left_s(), None, "nothing says how long b takes");
+        known.foreseen[1].1 = Some(20.0);
+        assert_eq!(known.left_s(), Some(3.0 + 5.0 + 10.0), "half a second for each of model time");
+        // What ended says more than what was foreseen, of the same kind.
+        known.ended.push(Ended { kind: kind("b", "on"), model_s: 8.0, wall_s: Some(4.0) });
+        assert_eq!(known.model_s(&kind("b", "on")), Some(8.0));
     }
 
     #[test]

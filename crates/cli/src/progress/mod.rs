@@ -1,13 +1,15 @@
 //! Progress on a terminal: a bar for all runs with the time left, and a line for every run in progress.
 //!
-//! Nothing is shown where standard error is no terminal, with `--quiet`, and in the first two seconds. Lines are cut at
-//! the width of the terminal. The display must be cleared before anything else is printed.
+//! Nothing is shown with `--quiet`, and in the first two seconds. Lines are cut at the width of the terminal. The
+//! display must be cleared before anything else is printed. Where standard error is no terminal, a long command prints
+//! a line now and then (`told`).
 
 mod estimate;
+mod told;
 
 pub use estimate::in_words;
 
-use crate::failure::{is_quiet, note};
+use crate::failure::{is_quiet, note, Failure};
 use estimate::{Ended, Kind, Known, Live};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use numalab_model::plan::{Plan, PlanInput};
@@ -74,20 +76,26 @@ impl Shared {
 
     /// Redraws all lines.
     fn draw(&self) {
-        let mut state = self.state();
-        let live = state.live.iter().map(Running::now).collect();
-        state.known.live = live;
+        self.bar.set_message(self.summary());
+        let state = self.state();
         for run in &state.live {
             run.line.set_message(run.text(state.known.model_s(&run.kind)));
         }
+        self.bar.tick();
+    }
+
+    /// How many runs are done, and how long the others take.
+    fn summary(&self) -> String {
+        let mut state = self.state();
+        let live = state.live.iter().map(Running::now).collect();
+        state.known.live = live;
         let runs = format!("{} of {} runs", self.bar.position(), self.bar.length().unwrap_or(0));
         let left = match state.known.left_s() {
             _ if !state.doing.is_empty() => state.doing.clone(),
             Some(s) => format!("about {} left", in_words(s)),
             None => "time left unknown".into(),
         };
-        self.bar.set_message(format!("{runs}, {left}"));
-        self.bar.tick();
+        format!("{runs}, {left}")
     }
 }
 
@@ -118,6 +126,16 @@ fn kind(plan: &Plan) -> Kind {
 impl Progress {
     /// Starts with `total` runs to do, as far as that is known.
     pub fn new(total: usize) -> Self {
+        Self::telling(total, None)
+    }
+    /// Does what [`Self::new`] does. Where standard error is no terminal, a line says how far `what` is, now and then.
+    ///
+    /// # Errors
+    /// The environment variable that says how often is no number of seconds.
+    pub fn told(total: usize, what: &str) -> Result<Self, Failure> {
+        Ok(Self::telling(total, told::interval()?.map(|every| (what.to_string(), every))))
+    }
+    fn telling(total: usize, tell: Option<(String, Duration)>) -> Self {
         let display = MultiProgress::with_draw_target(ProgressDrawTarget::hidden());
         let bar = display.add(ProgressBar::new(total as u64));
         if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
@@ -125,7 +143,15 @@ impl Progress {
         }
         let shared = Arc::new(Shared { display, bar, state: Mutex::new(State::default()) });
         let terminal = std::io::stderr().is_terminal();
-        let stop = (terminal && !is_quiet()).then(|| redraw(Arc::clone(&shared)));
+        let stop = match tell {
+            _ if is_quiet() => None,
+            _ if terminal => Some(redraw(Arc::clone(&shared))),
+            Some((what, every)) => {
+                let shared = Arc::clone(&shared);
+                Some(told::tell(what, move || shared.summary(), every))
+            }
+            None => None,
+        };
         Self { shared, stop: Mutex::new(stop), terminal, lines: false }
     }
     /// Shows what is done besides runs; empty if that is over.
@@ -143,9 +169,17 @@ impl Progress {
     /// Adds runs that are to be carried out, `jobs` at a time.
     pub fn expect<'a>(&self, runs: impl Iterator<Item = &'a PlanInput>, jobs: usize) {
         let mut state = self.shared.state();
-        state.known.waiting.extend(runs.map(|r| kind(&r.plan)));
+        state.known.expect(runs.map(|r| kind(&r.plan)).collect());
         state.known.jobs = jobs;
         state.doing.clear();
+    }
+    /// Says which runs come after those that were expected so far, each with the model time that it probably takes, s.
+    /// The number of runs becomes that of those done and to come.
+    pub fn foresee<'a>(&self, runs: impl Iterator<Item = (&'a PlanInput, Option<f64>)>, jobs: usize) {
+        let mut state = self.shared.state();
+        state.known.foreseen = runs.map(|(r, model_s)| (kind(&r.plan), model_s)).collect();
+        state.known.jobs = jobs;
+        self.shared.bar.set_length(self.shared.bar.position() + state.known.foreseen.len() as u64);
     }
     /// Begins a run, which shows a line of its own until it is dropped.
     pub fn start(&self, input: &PlanInput) -> RunProgress {
@@ -187,10 +221,6 @@ impl Progress {
         self.shared.bar.finish_and_clear();
         // Errors are ignored: a terminal that is gone shows nothing.
         let _ = self.shared.display.clear();
-    }
-    /// Number of runs that are done.
-    pub fn done(&self) -> usize {
-        self.shared.bar.position() as usize
     }
     /// Counts one more run as done.
     pub fn one_done(&self) {

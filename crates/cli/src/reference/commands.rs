@@ -1,8 +1,8 @@
 //! `docs/reference/commands.md`: every command with its arguments and options, from the definition of the command line.
 
 use super::{fresh, page, prose};
-use crate::command::Command;
-use clap::{Arg, ArgAction, CommandFactory};
+use crate::command::numalab;
+use clap::{Arg, ArgAction};
 
 const HEAD: &str = "\
 `numalab help VERB` prints the same for a terminal, and `numalab man VERB` as a manual page. Completions for a shell come
@@ -20,7 +20,7 @@ fn shown(c: &&clap::Command) -> bool {
 }
 
 fn commands() -> String {
-    let mut root = Command::command();
+    let mut root = numalab();
     root.build();
     let mut rest = String::from("\n| command | what it does |\n|---|---|\n");
     let mut sections = String::new();
@@ -60,6 +60,11 @@ fn section(c: &clap::Command, name: &str) -> String {
     let usage = c.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").lines().map(str::trim).collect::<Vec<_>>().join("\n");
     let mut out = format!("\n## {name}\n\n{about}.\n\n```text\n{usage}\n```\n");
+    if let Some(examples) = c.get_after_help() {
+        let text = examples.to_string();
+        let lines: Vec<&str> = text.lines().skip(1).map(str::trim).collect();
+        out.push_str(&format!("\n```text\n{}\n```\n", lines.join("\n")));
+    }
     out.push_str(&list(c.get_positionals().filter(|a| own(a)).collect()));
     let mut headings: Vec<Option<&str>> = Vec::new();
     let options: Vec<_> = c.get_arguments().filter(|a| !a.is_positional() && own(a)).collect();

@@ -3,7 +3,8 @@
 //! Approach: memory is [predicted](crate::memory). One run of every machine and workload is simulated for a fraction of
 //! a second, several at a time: all trials together take a few seconds, however many there are. A trial gives the rate
 //! of wall time to model time, which is taken to be that of all kernels. How long a run lasts is known if the trial
-//! came to its end, or from records of the same machine and workload. Otherwise only a lower bound is said. A moment of
+//! came to its end, from who asks, or from records of the same machine and workload. Otherwise only a lower bound is
+//! said. A moment of
 //! model time may take hours to simulate, so all trials end after 10 s. Invariant: nothing is written.
 
 use crate::execute::{Backend, STACK_BYTES};
@@ -35,10 +36,23 @@ const FIRST_NS: u64 = 20_000_000;
 /// Least and greatest growth of a trial's model time from one attempt to the next.
 const GROWTH: (f64, f64) = (1.5, 4.0);
 
+/// Runs of a directory.
+pub struct Part {
+    /// The directory of their records.
+    pub dir: PathBuf,
+    /// The runs.
+    pub cells: Vec<Cell>,
+    /// Model time that one of them probably takes, s, if somebody knows. With a search it holds for the amount of work
+    /// that is searched.
+    pub model_s: Option<f64>,
+    /// Number of runs that search the amount of work before these, about.
+    pub search: usize,
+}
+
 /// Runs that differ only in the seed.
 struct Group<'a> {
     cells: Vec<&'a Cell>,
-    dir: &'a Path,
+    part: &'a Part,
     recorded: usize,
     /// What a run takes at its peak.
     memory: Option<MemoryPrediction>,
@@ -61,26 +75,21 @@ struct Estimate {
 ///
 /// # Errors
 /// A wrong limit of memory; the text cannot be written as JSON.
-pub fn forecast(
-    work: &[(PathBuf, Vec<Cell>)],
-    jobs: usize,
-    backend: &dyn Backend,
-    as_json: bool,
-) -> Result<Done, Failure> {
+pub fn forecast(work: &[Part], jobs: usize, backend: &dyn Backend, as_json: bool) -> Result<Done, Failure> {
     let limit = memory::limit(backend.memory_limit())?;
-    let mut groups: Vec<Group<'_>> = work.iter().flat_map(|(dir, cells)| grouped(dir, cells)).collect();
+    let mut groups: Vec<Group<'_>> = work.iter().flat_map(grouped).collect();
     for group in groups.iter_mut().filter(|g| g.recorded < g.cells.len()) {
         group.memory = backend.memory(&group.cells[0].input);
         let fits = |m: &MemoryPrediction| limit.as_ref().is_none_or(|l| m.total() + COMMAND_BYTES <= l.bytes);
         group.fits = group.memory.as_ref().is_some_and(fits);
     }
     try_out(&mut groups, jobs)?;
-    let total = Total::new(&groups, jobs, limit);
+    let total = Total::new(&groups, work, jobs, limit);
     if as_json {
         return Done::json(&as_value(&groups, &total));
     }
     let mut out = String::new();
-    for dir in work.iter().map(|w| &w.0) {
+    for dir in work.iter().map(|w| &w.dir) {
         out.push_str(&format!("{}\n{}", terminal::strong(&dir.display().to_string()), table(&groups, dir)));
     }
     out.push_str(&memory_table(&groups));
@@ -89,20 +98,20 @@ pub fn forecast(
 }
 
 /// The groups of a directory's runs, in order.
-fn grouped<'a>(dir: &'a Path, cells: &'a [Cell]) -> Vec<Group<'a>> {
-    let mut out: Vec<Group<'a>> = Vec::new();
+fn grouped(part: &Part) -> Vec<Group<'_>> {
+    let mut out: Vec<Group<'_>> = Vec::new();
     let key = |c: &Cell| {
         let p = &c.input.plan;
         (p.machine.name.clone(), p.workload.name.clone(), p.kernel.name.clone())
     };
-    for cell in cells {
-        let recorded = usize::from(dir.join(cell.input.id.short()).join("manifest.json").is_file());
+    for cell in &part.cells {
+        let recorded = usize::from(part.dir.join(cell.input.id.short()).join("manifest.json").is_file());
         match out.iter_mut().find(|g| key(g.cells[0]) == key(cell)) {
             Some(group) => {
                 group.cells.push(cell);
                 group.recorded += recorded;
             }
-            None => out.push(Group { cells: vec![cell], dir, recorded, memory: None, fits: false, estimate: None }),
+            None => out.push(Group { cells: vec![cell], part, recorded, memory: None, fits: false, estimate: None }),
         }
     }
     out
@@ -112,7 +121,7 @@ fn grouped<'a>(dir: &'a Path, cells: &'a [Cell]) -> Vec<Group<'a>> {
 fn try_out(groups: &mut [Group<'_>], jobs: usize) -> Result<(), Failure> {
     let key = |g: &Group<'_>| {
         let p = &g.cells[0].input.plan;
-        (g.dir.to_path_buf(), p.machine.name.clone(), p.workload.name.clone())
+        (g.part.dir.clone(), p.machine.name.clone(), p.workload.name.clone())
     };
     let mut tried: Vec<&Group<'_>> = Vec::new();
     for group in groups.iter().filter(|g| g.fits) {
@@ -124,7 +133,7 @@ fn try_out(groups: &mut [Group<'_>], jobs: usize) -> Result<(), Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).stack_size(STACK_BYTES).build();
     let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
     let estimates: Vec<_> = stopped_after(MOST, |stop| {
-        let one = |g: &&Group<'_>| (key(g), estimate(g.dir, &g.cells[0].input, trial_s, stop));
+        let one = |g: &&Group<'_>| (key(g), estimate(g.part, &g.cells[0].input, trial_s, stop));
         pool.install(|| tried.par_iter().map(one).collect())
     });
     for group in groups.iter_mut().filter(|g| g.fits) {
@@ -154,7 +163,7 @@ fn stopped_after<T>(limit: Duration, work: impl FnOnce(&Arc<AtomicBool>) -> T) -
 
 /// How long a run takes, by a trial of about `trial_s`; `None` if the simulator cannot carry it out, or `stop` came
 /// before it began.
-fn estimate(dir: &Path, input: &PlanInput, trial_s: f64, stop: &Arc<AtomicBool>) -> Option<Estimate> {
+fn estimate(part: &Part, input: &PlanInput, trial_s: f64, stop: &Arc<AtomicBool>) -> Option<Estimate> {
     let config = SimConfig::of(&input.kernel).ok()?.with_machine_background(!input.on_quiet_machine());
     let mut limit_ns = FIRST_NS;
     loop {
@@ -172,11 +181,15 @@ fn estimate(dir: &Path, input: &PlanInput, trial_s: f64, stop: &Arc<AtomicBool>)
         }
         let ended = outcome.status != Status::Timeout || workload.limit_ns == input.workload.limit_ns;
         if ended {
-            return Some(Estimate { wall_s, at_least: false });
+            // Another amount of work is searched than that of the trial.
+            let whole = part.model_s.filter(|_| part.search > 0);
+            let own = outcome.scalars.iter().find(|s| s.name == "elapsed_s").map(|s| s.value).filter(|s| *s > 0.0);
+            let times = whole.zip(own).map_or(1.0, |(whole, own)| whole / own);
+            return Some(Estimate { wall_s: wall_s * times, at_least: false });
         }
         if wall_s >= trial_s {
             let model_s = workload.limit_ns as f64 / 1e9;
-            let whole = recorded_s(dir, input);
+            let whole = part.model_s.or_else(|| recorded_s(&part.dir, input));
             let wall_s = whole.map_or(wall_s, |whole| wall_s * (whole / model_s).max(1.0));
             return Some(Estimate { wall_s, at_least: whole.is_none() });
         }
@@ -203,6 +216,8 @@ fn recorded_s(dir: &Path, input: &PlanInput) -> Option<f64> {
 struct Total {
     runs: usize,
     recorded: usize,
+    /// Runs that search the amount of work, about.
+    search: usize,
     wall_s: f64,
     at_least: bool,
     /// Memory of the runs at a time and of the command, bytes.
@@ -216,7 +231,7 @@ struct Total {
 }
 
 impl Total {
-    fn new(groups: &[Group<'_>], asked: usize, limit: Option<Limit>) -> Self {
+    fn new(groups: &[Group<'_>], parts: &[Part], asked: usize, limit: Option<Limit>) -> Self {
         let runs = groups.iter().map(|g| g.cells.len()).sum();
         let recorded = groups.iter().map(|g| g.recorded).sum();
         let to_do = |g: &Group<'_>| g.cells.len() - g.recorded;
@@ -236,11 +251,18 @@ impl Total {
             longest = longest.max(e.wall_s);
             at_least |= e.at_least;
         }
+        let searched = |p: &&Part| p.search > 0 && groups.iter().any(|g| std::ptr::eq(g.part, *p) && to_do(g) > 0);
+        let mut search = 0;
+        for part in parts.iter().filter(searched) {
+            let first = groups.iter().find(|g| std::ptr::eq(g.part, part)).and_then(|g| g.estimate);
+            work += first.map_or(0.0, |e| e.wall_s) * part.search as f64;
+            search += part.search;
+        }
         peaks.sort_unstable_by(|a, b| b.cmp(a));
         let jobs = limit.as_ref().map_or(asked, |l| memory::fitting(peaks.clone(), asked, l));
         let bytes = COMMAND_BYTES + peaks.iter().take(jobs.max(1)).sum::<u64>();
         let wall_s = (work / jobs.max(1) as f64).max(longest);
-        Self { runs, recorded, wall_s, at_least, bytes, known, asked, jobs, limit }
+        Self { runs, recorded, search, wall_s, at_least, bytes, known, asked, jobs, limit }
     }
 
     fn text(&self) -> String {
@@ -248,8 +270,14 @@ impl Total {
         let to_do = runs - recorded;
         let s = if runs == 1 { "" } else { "s" };
         let fewer = if jobs < asked { format!(" instead of {asked}, for lack of memory") } else { String::new() };
-        let head =
-            format!("{runs} run{s}: {recorded} with a record, {to_do} to carry out, {} at a time{fewer}.", jobs.max(1));
+        let search = match self.search {
+            0 => String::new(),
+            n => format!(" besides about {n} that search the amount of work"),
+        };
+        let head = format!(
+            "{runs} run{s}: {recorded} with a record, {to_do} to carry out{search}, {} at a time{fewer}.",
+            jobs.max(1)
+        );
         if to_do == 0 {
             return format!("{head} Nothing is left to do.\n");
         }
@@ -312,15 +340,15 @@ fn table(groups: &[Group<'_>], dir: &Path) -> String {
         });
         vec![p.machine.name.clone(), p.workload.name.clone(), p.kernel.name.clone(), state + &each.unwrap_or_default()]
     };
-    let rows: Vec<Vec<String>> = groups.iter().filter(|g| g.dir == dir).map(row).collect();
+    let rows: Vec<Vec<String>> = groups.iter().filter(|g| g.part.dir == dir).map(row).collect();
     terminal::table(&rows, 2, terminal::width())
 }
 
 fn as_value(groups: &[Group<'_>], total: &Total) -> serde_json::Value {
     let run = |g: &Group<'_>, c: &Cell| {
         let p = &c.input.plan;
-        let recorded = g.dir.join(c.input.id.short()).join("manifest.json").is_file();
-        json!({"record": c.input.id.short(), "directory": g.dir.display().to_string(), "machine": p.machine.name,
+        let recorded = g.part.dir.join(c.input.id.short()).join("manifest.json").is_file();
+        json!({"record": c.input.id.short(), "directory": g.part.dir.display().to_string(), "machine": p.machine.name,
             "workload": p.workload.name, "kernel": p.kernel.name, "seed": p.seed, "recorded": recorded,
             "wall_s": g.estimate.map(|e| e.wall_s), "memory_bytes": g.memory.map(|m| m.total()),
             "memory_parts": g.memory.map(|m| m.parts().into_iter().collect::<std::collections::BTreeMap<_, _>>())})

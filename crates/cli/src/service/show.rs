@@ -49,7 +49,10 @@ pub fn print(context: &Context, what: &[(Kind, Spot<String>)], as_json: bool, al
     match (as_json, shown.as_slice()) {
         (true, [(_, value)]) if alone => Done::json(value),
         (true, _) => Done::json(&shown.iter().map(|s| &s.1).collect::<Vec<_>>()),
-        (false, _) => Ok(Done::text(shown.iter().map(|s| s.0.as_str()).collect::<Vec<_>>().join("\n"))),
+        (false, _) => {
+            let text = shown.iter().map(|s| s.0.as_str()).collect::<Vec<_>>().join("\n");
+            Ok(Done::text(terminal::fit(&text, terminal::width())))
+        }
     }
 }
 
@@ -61,7 +64,7 @@ pub fn entry(context: &Context, kind: Kind, name: &Spot<String>) -> Result<(Stri
     Ok(match kind {
         Kind::Machines => {
             let m = sources::machine(context, name)?;
-            (machine::show(&m), machine::summary(&m))
+            (machine::show(&m, terminal::width()), machine::summary(&m))
         }
         Kind::Kernels => kernel(&sources::kernels(context, std::slice::from_ref(name), &[])?[0]),
         Kind::Workloads => workload(&sources::workload(context, name)?),

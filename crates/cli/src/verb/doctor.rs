@@ -1,6 +1,7 @@
 //! `numalab doctor`: what this host can run, and the commands that install what is missing.
 
 use crate::failure::{Done, Exit, Failure};
+use crate::terminal;
 use numalab_lab::doctor::{self, Finding, Verdict};
 use numalab_lab::qemu;
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         let findings = findings.iter().map(line).collect();
         Done::json(&Report { can_run, findings })?.text
     } else {
-        text(&findings, can_run)
+        text(&findings, can_run, terminal::width())
     };
     Ok(Done { text, exit: if can_run { Exit::OK } else { Exit::ENVIRONMENT } })
 }
@@ -62,26 +63,41 @@ fn line(f: &Finding) -> Line<'_> {
     Line { name: f.name, verdict: word(f.verdict), found: &f.found, purpose: f.purpose, command: &f.remedy }
 }
 
-fn text(findings: &[Finding], can_run: bool) -> String {
-    let width = findings.iter().map(|f| f.name.len()).max().unwrap_or(0);
+fn text(findings: &[Finding], can_run: bool, width: usize) -> String {
+    let names = findings.iter().map(|f| f.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for f in findings {
-        out += &format!("{:<8} {:<width$}  {}  (for {})\n", word(f.verdict), f.name, f.found, f.purpose);
+        let head = format!("{:<8} {:<names$}  ", word(f.verdict), f.name);
+        out += &terminal::hanging(&head, &format!("{}  (for {})", f.found, f.purpose), width);
         if !f.remedy.is_empty() {
-            out += &format!("{:<8} {:<width$}  -> {}\n", "", "", f.remedy);
+            // A command is not wrapped: it is copied whole.
+            out += &format!("{:<8} {:<names$}  -> {}\n", "", "", f.remedy);
         }
     }
-    out += if can_run {
-        "\nGuests can be run: numalab run --backend vm …\n"
-    } else {
-        "\nGuests cannot be run until what is missing is there; the commands above supply it (docs/reference/vm.md).\n"
+    let end = match can_run {
+        true => "\nGuests can be run: numalab run --backend vm …\n",
+        false => {
+            "\nGuests cannot be run until what is missing is there; the commands above supply it (docs/reference/vm.md).\n"
+        }
     };
-    out
+    out + &terminal::fit(end, width)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lines_fit_the_terminal_but_for_commands() {
+        let findings = doctor::examine(std::path::Path::new("/no/such/qemu"));
+        for width in [60, 80, 120] {
+            let text = text(&findings, false, width);
+            // A path may be longer than the terminal.
+            let path = |l: &&str| l.split_whitespace().any(|word| word.starts_with('/') && word.len() > 30);
+            let long = text.lines().filter(|l| !l.contains("->") && !path(l) && l.chars().count() > width);
+            assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new(), "{width}");
+        }
+    }
 
     #[test]
     fn a_host_without_qemu_gets_the_command_and_exit_code_3() {

@@ -1,12 +1,14 @@
 //! `numalab run`: carry out an experiment and store its records.
 
+mod ab;
+
 use crate::backend::{self, BackendKind, GuestArgs, ProgramArgs, Sim};
 use crate::context::{named, Context, HOST};
 use crate::execute::Finished;
 use crate::failure::{Done, Failure};
 use crate::logs::Logs;
 use crate::memory;
-use crate::options;
+use crate::options::{self, stem};
 use crate::progress::Progress;
 use crate::records;
 use crate::service::carry_out::{carry_out, exit, RunOptions};
@@ -18,7 +20,7 @@ use numalab_model::record::Store;
 use numalab_model::spec::Spot;
 use serde::Serialize;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -64,6 +66,11 @@ pub struct Args {
     /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// Run every kernel as it is and once more with this setting, and compare them: a tunable (group.key=value) or a role
+    /// (role=implementation), as --set takes it. Several values give a column each. May be repeated, one setting at a
+    /// time (docs/how-to/compare-settings.md)
+    #[arg(long, value_name = "NAME=VALUE,…", conflicts_with = "command")]
+    ab: Vec<String>,
     /// Set a parameter of every workload that has it, or of one workload (WORKLOAD.NAME=EXPRESSION), to an expression
     /// of the machine, such as cpus/2. May be repeated
     #[arg(long, value_name = "NAME=EXPRESSION")]
@@ -159,7 +166,8 @@ fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Res
         backend::prepare(context, experiment, args.backend, (&args.guest, args.program.given()), sim, &progress)?;
     let dir = options::directory(args.out.as_deref(), &format!("{}{}", experiment.name, ready.suffix));
     let jobs = options::jobs(args.jobs).min(ready.jobs_max);
-    dry_run::forecast(&[(dir, ready.cells)], jobs, &*ready.backend, args.json)
+    let part = dry_run::Part { dir, cells: ready.cells, model_s: None, search: 0 };
+    dry_run::forecast(&[part], jobs, &*ready.backend, args.json)
 }
 
 /// The experiment that the arguments ask for.
@@ -183,6 +191,9 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         };
         experiment.params.retain(|old| !same(old) || old.setting.name.line == 0);
         experiment.params.push(p);
+    }
+    for text in &args.ab {
+        ab::add(&mut experiment, text)?;
     }
     experiment.axes.quiet_machine |= args.quiet_machine;
     experiment.axes.until_settled |= args.until_settled;
@@ -259,12 +270,6 @@ fn ad_hoc(args: &Args) -> Result<Experiment, Failure> {
         params: Vec::new(),
         axes: Axes::default(),
     })
-}
-
-/// Name of a file without its folder and `.toml`.
-fn stem(name: &str) -> String {
-    let file = Path::new(name).file_name().map_or_else(|| name.into(), |f| f.to_string_lossy().into_owned());
-    file.strip_suffix(".toml").map(str::to_string).unwrap_or(file)
 }
 
 /// `run --json` (docs/reference/json.md).

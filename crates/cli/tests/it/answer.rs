@@ -58,7 +58,9 @@ fn a_bound_that_is_exceeded_is_said_even_if_quiet() {
 fn text_fits_a_narrow_terminal() {
     let lab = Lab::with_experiment();
     for columns in [40, 60, 80] {
-        for line in ["compare d", "list", "list workloads", "list published", "counters numa_hint"] {
+        let show = ["show published 000", "show numa01", "show vma_filter", "show kernels 6.12"];
+        let lists = ["compare d", "list", "list workloads", "list published", "counters numa_hint"];
+        for line in lists.into_iter().chain(show) {
             let ended = lab.in_columns(line, columns);
             assert_eq!(ended.code, 0, "{ended:?}");
             let wide: Vec<&str> =

@@ -53,6 +53,48 @@ fn a_list_without_a_kind_has_all_kinds() {
 }
 
 #[test]
+fn a_list_has_a_line_for_each_entry_in_any_width() {
+    let lab = Lab::new();
+    let all: serde_json::Map<String, Value> = serde_json::from_str(&lab.ok("list --json").out).unwrap();
+    let entries: usize = all.values().map(|v| v.as_array().unwrap().len()).sum();
+    for columns in [40, 80, 200] {
+        let text = lab.in_columns("list", columns).out;
+        // A heading for each kind, and a blank line between two.
+        assert_eq!(text.lines().count(), entries + 2 * KINDS.len() - 1, "{columns}");
+    }
+    let cut = lab.in_columns("list machines", 80).out;
+    assert!(cut.lines().any(|l| l.chars().count() == 80 && l.ends_with('…')), "{cut}");
+}
+
+#[test]
+fn a_search_finds_words_of_names_titles_and_other_names() {
+    let lab = Lab::new();
+    let names = |line: &str| {
+        let list: Vec<Value> = serde_json::from_str(&lab.ok(&format!("{line} --json")).out).unwrap();
+        list.iter().map(|e| e["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let epyc = names("list machines --search epyc");
+    assert!(!epyc.is_empty() && epyc.len() < names("list machines").len(), "{epyc:?}");
+    assert_eq!(names("list machines --search EPYC"), epyc);
+    let text = lab.ok("list machines --search epyc").out;
+    assert_eq!(text.lines().count(), epyc.len());
+    assert!(text.lines().all(|l| l.to_lowercase().contains("epyc")), "{text}");
+    // Another name than that of the file, by which alone it is found.
+    let postgres = lab.in_columns("list workloads --search postgres", 60).out;
+    assert!(postgres.lines().all(|l| l.to_lowercase().contains("postgres")), "{postgres}");
+    let all: Value = serde_json::from_str(&lab.ok("list --search numa01 --json").out).unwrap();
+    assert!(all.get("workloads").is_some() && all.get("machines").is_none(), "{all}");
+    // Two words narrow the search.
+    let both = lab.args(&["list", "machines", "--search", "epyc nps4", "--json"]);
+    let both: Vec<Value> = serde_json::from_str(&both.out).unwrap();
+    assert!(both.len() < epyc.len());
+    let refused =
+        lab.refused("list machines --search epic", &["--search: nothing has `epic`", "numalab list machines"]);
+    assert!(refused.contains("did you mean `epyc"), "{refused}");
+    lab.refused_args(&["list", "--search", " "], &["--search: no word"]);
+}
+
+#[test]
 fn an_experiment_as_json_has_the_settings_and_parameters_that_its_text_has() {
     let lab = Lab::new();
     lab.write(

@@ -51,6 +51,22 @@ fn columns_stand_side_by_side_and_do_what_they_say() {
 }
 
 #[test]
+fn a_page_calls_a_column_by_what_it_is() {
+    let ubuntu = column("interleave", "ubuntu-24.04", "numactl = \"--interleave=all\"");
+    let lab = lab(&[columns(), ubuntu, column("6.3", "6.12", "")].concat());
+    lab.ok("run e.toml --out d");
+    let page = std::fs::read_to_string(lab.path("d/report.html")).unwrap();
+    for (name, about) in [
+        ("interleave", "ubuntu-24.04 with numactl --interleave=all"),
+        ("window", "6.12 with scan.scan_size_mb=512"),
+        ("6.3", "6.12, Linux 6.12"),
+    ] {
+        assert!(page.contains(&format!("<dt>{name}</dt><dd>{about}")), "{name}: {about}");
+    }
+    assert!(!page.contains("<dd>Ubuntu 24.04"), "a column is not a distribution");
+}
+
+#[test]
 fn a_setting_may_have_the_name_that_the_kernel_gives_it() {
     let lab =
         lab(&[column("on", "6.12", ""), column("off", "6.12", "set = { \"kernel.numa_balancing\" = 0 }")].concat());

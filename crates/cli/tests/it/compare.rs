@@ -176,11 +176,15 @@ fn an_exceeded_bound_ends_with_1_and_names_the_row() {
     assert!(hit.err.starts_with(want) && hit.err.contains("fails `numa_pte_updates > +3%`"), "{}", hit.err);
     let pass = lab.args(&["compare", "d", "--fail-if", "elapsed > 100x", "--fail-if", "sweep/elapsed < -99%"]);
     assert_eq!((pass.code, pass.err.as_str()), (0, ""));
+    let figure = lab.args(&["compare", "d", "--fail-if", "elapsed > 1 ns", "--fail-if", "elapsed > 1h"]);
+    assert_eq!((figure.code, figure.err.lines().count()), (1, 2), "the baseline has figures, too: {}", figure.err);
     let both = lab.args(&["compare", "d", "--fail-if", "elapsed > 100x", "--fail-if", "elapsed < 100x"]);
     assert_eq!((both.code, both.err.lines().count()), (1, 1), "{}", both.err);
     for (bound, part) in [
         ("elapsed", "--fail-if:1:8: no comparison; expected METRIC > +3%"),
         ("elapsed > much", "`much` is no bound"),
+        ("elapsed > 3", "`3` has no unit; expected `> 3x` (a factor of the baseline), `> +3%` (a change), or the figure"),
+        ("elapsed > 3 pages", "`elapsed` is in s, not in pages"),
         ("elapsd > +3%", "no metric `elapsd`; expected a metric, derived column or counter of this comparison; did you mean `elapsed`?"),
     ] {
         let ended = lab.args(&["compare", "d", "--fail-if", bound]);

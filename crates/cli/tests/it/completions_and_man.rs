@@ -13,17 +13,54 @@ fn commands(lab: &Lab) -> Vec<String> {
     names.filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").map(str::to_string).collect()
 }
 
+/// The words that a shell is offered after `line`, whose last word is being typed.
+fn words(lab: &Lab, line: &str) -> Vec<String> {
+    let index = line.split(' ').count() - 1;
+    let asked =
+        lab.shell(&format!("_CLAP_IFS='\n' _CLAP_COMPLETE_INDEX={index} NUMALAB_COMPLETE=fish numalab -- {line}"));
+    assert_eq!(asked.code, 0, "{line}: {asked:?}");
+    asked.out.lines().map(|l| l.split('\t').next().unwrap().to_string()).collect()
+}
+
 #[test]
-fn every_shell_completes_every_command() {
+fn every_shell_has_a_script_that_asks_the_command() {
     let lab = Lab::new();
-    let commands = commands(&lab);
-    assert!(commands.len() > 10 && commands.contains(&"validate".to_string()), "{commands:?}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = lab.ok(&format!("completions {shell}")).out;
-        for command in &commands {
-            assert!(script.contains(command), "{shell}: {command}");
-        }
+        assert!(script.contains("NUMALAB_COMPLETE") && script.contains(shell), "{shell}: {script}");
     }
+    let wrong = lab.shell("NUMALAB_COMPLETE=tcsh numalab -- numalab ''");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+}
+
+#[test]
+fn commands_options_and_names_are_completed() {
+    let lab = Lab::new();
+    let has = |line: &str, word: &str| {
+        let words = words(&lab, line);
+        assert!(words.iter().any(|w| w == word), "{line}: {words:?}");
+        words
+    };
+    for command in commands(&lab) {
+        has(&format!("numalab {}", &command[..1]), &command);
+    }
+    has("numalab run --mach", "--machine");
+    has("numalab run --machine mil", "milan-2s-nps1");
+    has("numalab advise --machine ho", "host");
+    has("numalab run --kernel off,6.1", "off,6.12");
+    has("numalab run --workload numa0", "numa02");
+    has("numalab run fir", "first-steps");
+    has("numalab advise --like pos", "postgres");
+    has("numalab reproduce dis", "disjoint-vma-2023");
+    has("numalab run first-steps --ab vma_filter=o", "vma_filter=off");
+    has("numalab counters numa_hint_faults_l", "numa_hint_faults_local");
+    let machines = has("numalab machine show mil", "milan-2s-nps1");
+    assert!(machines.iter().all(|m| m.starts_with("mil")), "{machines:?}");
+    // A file of one's own is completed, too.
+    lab.write("mine.toml", "");
+    lab.write("mine.txt", "");
+    let files = has("numalab run --machine min", "mine.toml");
+    assert!(!files.contains(&"mine.txt".to_string()), "{files:?}");
 }
 
 #[test]

@@ -88,3 +88,40 @@ fn a_group_is_run_alone_and_a_sum_with_what_it_sums() {
     lab.refused(&format!("{reproduce} --group frist"), &[want]);
     lab.refused("reproduce --all --group first", &["--all", "--group"]);
 }
+
+#[test]
+fn the_answer_comes_first_and_columns_stand_below_each_other_in_a_narrow_terminal() {
+    let lab = Lab::new();
+    lab.write("catalog/workloads/sweep.toml", SWEEP);
+    let long = "a-column-with-a-long-name";
+    lab.write("own.toml", &table(3.0, "").replace("name = \"b\"", &format!("name = \"{long}\"")));
+    let reproduce = "reproduce own.toml --catalog catalog --iterations 1";
+    for columns in [50, 200] {
+        let ended = lab.in_columns(reproduce, columns);
+        let first: String = ended.out.lines().take_while(|l| !l.is_empty()).collect::<Vec<_>>().join(" ");
+        let answer = "own: 1 of 1 directions as published; 1 sizes within a factor of 1.25 and 1 within 2";
+        assert_eq!(first, answer, "{ended:?}");
+        let long_lines = ended.out.lines().filter(|l| l.chars().count() > columns && l.contains("  "));
+        assert_eq!(long_lines.count(), 0, "{}", ended.out);
+        assert_eq!(ended.out.matches("published  simulated").count(), 2, "{}", ended.out);
+        let headings = ended.out.lines().filter(|l| l.contains("published  simulated")).count();
+        assert_eq!(headings, if columns == 50 { 2 } else { 1 }, "{}", ended.out);
+        assert!(ended.out.contains("Each column has 1 run (seed 1)"), "{}", ended.out);
+    }
+}
+
+#[test]
+fn off_a_terminal_a_line_says_how_far_it_is_now_and_then() {
+    let lab = Lab::new();
+    lab.write("catalog/workloads/sweep.toml", SWEEP);
+    lab.write("own.toml", &table(3.0, "").replace("iterations = 2", "iterations = 2\nparams = { loops = 300000 }"));
+    let ended = lab.shell("NUMALAB_PROGRESS=0.05 numalab reproduce own.toml --catalog catalog --jobs 1");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let lines: Vec<&str> = ended.err.lines().collect();
+    assert!(!lines.is_empty() && lines.iter().all(|l| l.contains("reproduce-own: ") && l.contains(" of 4 runs, ")));
+    let quiet = lab.shell("NUMALAB_PROGRESS=0 numalab reproduce own.toml --catalog catalog --out again");
+    assert_eq!((quiet.code, quiet.err.as_str()), (0, ""), "{quiet:?}");
+    let wrong = lab.shell("NUMALAB_PROGRESS=often numalab reproduce own.toml --catalog catalog");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    assert!(wrong.err.contains("NUMALAB_PROGRESS=\"often\": expected seconds"), "{wrong:?}");
+}

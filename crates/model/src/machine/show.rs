@@ -1,24 +1,48 @@
 //! `numalab machine show`: a machine as text.
 //!
 //! Problem: people must see at a glance where CPUs, caches and memory are and how far apart, for 2 nodes as for 32, on
-//! a terminal of 100 columns.
+//! a terminal of 72 columns or more.
 //! Approach: each socket is a box with its nodes and LLCs in compact ranges. A matrix is printed with its values if it
 //! fits, or with one letter for each distinct value.
-//! Invariant: the text depends on the machine alone. No line is longer than [`WIDTH`], except for a single longer word.
+//! Invariant: the text depends on the machine and the width alone. No line is longer than the width, except for a
+//! single longer word.
 
 use super::{cpulist, size};
 use super::{Link, Machine, Node};
 use std::fmt::Write;
 
-/// Width of the text, columns.
-const WIDTH: usize = 100;
+/// Narrowest and widest drawing, columns: what stands of a node in one line, and what an eye takes in.
+const NARROWEST: usize = 72;
+const WIDEST: usize = 100;
 
 /// Most nodes for which matrices are drawn.
 const MAX_DRAWN: usize = 48;
 
-/// Draws a machine: sockets, nodes, LLCs and CPUs, distances, latencies, links, warnings. Ends with a newline.
-pub fn show(m: &Machine) -> String {
-    let mut out = String::new();
+/// A drawing in progress: its text, and how wide it is, columns.
+struct Drawing {
+    text: String,
+    width: usize,
+}
+
+impl Drawing {
+    fn push(&mut self, c: char) {
+        self.text.push(c);
+    }
+    fn push_str(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}
+
+impl Write for Drawing {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.text.write_str(text)
+    }
+}
+
+/// Draws a machine: sockets, nodes, LLCs and CPUs, distances, latencies, links, warnings. Ends with a newline. `width`
+/// is that of the terminal, columns; the drawing has 72 to 100 of them.
+pub fn show(m: &Machine, width: usize) -> String {
+    let mut out = Drawing { text: String::new(), width: width.clamp(NARROWEST, WIDEST) };
     head(m, &mut out);
     // One width for the whole machine, so that the columns of all nodes line up.
     let widest = (0..m.llcs.len()).map(|l| llc(m, l).len()).max().unwrap_or(0) + 3;
@@ -29,7 +53,7 @@ pub fn show(m: &Machine) -> String {
     for w in &m.warnings {
         wrapped(&mut out, "warning: ", "         ", w.split(' '));
     }
-    out
+    out.text
 }
 
 /// The machine as JSON for scripts: counts, ids, matrices and links, without costs.
@@ -76,7 +100,7 @@ fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-fn head(m: &Machine, out: &mut String) {
+fn head(m: &Machine, out: &mut Drawing) {
     wrapped(out, &format!("{}: ", m.name), "  ", m.title.split(' '));
     let counts = [
         count(m.sockets, "socket"),
@@ -100,23 +124,26 @@ fn short(x: f64) -> String {
 }
 
 /// One line of a box.
-fn boxed(out: &mut String, text: &str) {
-    let _ = writeln!(out, "| {text:<width$} |", width = WIDTH - 4);
+fn boxed(out: &mut Drawing, text: &str) {
+    let width = out.width - 4;
+    let _ = writeln!(out, "| {text:<width$} |");
 }
 
 /// The box of a socket, or of sockets that share nodes.
-fn sockets(m: &Machine, group: &[usize], widest: usize, out: &mut String) {
+fn sockets(m: &Machine, group: &[usize], widest: usize, out: &mut Drawing) {
     let ids = cpulist::format(&group.iter().map(|&s| s as u32).collect::<Vec<u32>>());
     let title = format!("+-- socket{} {ids} ", if group.len() == 1 { "" } else { "s" });
-    let _ = writeln!(out, "{title:-<width$}+", width = WIDTH - 1);
+    let width = out.width - 1;
+    let _ = writeln!(out, "{title:-<width$}+");
     for (i, n) in m.nodes.iter().enumerate().filter(|(_, n)| group.contains(&n.socket)) {
         node(m, i, n, widest, out);
     }
-    let _ = writeln!(out, "+{:-<width$}+", "", width = WIDTH - 2);
+    let width = out.width - 2;
+    let _ = writeln!(out, "+{:-<width$}+", "");
 }
 
 /// A node with its LLCs in cells of `widest` characters.
-fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut String) {
+fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut Drawing) {
     let memory = if n.memory_bytes == 0 {
         "no memory".to_string()
     } else {
@@ -130,16 +157,16 @@ fn node(m: &Machine, i: usize, n: &Node, widest: usize, out: &mut String) {
     let cache =
         if single { format!("   LLC {} {}", llcs[0], size::short(m.llcs[llcs[0]].size_bytes)) } else { String::new() };
     let first = format!("node {:<4} {memory}{tier}", n.id);
-    for line in fill(&format!("{first:<54} "), 10, cpus.split_inclusive(',').chain([cache.as_str()])) {
+    for line in fill(out.width, &format!("{first:<54} "), 10, cpus.split_inclusive(',').chain([cache.as_str()])) {
         boxed(out, &line);
     }
     if single {
         return;
     }
-    let columns = ((WIDTH - 8) / widest).clamp(1, 4);
+    let columns = ((out.width - 8) / widest).clamp(1, 4);
     for row in llcs.chunks(columns) {
         let cells: Vec<String> = row.iter().map(|&l| format!("{:<widest$}", llc(m, l))).collect();
-        for line in fill("    ", 8, cells.concat().trim_end().split_inclusive(',')) {
+        for line in fill(out.width, "    ", 8, cells.concat().trim_end().split_inclusive(',')) {
             boxed(out, &line);
         }
     }
@@ -158,12 +185,12 @@ fn ids(m: &Machine, cpus: &[usize]) -> String {
 }
 
 /// Breaks words, which carry their own separators, into lines that fit a box.
-fn fill<'a>(first: &str, indent: usize, words: impl Iterator<Item = &'a str>) -> Vec<String> {
+fn fill<'a>(width: usize, first: &str, indent: usize, words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut lines = vec![first.to_string()];
     let mut fresh = true;
     for word in words {
         let last = lines.len() - 1;
-        if !fresh && lines[last].len() + word.len() > WIDTH - 4 {
+        if !fresh && lines[last].len() + word.len() > width - 4 {
             lines.push(" ".repeat(indent));
         }
         let last = lines.len() - 1;
@@ -173,12 +200,12 @@ fn fill<'a>(first: &str, indent: usize, words: impl Iterator<Item = &'a str>) ->
     lines
 }
 
-/// Writes words with spaces between, wrapped at [`WIDTH`].
-fn wrapped<'a>(out: &mut String, first: &str, indent: &str, words: impl Iterator<Item = &'a str>) {
+/// Writes words with spaces between, wrapped at the width.
+fn wrapped<'a>(out: &mut Drawing, first: &str, indent: &str, words: impl Iterator<Item = &'a str>) {
     let mut line = first.to_string();
     let mut fresh = true;
     for word in words {
-        if !fresh && line.len() + 1 + word.len() > WIDTH {
+        if !fresh && line.len() + 1 + word.len() > out.width {
             let _ = writeln!(out, "{line}");
             line = indent.to_string();
             fresh = true;
@@ -192,7 +219,7 @@ fn wrapped<'a>(out: &mut String, first: &str, indent: &str, words: impl Iterator
     let _ = writeln!(out, "{line}");
 }
 
-fn matrices(m: &Machine, out: &mut String) {
+fn matrices(m: &Machine, out: &mut Drawing) {
     let ids: Vec<u32> = m.nodes.iter().map(|n| n.id).collect();
     let distance: Vec<Vec<String>> = m.distance.iter().map(|r| r.iter().map(u8::to_string).collect()).collect();
     matrix("distance (as the kernel sees it)", &ids, &distance, out);
@@ -210,7 +237,7 @@ fn matrices(m: &Machine, out: &mut String) {
 }
 
 /// A matrix with values if it fits, otherwise with a letter for each distinct value.
-fn matrix(title: &str, ids: &[u32], cells: &[Vec<String>], out: &mut String) {
+fn matrix(title: &str, ids: &[u32], cells: &[Vec<String>], out: &mut Drawing) {
     let mut values: Vec<&String> = cells.iter().flatten().collect();
     values.sort_by(|a, b| a.len().cmp(&b.len()).then(a.cmp(b)));
     values.dedup();
@@ -220,7 +247,7 @@ fn matrix(title: &str, ids: &[u32], cells: &[Vec<String>], out: &mut String) {
     }
     let label = ids.iter().map(|i| i.to_string().len()).max().unwrap_or(1);
     let widest = values.iter().map(|v| v.len()).max().unwrap_or(1).max(label) + 1;
-    if 2 + label + widest * ids.len() <= WIDTH || values.len() > 26 {
+    if 2 + label + widest * ids.len() <= out.width || values.len() > 26 {
         let _ = writeln!(out, "\n{title}");
         panels(ids, cells, (label, widest), out);
         return;
@@ -236,8 +263,8 @@ fn matrix(title: &str, ids: &[u32], cells: &[Vec<String>], out: &mut String) {
 }
 
 /// A matrix, in several blocks of columns if it is too wide.
-fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), out: &mut String) {
-    let columns = ((WIDTH - 2 - label) / widest).max(1);
+fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), out: &mut Drawing) {
+    let columns = ((out.width - 2 - label) / widest).max(1);
     let all: Vec<usize> = (0..ids.len()).collect();
     for block in all.chunks(columns) {
         let head: String = block.iter().map(|&j| format!("{:>widest$}", ids[j])).collect();
@@ -250,7 +277,7 @@ fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), o
 }
 
 /// The links; links of equal figures stand together.
-fn links(m: &Machine, out: &mut String) {
+fn links(m: &Machine, out: &mut Drawing) {
     if m.links.is_empty() {
         if m.nodes.len() > 1 {
             out.push_str("\nlinks: none modelled, requests to other nodes meet no limit but the memory's\n");
@@ -277,7 +304,7 @@ fn links(m: &Machine, out: &mut String) {
 }
 
 /// Clock, caches and streaming of one thread.
-fn figures(m: &Machine, out: &mut String) {
+fn figures(m: &Machine, out: &mut Drawing) {
     let (k, c, s) = (&m.clock, &m.cache, &m.stream);
     let parts = [
         format!("clock {} GHz ({} base, {} single),", k.sustained_ghz, k.base_ghz, k.single_ghz),

@@ -16,9 +16,11 @@ pub struct Expect {
     pub within_2: usize,
     /// Cells whose ratio is in the band that the file states; 0 if it states none.
     pub in_band: usize,
+    /// Runs of each column that were scored; `None` for the runs that the file asks for.
+    pub runs: Option<u32>,
 }
 
-/// Reads `expect = { … }`; every count but `in_band` is needed.
+/// Reads `expect = { … }`; every count but `in_band` and `runs` is needed.
 ///
 /// # Errors
 /// A key that is missing or unknown, or a value that is no count.
@@ -29,6 +31,7 @@ pub(super) fn read(t: Table) -> Result<Expect, SpecError> {
         within_1_25: count("within_1_25")?,
         within_2: count("within_2")?,
         in_band: t.opt_int("in_band", 0..=1_000_000)?.map_or(0, |n| n.value as usize),
+        runs: t.opt_int("runs", 1..=1000)?.map(|n| n.value as u32),
     };
     t.finish()?;
     Ok(expect)

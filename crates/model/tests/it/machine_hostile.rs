@@ -143,7 +143,7 @@ fn try_toml(text: &str) {
         Some((format!("{name}.toml"), text))
     };
     match numalab_model::machine::from_toml_with("m.toml", text, &find) {
-        Ok(m) => assert!(!show(&m).is_empty()),
+        Ok(m) => assert!(!show(&m, 100).is_empty()),
         Err(e) => assert!(!e.to_string().is_empty()),
     }
 }

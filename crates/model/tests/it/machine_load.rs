@@ -542,7 +542,7 @@ fn a_table_that_linux_rejects_is_not_used() {
     for distance in ["[[11, 21], [21, 10]]", "[[20, 12], [12, 10]]", "[[10, 10], [21, 10]]"] {
         let m = of(distance);
         assert_eq!(m.distance, linux, "{distance}");
-        let text = show(&m);
+        let text = show(&m, 100);
         assert!(text.contains("distance (as the kernel sees it)\n     0  1\n  0 10 20\n  1 20 10\n"), "{text}");
         assert!(
             m.warnings[0].contains("Linux rejects such a firmware table and uses 10/20 instead"),

@@ -12,8 +12,11 @@ fn show_draws_everything_within_100_columns() {
     };
     for name in ["milan-2s-nps1", "cxl-2s", "spr-8s-snc4", "x5-8-flat"] {
         let m = machine::load(name, &find, &[]).unwrap();
-        let text = show(&m);
-        assert!(text.lines().all(|l| l.chars().count() <= 100), "{name}");
+        let text = show(&m, 100);
+        for width in [72, 80, 100] {
+            assert!(show(&m, width).lines().all(|l| l.chars().count() <= width), "{name} in {width}");
+        }
+        assert_eq!((show(&m, 20), show(&m, 200)), (show(&m, 72), text.clone()), "{name}");
         assert_eq!(
             text.matches("\n| node ").count() + usize::from(text.starts_with("| node")),
             m.nodes.len(),
@@ -26,7 +29,7 @@ fn show_draws_everything_within_100_columns() {
         }
         assert_eq!(text.contains("warning: "), !m.warnings.is_empty(), "{name}");
     }
-    let text = show(&machine::load("milan-2s-nps1", &find, &[]).unwrap());
+    let text = show(&machine::load("milan-2s-nps1", &find, &[]).unwrap(), 100);
     for part in [
         "2 sockets, 2 nodes, 16 LLCs, 128 cores, 256 CPUs, 512 GiB\n",
         "| node 0    256 GiB DRAM, 198 GB/s (peak 204.8)",
@@ -39,5 +42,5 @@ fn show_draws_everything_within_100_columns() {
         assert!(text.contains(part), "`{part}` in\n{text}");
     }
     let m = numalab_model::machine::from_shorthand("1000x1x1x1").unwrap();
-    assert!(show(&m).contains("1000 x 1000 values, 2 different"));
+    assert!(show(&m, 100).contains("1000 x 1000 values, 2 different"));
 }

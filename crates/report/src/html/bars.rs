@@ -3,19 +3,20 @@
 
 use super::markup::Html;
 use crate::data::{Comparison, Metric, Workload};
-use crate::format::human;
+use crate::format::{human, unit_for};
 use crate::verdict::Call;
 use numalab_stats::{describe, Better, Mean};
 
 /// Draws a bar from 0 to the mean for every kernel, with a mark for every run.
 pub(super) fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize) -> Option<Call>) {
     let top = m.samples.iter().flatten().copied().fold(0.0, f64::max);
+    let (unit, by) = unit_for(&m.unit, top);
     let better = match m.better {
         Better::Higher => "more is better",
         Better::Lower => "less is better",
         Better::Neutral => "neither more nor less is better",
     };
-    h.raw("<figure class=\"bars\"><figcaption><b>").text(&m.name).raw("</b> ").text(&m.unit).raw(" · ").raw(better);
+    h.raw("<figure class=\"bars\"><figcaption><b>").text(&m.name).raw("</b> ").text(unit).raw(" · ").raw(better);
     if m.samples.iter().any(|s| s.len() > 1) {
         h.raw(if m.mean == Mean::Harmonic { " · harmonic mean" } else { " · mean" });
         h.raw(" ± standard deviation, <span class=\"key run\">one run</span>");
@@ -37,9 +38,9 @@ pub(super) fn bars(h: &mut Html, c: &Comparison, m: &Metric, call: &dyn Fn(usize
         for s in samples {
             h.open("i", &[("class", "dot"), ("style", &format!("left:{}", share(*s, top)))]).close("i");
         }
-        h.raw("</span><span class=\"value\">").text(&mean.map_or_else(|| "–".to_string(), human));
+        h.raw("</span><span class=\"value\">").text(&mean.map_or_else(|| "–".to_string(), |x| human(x / by)));
         if let Some(sd) = describe::stddev(samples) {
-            h.raw(" <small>± ").text(&human(sd)).raw("</small>");
+            h.raw(" <small>± ").text(&human(sd / by)).raw("</small>");
         }
         if let Some(call) = call(k) {
             let (sign, word) = call.badge();

@@ -89,7 +89,7 @@ fn derived_cells_are_named_and_not_counted() {
     cells.push(Cell { kernel: "wrong".into(), simulated_ratio: Some(0.1), ..derived.clone() });
     cells.push(Cell { baseline: true, ..derived.clone() });
     assert_eq!(score(&cells), Score { derived: 2, ..before });
-    let text = text("000", &cells);
+    let text = text("000", &cells, 200);
     let want = "Predicted 3: direction right 1, ratio within 1.25 2, within 2 2; derived, not counted: 2\n";
     assert!(text.contains(want), "{text}");
     let want = "Derived, not counted (2)\n  manual run, real [s] (2): the cost of a fault\n";
@@ -109,7 +109,13 @@ fn derived_cells_are_named_and_not_counted() {
 #[test]
 fn fewer_than_expected_are_named() {
     let got = Score { predicted: 3, direction_right: 1, within_1_25: 2, within_2: 2, ..Score::default() };
-    let expect = |direction_right, within_1_25, within_2| Expect { direction_right, within_1_25, within_2, in_band: 0 };
+    let expect = |direction_right, within_1_25, within_2| Expect {
+        direction_right,
+        within_1_25,
+        within_2,
+        in_band: 0,
+        runs: None,
+    };
     assert_eq!(got.regression(&expect(1, 1, 2)), None, "more than expected is none");
     let want = "worse than the file expects: direction right 1 of 2, within 2 2 of 3\n";
     assert_eq!(got.regression(&expect(2, 2, 3)).as_deref(), Some(want));
@@ -172,7 +178,7 @@ Misses (2)
   000.1.base+fix manual run real [s] on base+fix: ratio 1.02 published, 0.9700 simulated, off by 1.05, direction wrong; no mechanism suspected yet
   000.1.off manual run real [s] on off: no figure; scan budget per VMA
 ";
-    assert_eq!(text("000", &sample()), want);
+    assert_eq!(text("000", &sample(), 200), want);
 }
 
 #[test]
@@ -185,7 +191,11 @@ fn a_cell_is_in_its_band_or_a_miss() {
     let s = score(&cells);
     assert_eq!((s.predicted, s.within_1_25, s.banded, s.in_band), (3, 3, 2, 1));
     assert!(score_line("t", &cells).contains("within 2 3 (100 %), in its band 1 of 2"), "{}", score_line("t", &cells));
-    assert!(text("t", &cells).contains("1.63 simulated, off by 1.23, outside 1.2 to 1.5;"), "{}", text("t", &cells));
-    let expect = Expect { direction_right: 0, within_1_25: 0, within_2: 0, in_band: 2 };
+    assert!(
+        text("t", &cells, 200).contains("1.63 simulated, off by 1.23, outside 1.2 to 1.5;"),
+        "{}",
+        text("t", &cells, 200)
+    );
+    let expect = Expect { direction_right: 0, within_1_25: 0, within_2: 0, in_band: 2, runs: None };
     assert_eq!(s.regression(&expect).as_deref(), Some("worse than the file expects: in its band 1 of 2\n"));
 }

@@ -5,13 +5,14 @@ use super::score::{in_bands, left_out, score};
 use crate::format::readable;
 use crate::order::unique;
 
-/// The text form: one table per group with kernels as columns, the score and the misses.
-pub fn text(mail: &str, cells: &[Cell]) -> String {
-    let mut out = format!("{mail}: published beside simulated\n");
+/// The text form: the answer, one table per group with kernels as columns, the score and the misses. Columns that do
+/// not fit `width` characters beside each other stand below each other.
+pub fn text(mail: &str, cells: &[Cell], width: usize) -> String {
+    let mut out = answer(mail, cells);
     for group in unique(cells.iter().map(|c| c.group.as_str())) {
         let members: Vec<&Cell> = cells.iter().filter(|c| c.group == group).collect();
         out.push_str(&format!("\n{group}\n"));
-        out.push_str(&table(&members));
+        out.push_str(&table(&members, width));
     }
     let s = score(cells);
     out.push_str(&format!(
@@ -32,6 +33,22 @@ pub fn text(mail: &str, cells: &[Cell]) -> String {
         out.push_str(&format!("\nMisses ({})\n{}", misses.len(), misses.concat()));
     }
     out
+}
+
+/// What came out, in a sentence: directions, sizes, and bands if the table states some.
+fn answer(mail: &str, cells: &[Cell]) -> String {
+    let s = score(cells);
+    if s.predicted == 0 {
+        return format!("{mail}: no cell is predicted\n");
+    }
+    let bands = match s.banded {
+        0 => String::new(),
+        n => format!("; {} of {n} sizes in their band", s.in_band),
+    };
+    format!(
+        "{mail}: {} of {} directions as published; {} sizes within a factor of 1.25 and {} within 2{bands}\n",
+        s.direction_right, s.predicted, s.within_1_25, s.within_2
+    )
 }
 
 /// What was derived from the cells that are not counted: one line per reason and group. Empty without derived cells.
@@ -57,7 +74,7 @@ fn derived(cells: &[Cell]) -> String {
 }
 
 /// A table with two lines per metric: values, then ratios to the baseline with the sign of the cell.
-fn table(cells: &[&Cell]) -> String {
+fn table(cells: &[&Cell], width: usize) -> String {
     let kernels = unique(cells.iter().map(|c| c.kernel.as_str()));
     let metrics = unique(cells.iter().map(|c| c.metric.as_str()));
     let mut lines: Vec<(String, Vec<[String; 3]>)> = Vec::new();
@@ -70,10 +87,10 @@ fn table(cells: &[&Cell]) -> String {
     }
     let heading = vec![["published".into(), "simulated".into(), String::new()]; kernels.len()];
     lines.insert(0, (String::new(), heading));
-    render(&kernels, &lines)
+    render(&kernels, &lines, width)
 }
 
-fn render(kernels: &[&str], lines: &[(String, Vec<[String; 3]>)]) -> String {
+fn render(kernels: &[&str], lines: &[(String, Vec<[String; 3]>)], most: usize) -> String {
     let chars = |s: &str| s.chars().count();
     let label = lines.iter().map(|l| chars(&l.0)).max().unwrap_or(0);
     let width = |k: usize, part: usize| lines.iter().map(|l| chars(&l.1[k][part])).max().unwrap_or(0);
@@ -86,20 +103,39 @@ fn render(kernels: &[&str], lines: &[(String, Vec<[String; 3]>)]) -> String {
             (a.max(chars(name).saturating_sub(b + 2)), b)
         })
         .collect();
-    let mut out = " ".repeat(label);
-    for (name, (a, b)) in kernels.iter().zip(&widths) {
-        out.push_str(&format!("  {name:>w$}  ", w = a + b + 2));
+    let mut out = String::new();
+    let mut from = 0;
+    while from < kernels.len() {
+        // Each column has two spaces before each of its parts, and a space and a sign behind.
+        let fits = |n: &usize| label + widths[from..from + n].iter().map(|(a, b)| a + b + 6).sum::<usize>() <= most;
+        let to = from + (1..=kernels.len() - from).take_while(fits).last().unwrap_or(1);
+        panel(&kernels[from..to], &widths[from..to], label, lines.iter().map(|l| (&*l.0, &l.1[from..to])), &mut out);
+        from = to;
     }
-    out = format!("{}\n", out.trim_end());
+    out
+}
+
+/// Some columns of a table: their names, and a line for each of `lines`.
+fn panel<'a>(
+    kernels: &[&str],
+    widths: &[(usize, usize)],
+    label: usize,
+    lines: impl Iterator<Item = (&'a str, &'a [[String; 3]])>,
+    out: &mut String,
+) {
+    let mut head = " ".repeat(label);
+    for (name, (a, b)) in kernels.iter().zip(widths) {
+        head.push_str(&format!("  {name:>w$}  ", w = a + b + 2));
+    }
+    out.push_str(&format!("{}\n", head.trim_end()));
     for (name, parts) in lines {
         let mut line = format!("{name:<label$}");
-        for ([p, s, sign], (a, b)) in parts.iter().zip(&widths) {
+        for ([p, s, sign], (a, b)) in parts.iter().zip(widths) {
             line.push_str(&format!("  {p:>a$}  {s:>b$} {sign:1}"));
         }
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    out
 }
 
 fn empty() -> [String; 3] {

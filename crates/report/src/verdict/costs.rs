@@ -2,7 +2,7 @@
 
 use crate::data::{Comparison, Workload};
 use crate::figures::every_metric;
-use crate::format::{general, unit_for};
+use crate::format::{plain, unit_for};
 use numalab_stats::describe;
 
 /// Figures that count as costs in print order, with words for them before and behind the numbers.
@@ -48,10 +48,10 @@ fn short(x: f64) -> String {
         [(1e12, 1e12, " T"), (1e9, 1e9, " G"), (1e6, 1e6, " M"), (1e4, 1e3, " k"), (0.0, 1.0, "")]
     {
         if x.abs() >= from {
-            return general(x / one, 3) + suffix;
+            return plain(x / one, 3) + suffix;
         }
     }
-    general(x, 3)
+    plain(x, 3)
 }
 
 /// The costs of a kernel. Figures that are 0 or missing on both sides are left out.

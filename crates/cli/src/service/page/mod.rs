@@ -10,7 +10,8 @@ use crate::records::{self, Loaded, Series};
 use crate::service::entries;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::RoleChoice;
-use numalab_model::plan::{KernelPlan, Plan};
+use numalab_model::kernel::OVERRIDE;
+use numalab_model::plan::{KernelPlan, Plan, NUMACTL};
 use numalab_model::record::{Status, Store};
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
@@ -57,7 +58,7 @@ pub fn page(
         outcome: &r.outcome,
     });
     let kernels = 0..loaded.comparison.kernels.len();
-    let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &r.manifest.plan.kernel);
+    let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &r.manifest.plan);
     Ok(html::render(&Input {
         rule,
         facts: loaded.comparison.origin.as_ref().map_or_else(Vec::new, |o| facts(loaded, o, &plans)),
@@ -73,7 +74,7 @@ pub fn page(
             .iter()
             .map(|w| about(context, Kind::Workload, w.program()))
             .collect(),
-        settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, p))).collect(),
+        settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, &p.kernel))).collect(),
         ..Input::new(&title(store), &loaded.comparison)
     }))
 }
@@ -126,10 +127,31 @@ fn about(context: &Context, kind: Kind, name: &str) -> String {
     entries::title(context, kind, name).unwrap_or_default()
 }
 
-/// The title of a kernel, or of the first of those it is made of that has one. Overrides are in its name.
-fn about_kernel(context: &Context, kernel: &KernelPlan) -> String {
-    let names = [Some(&kernel.name), kernel.alias_of.as_ref()].into_iter().flatten().chain(&kernel.chain);
-    names.map(|name| about(context, Kind::Kernel, name)).find(|title| !title.is_empty()).unwrap_or_default()
+/// What a column is: the title of its kernel, if it goes by the kernel's name. A column of another name is not that
+/// kernel, but the kernel with settings, or started in some way.
+fn about_kernel(context: &Context, plan: &Plan) -> String {
+    let kernel = &plan.kernel;
+    // A column may have the name of another kernel.
+    let named = kernel.chain.first() == Some(&kernel.name);
+    let own = [Some(&kernel.name), kernel.alias_of.as_ref()].into_iter().flatten().filter(|_| named);
+    let title = own.map(|name| about(context, Kind::Kernel, name)).find(|title| !title.is_empty());
+    if let Some(title) = title {
+        return title;
+    }
+    let Some(made_of) = kernel.chain.iter().find(|name| !about(context, Kind::Kernel, name).is_empty()) else {
+        return String::new();
+    };
+    let roles =
+        kernel.roles.iter().filter(|r| r.origin == OVERRIDE).map(|r| format!("{}={}", r.role, r.implementation));
+    let tunables = kernel.tunables.iter().filter(|t| t.origin == OVERRIDE).map(|t| format!("{}={}", t.name, t.value));
+    let start = plan.conditions.iter().filter(|c| c.0 == NUMACTL).map(|c| format!("numactl {}", c.1));
+    let with: Vec<String> = roles.chain(tunables).chain(start).collect();
+    match with.as_slice() {
+        // A kernel in a file of one's own.
+        [] if named => format!("made of {made_of}, {}", about(context, Kind::Kernel, made_of)),
+        [] => format!("{made_of}, {}", about(context, Kind::Kernel, made_of)),
+        with => format!("{made_of} with {}", with.join(", ")),
+    }
 }
 
 /// The switch of NUMA balancing.

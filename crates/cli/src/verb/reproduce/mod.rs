@@ -3,6 +3,7 @@
 //! The amount of work may be chosen so that the elapsed time of the baseline column comes out as published; that cell
 //! is `calibrated`. Every column is run with the same amount of work, and every other cell is a prediction.
 
+mod ahead;
 mod calibrate;
 mod metric;
 mod repeated;
@@ -21,6 +22,8 @@ use crate::output_file;
 use crate::progress::Progress;
 use crate::service::{dry_run, page};
 use crate::sources::CatalogSources;
+use crate::terminal;
+use ahead::Ahead;
 use calibrate::Range;
 use metric::{ratio, Means};
 use numalab_model::catalog::Kind;
@@ -68,7 +71,7 @@ pub struct Args {
     #[arg(long)]
     quiet_machine: bool,
     /// Run nothing: print which runs would be carried out, which have a record, and about how much time and memory they
-    /// need. Runs that search the amount of work are not counted
+    /// need. A run lasts about as long as the table says, where it does
     #[arg(long, conflicts_with = "all")]
     dry_run: bool,
     /// Print cells and score as JSON (docs/reference/json.md)
@@ -99,7 +102,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
             pages.push_str(&format!("report: {} (open it in a browser)\n", page.display()));
         }
         let regression = done.regression.as_deref().unwrap_or_default();
-        format!("{}\n{}records: {}\n{pages}{regression}", text(mail, &done.cells), done.notes, done.dir.display())
+        let width = terminal::width();
+        let notes = format!("{}{}records: {}\n{pages}{regression}", done.seeds, done.notes, done.dir.display());
+        terminal::fit(&format!("{}\n{notes}", text(mail, &done.cells, width)), width)
     };
     Ok(Done { text: printed, exit: done.exit })
 }
@@ -117,18 +122,24 @@ fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
     let progress = Progress::new(0);
     let jobs = options::jobs(args.jobs);
     let executor = Executor { backend: &Sim::default(), jobs, progress: &progress };
-    let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine };
+    let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine, ahead: vec![] };
     let mut parts = Vec::new();
-    for block in selection.blocks() {
-        let Ok(run) = &block.run else { continue };
-        let run = BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
-        for (dir, columns) in work.parts(block) {
-            let experiment = work.experiment(block, &run, &columns);
-            let sources = CatalogSources::new(context, &experiment.workload_sources())?;
-            parts.push((dir, experiment.cells(&sources, work.executor.backend.name())?));
+    for block in work.runs_of(&simulated(&selection, args))? {
+        let mut search = block.search.len();
+        for (dir, runs) in block.parts {
+            let known: Option<Vec<f64>> = runs.iter().map(|r| r.1).collect();
+            let model_s = known.filter(|k| !k.is_empty()).map(|k| k.iter().sum::<f64>() / k.len() as f64);
+            let cells = runs.into_iter().map(|r| r.0).collect();
+            parts.push(dry_run::Part { dir, cells, model_s, search: std::mem::take(&mut search) });
         }
     }
     dry_run::forecast(&parts, jobs, work.executor.backend, args.json)
+}
+
+/// The blocks that are simulated, with the number of runs that was asked for.
+fn simulated<'b>(selection: &Selection<'b>, args: &Args) -> Vec<(&'b Block, BlockRun)> {
+    let run = |run: &BlockRun| BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
+    selection.blocks().filter_map(|b| b.run.as_ref().ok().map(|r| (b, run(r)))).collect()
 }
 
 /// Runs all tables and prints one line of score for each, and for the total.
@@ -172,6 +183,8 @@ struct DoneTable {
     repeats: Vec<Repeat>,
     /// The lines about them.
     again: String,
+    /// Which runs each column has.
+    seeds: String,
     /// Directory of all its records.
     dir: PathBuf,
     /// Directories of its experiments, below `dir`.
@@ -198,17 +211,19 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let own = format!("reproduce-{}", published.name.value);
     let out = if args.all { args.out.as_ref().map(|d| d.join(&own)) } else { args.out.clone() };
     let dir = options::directory(out.as_deref(), &own);
-    let progress = Progress::new(0);
+    let progress = Progress::told(0, &own)?;
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
-    let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine };
+    let (quiet_machine, blocks) = (args.quiet_machine, simulated(&selection, args));
+    let mut work = Work { context, published: &published, dir, executor, quiet_machine, ahead: vec![] };
     work.refuse_foreign()?;
+    work.ahead = work.runs_of(&blocks)?;
     let (mut groups, mut cells, mut notes, mut exit) = (Vec::new(), Vec::new(), String::new(), Exit::OK);
     let mut experiments = Vec::new();
     for block in selection.blocks() {
-        match &block.run {
+        let own = blocks.iter().find(|(b, _)| std::ptr::eq(*b, block)).map(|(_, run)| run);
+        match own.ok_or(block.run.as_ref().err()) {
             Ok(run) => {
-                let run = BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
-                let done = work.block(block, &run)?;
+                let done = work.block(block, run)?;
                 cells.extend(done.cells);
                 notes.push_str(&done.note);
                 exit = exit.max(done.exit);
@@ -219,7 +234,10 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
                 let sums = work.sums(block, &groups);
                 cells.extend(work.cells(block, None, &|i, row| metric::evaluate(&sums[i], &row.metric)));
             }
-            Err(reason) => notes.push_str(&format!("{}: not simulated: {reason}\n", block.group)),
+            Err(reason) => {
+                let reason = reason.map(String::as_str).unwrap_or_default();
+                notes.push_str(&format!("{}: not simulated: {reason}\n", block.group));
+            }
         }
     }
     progress.clear();
@@ -234,7 +252,8 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let regression = regression(&published, args.iterations, &cells).filter(|_| selection.is_all());
     exit = exit.max(if regression.is_some() { Exit::FINDING } else { Exit::OK });
     let (name, dir) = (published.name.value.clone(), work.dir);
-    Ok(DoneTable { name, cells, notes, repeats: measured, again, dir, experiments, regression, exit })
+    let seeds = ahead::seeds(&blocks, published.expect.and_then(|e| e.runs));
+    Ok(DoneTable { name, cells, notes, repeats: measured, again, seeds, dir, experiments, regression, exit })
 }
 
 /// Folder of the runs that search the amount of work.
@@ -247,10 +266,9 @@ struct Work<'a> {
     dir: PathBuf,
     executor: Executor<'a>,
     quiet_machine: bool,
+    /// The runs of all blocks, for the progress.
+    ahead: Vec<Ahead<'a>>,
 }
-
-/// Typical number of steps of a calibration, for the progress bar.
-const CALIBRATION_STEPS: usize = 4;
 
 /// A number of runs in words: `1 run`, `7 runs`.
 fn runs_of(n: u32) -> String {
@@ -283,13 +301,8 @@ impl Work<'_> {
 
     /// Runs a block, with a calibration first if the block asks for one.
     fn block(&self, block: &Block, run: &BlockRun) -> Result<DoneBlock, Failure> {
-        let (list, _) = self.published.columns_of(block);
         let mut note = String::new();
-        let progress = self.executor.progress;
-        let runs = list.len() * run.iterations as usize;
-        progress.set_total(
-            progress.done() + runs + run.calibrate.as_ref().map_or(0, |_| CALIBRATION_STEPS * run.iterations as usize),
-        );
+        self.foresee(block, true);
         let parts = self.parts(block);
         let mut amount = None;
         if let Some(c) = &run.calibrate {
@@ -297,6 +310,7 @@ impl Work<'_> {
             let (dir, columns) = &parts[0];
             Store::create(dir, &self.experiment(block, run, columns), &[])?;
             amount = Some(param(c, self.calibrate(block, run, c, &mut note)?));
+            self.foresee(block, false);
         }
         let (mut outcomes, mut exit) = (Vec::new(), Exit::OK);
         for (dir, columns) in &parts {
@@ -319,6 +333,34 @@ impl Work<'_> {
         let cells = self.cells(block, run.calibrate.as_ref(), &figure);
         let experiments = parts.into_iter().map(|(dir, _)| dir).collect();
         Ok(DoneBlock { cells, means, experiments, note, exit })
+    }
+
+    /// The runs of these blocks, in order.
+    fn runs_of<'b>(&self, blocks: &[(&'b Block, BlockRun)]) -> Result<Vec<Ahead<'b>>, Failure> {
+        let part = |block: &Block, run: &BlockRun, (dir, columns): (PathBuf, Vec<&Column>)| {
+            let experiment = self.experiment(block, run, &columns);
+            let sources = CatalogSources::new(self.context, &experiment.workload_sources())?;
+            Ok((dir, experiment.cells(&sources, self.executor.backend.name())?, columns.len()))
+        };
+        let one = |(block, run): &(&'b Block, BlockRun)| {
+            let (list, baseline) = self.published.columns_of(block);
+            let parts =
+                self.parts(block).into_iter().map(|p| part(block, run, p)).collect::<Result<Vec<_>, Failure>>()?;
+            Ok(ahead::of(block, run, parts, (list.len(), baseline)))
+        };
+        blocks.iter().map(one).collect()
+    }
+
+    /// Tells the progress which runs are to come: those of this block, with those that search if `search`, and of the
+    /// blocks after it.
+    fn foresee(&self, block: &Block, search: bool) {
+        let Some(at) = self.ahead.iter().position(|a| std::ptr::eq(a.block, block)) else { return };
+        let searches = |i: usize| i > 0 || search;
+        let runs = self.ahead[at..].iter().enumerate().flat_map(|(i, a)| {
+            let search = a.search.iter().filter(move |_| searches(i));
+            search.chain(a.parts.iter().flat_map(|p| &p.1)).map(|(run, model_s)| (&run.input, *model_s))
+        });
+        self.executor.progress.foresee(runs, self.executor.jobs);
     }
 
     /// Sums over the groups that a block names, by column.

@@ -21,8 +21,14 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     let dir = tempfile::tempdir().unwrap();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
-    let work =
-        Work { context: &context, published: &published, dir: dir.path().join("r"), executor, quiet_machine: true };
+    let work = Work {
+        context: &context,
+        published: &published,
+        dir: dir.path().join("r"),
+        executor,
+        quiet_machine: true,
+        ahead: vec![],
+    };
     let block = &published.blocks[0];
     let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
     let done = work.block(block, &run).unwrap();
@@ -63,7 +69,14 @@ fn cells_of_a_derived_row_are_derived_and_not_counted() {
     let mock = Mock::default();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work = Work { context: &context, published: &published, dir: PathBuf::new(), executor, quiet_machine: true };
+    let work = Work {
+        context: &context,
+        published: &published,
+        dir: PathBuf::new(),
+        executor,
+        quiet_machine: true,
+        ahead: vec![],
+    };
     let block = &published.blocks[0];
     // Every simulated figure is the published one.
     let cells = work.cells(block, None, &|i, row| Some(row.values[i]));
@@ -129,7 +142,8 @@ fn a_score_below_the_expected_one_is_a_finding() {
         baseline: false,
         note: String::new(),
     }];
-    published.expect = Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0, in_band: 0 });
+    published.expect =
+        Some(published::Expect { direction_right: 1, within_1_25: 0, within_2: 0, in_band: 0, runs: None });
     let worse = Some("worse than the file expects: direction right 0 of 1\n".to_string());
     for (iterations, want) in [(None, &worse), (Some(7), &worse), (Some(6), &None)] {
         assert_eq!(&regression(&published, iterations, &cells), want, "{iterations:?} of 7 runs");
@@ -151,8 +165,14 @@ fn an_incomplete_run_ends_the_search() {
         let dir = tempfile::tempdir().unwrap();
         let progress = Progress::new(0);
         let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-        let work =
-            Work { context: &context, published: &published, dir: dir.path().join("r"), executor, quiet_machine: true };
+        let work = Work {
+            context: &context,
+            published: &published,
+            dir: dir.path().join("r"),
+            executor,
+            quiet_machine: true,
+            ahead: vec![],
+        };
         let run = BlockRun { iterations: 1, ..published.blocks[0].run.clone().unwrap() };
         let failure = work.block(&published.blocks[0], &run).err().unwrap();
         assert_eq!(failure.exit, exit);
@@ -171,10 +191,59 @@ fn a_target_out_of_reach_is_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work =
-        Work { context: &context, published: &published, dir: dir.path().join("r"), executor, quiet_machine: true };
+    let work = Work {
+        context: &context,
+        published: &published,
+        dir: dir.path().join("r"),
+        executor,
+        quiet_machine: true,
+        ahead: vec![],
+    };
     let run = published.blocks[0].run.clone().unwrap();
     let failure = work.block(&published.blocks[0], &run).err().unwrap();
     assert_eq!(failure.exit, Exit::FINDING);
     assert!(failure.message.contains("calibration: no count from 1 to 1000000 gives 61.507 s"), "{}", failure.message);
+}
+
+/// A published elapsed time is the model time of a run, without what else was measured with it.
+#[test]
+fn runs_last_about_as_long_as_the_table_says() {
+    let context = Context::new(None).unwrap();
+    let published = published(&context);
+    let (mock, progress) = (Mock::default(), Progress::new(0));
+    let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
+    let work = Work {
+        context: &context,
+        published: &published,
+        dir: "r".into(),
+        executor,
+        quiet_machine: true,
+        ahead: vec![],
+    };
+    let blocks: Vec<_> = published.blocks[..2].iter().map(|b| (b, b.run.clone().unwrap())).collect();
+    let ahead = work.runs_of(&blocks).unwrap();
+    let lasts = |list: &[(Run, Option<f64>)]| list.iter().map(|r| r.1.unwrap()).collect::<Vec<_>>();
+    let own = lasts(&ahead[0].parts[0].1);
+    assert_eq!(own, [61.507, 61.507, 61.507, 83.259, 83.259, 83.259, 62.632, 62.632, 62.632]);
+    assert_eq!(lasts(&ahead[0].search), vec![61.507; 3 * ahead::CALIBRATION_STEPS]);
+    // `elapsed_s + 1.02`: the program was compiled meanwhile.
+    assert!((lasts(&ahead[1].parts[0].1)[0] - (320.92 - 1.02)).abs() < 1e-9 && ahead[1].search.is_empty());
+}
+
+#[test]
+fn the_seeds_are_said_and_whether_they_are_those_of_the_score() {
+    let context = Context::new(None).unwrap();
+    let published = published(&context);
+    let blocks = |iterations| {
+        let run = |b: &Block| BlockRun { iterations, ..b.run.clone().unwrap() };
+        published.blocks[..2].iter().map(|b| (b, run(b))).collect::<Vec<_>>()
+    };
+    let two = ahead::seeds(&blocks(2), Some(2));
+    assert_eq!(
+        two,
+        "Each column has 2 runs (seeds 1 to 2): the runs that were scored for docs/explanation/trust.md.\n"
+    );
+    let one = ahead::seeds(&blocks(1), Some(2));
+    assert!(one.starts_with("Each column has 1 run (seed 1). The scores of docs/explanation/trust.md are of 2 runs"));
+    assert_eq!(ahead::seeds(&blocks(3), None), "Each column has 3 runs (seeds 1 to 3).\n");
 }

@@ -169,7 +169,7 @@ fn two_packages_in_each_node_are_four_sockets_in_every_form() {
         assert_eq!(m.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(), ["socket0-socket2"]);
         assert_eq!((m.routes[0][1].len(), m.hop[0][1]), (1, 1));
         assert_eq!(m.socket_groups(), [vec![0, 1], vec![2, 3]]);
-        let text = numalab_model::machine::show(&m);
+        let text = numalab_model::machine::show(&m, 100);
         assert!(text.contains("+-- sockets 0-1 ") && text.contains("socket 3"), "{text}");
     }
 }
