@@ -30,7 +30,7 @@ pub(crate) fn experiment(bytes: &[u8]) {
 }
 
 pub(crate) fn machine(bytes: &[u8]) {
-    let _ = machine::from_toml("input", &text(bytes)).map(|m| machine::show(&m));
+    let _ = machine::from_toml("input", &text(bytes)).map(|m| machine::show(&m, 100));
 }
 
 pub(crate) fn shorthand(bytes: &[u8]) {
