@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from distributed import Client
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Batches that a worker's thread has waiting, so that it never waits for the client.
@@ -125,11 +126,14 @@ class Sweep:
         frame: pl.DataFrame = need("polars", "frames").from_arrow(self.table())
         return frame
 
-    def plot(self, x: str, y: str = "elapsed_s", hue: str | None = None) -> Figure:
-        """Draw a figure against an axis: the mean, and a band from least to largest; a line per ``hue``."""
+    def plot(self, x: str, y: str = "elapsed_s", hue: str | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw a figure against an axis: the mean, and a band from least to largest; a line per ``hue``.
+
+        ``ax`` is as in ``Comparison.plot``.
+        """
         from numalab.plots import lines
 
-        return lines(self.frame(), x, y, hue)
+        return lines(self.frame(), x, y, hue, ax)
 
     def __repr__(self) -> str:
         """Return where it is and how far."""
