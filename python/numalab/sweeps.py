@@ -117,13 +117,30 @@ class Sweep:
         return self.dataset.table(columns)
 
     def frame(self) -> pd.DataFrame:
-        """Return the results as a ``pandas.DataFrame``."""
-        frame: pd.DataFrame = self.table().to_pandas()
+        """Return the results as a ``pandas.DataFrame``.
+
+        ``elapsed_s_model_error``, and so for ``user_s`` and ``system_s``, is how far the model's predictions are
+        off: half of the predicted changes of published figures lie within this factor of the published one
+        (``docs/explanation/trust.md``). A smaller change between two points may be none.
+        """
+        frame: pd.DataFrame = self._judged().to_pandas()
         return frame
 
+    def _judged(self) -> pa.Table:
+        """Return the results, with the model's error beside each time that published tables tell of."""
+        table = self.table()
+        pa = need("pyarrow", "sweep")
+        for name in ("elapsed_s", "user_s", "system_s"):
+            error = _native.model_error(name)
+            if error is not None and name in table.column_names:
+                at = table.column_names.index(name) + 1
+                factors = pa.array([error[1]] * len(table), pa.float64())
+                table = table.add_column(at, f"{name}_model_error", factors)
+        return table
+
     def polars(self) -> pl.DataFrame:
-        """Return the results as a ``polars.DataFrame`` over the same buffers."""
-        frame: pl.DataFrame = need("polars", "frames").from_arrow(self.table())
+        """Return what ``frame`` returns as a ``polars.DataFrame`` over the same buffers."""
+        frame: pl.DataFrame = need("polars", "frames").from_arrow(self._judged())
         return frame
 
     def plot(self, x: str, y: str = "elapsed_s", hue: str | None = None, *, ax: Axes | None = None) -> Figure:

@@ -113,8 +113,8 @@ def test_a_release_has_a_manifest_and_checksums(tmp_path: Path) -> None:
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     (tmp_path / "notes.txt").write_text("no part of it")
-    script = [sys.executable, ROOT / "scripts/dist-manifest.py"]
-    subprocess.run([*script, tmp_path, "1.2.3", "abc"], check=True)
+    script = [sys.executable, str(ROOT / "scripts/dist-manifest.py")]
+    subprocess.run([*script, str(tmp_path), "1.2.3", "abc"], check=True)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert (manifest["name"], manifest["version"], manifest["commit"]) == ("numalab", "1.2.3", "abc")
     assert {f["name"]: (f["kind"], f["size_bytes"], f["sha256"]) for f in manifest["files"]} == {
@@ -128,6 +128,6 @@ def test_a_release_has_a_manifest_and_checksums(tmp_path: Path) -> None:
     assert subprocess.run(check, cwd=tmp_path, capture_output=True, check=False).returncode == 1
     empty = tmp_path / "empty"
     empty.mkdir()
-    ended = subprocess.run([*script, empty, "1", "a"], capture_output=True, text=True, check=False)
+    ended = subprocess.run([*script, str(empty), "1", "a"], capture_output=True, text=True, check=False)
     assert ended.returncode == 1 and "no file of a release" in ended.stderr
     assert list(empty.iterdir()) == []

@@ -38,7 +38,16 @@ GROUPS = {
     "Sweeps": ["Grid", "sweep", "open_sweep", "Sweep"],
     "Tuning": ["tune", "Tuning"],
     "Accesses of a program": ["record", "open_record", "AccessRecord"],
-    "Policies": ["VmaFilter", "PageFilter", "Imbalance", "Placement"],
+    "Policies": [
+        "VmaFilter",
+        "PageFilter",
+        "Imbalance",
+        "Placement",
+        "ScanPeriod",
+        "PageMigration",
+        "TaskMigration",
+    ],
+    "Published tables": ["reproduce", "Reproduction"],
     "The command": ["Lab"],
     "Errors": ["LabError", "SpecError", "UnknownName", "SweepInterrupted", "MissingExtra", "LabWarning"],
 }

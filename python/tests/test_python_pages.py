@@ -80,7 +80,15 @@ def policies(names: dict[str, Any], said: str) -> None:
     clear(names["both"], "6.4-rc2")
     kernel, policy = (run.counters["numa_pte_updates"] for run in names["both"].runs[::3])
     assert policy > 2 * kernel > 0
+    moved = [run.reasons["placed.move"] + run.reasons["placed.swap"] for run in names["stay"].runs]
+    assert moved[0] > 0 == moved[1]
     assert_shown("docs/how-to/policies-in-python.md", said)
+
+
+def reproduction(names: dict[str, Any], said: str) -> None:
+    table, cells = names["table"], names["cells"]
+    assert (cells["verdict"] == "near").sum() == table.score["within_1_25"] == 2
+    assert said.count("near") == 2 and "baseline" in said
 
 
 def sweeps(names: dict[str, Any], said: str) -> None:
@@ -112,6 +120,7 @@ def assert_shown(page: str, said: str) -> None:
 MEANT: dict[str, Callable[[dict[str, Any], str], None]] = {
     "README.md": readme,
     "docs/how-to/policies-in-python.md": policies,
+    "docs/how-to/reproduce-in-python.md": reproduction,
     "docs/how-to/sweep.md": sweeps,
     "docs/how-to/tune.md": tuning,
     "docs/tutorials/python.md": tutorial,

@@ -26,7 +26,7 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** What axe finds that is serious: a line for each rule, with the first place. */
 async function inaccessible(page) {
   await page.addScriptTag({ path: AXE });
-  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  const found = await page.evaluate(() => axe.run(document, { preload: false, resultTypes: ["violations"] }));
   const serious = found.violations.filter((v) => ["serious", "critical"].includes(v.impact));
   return serious.map((v) => `${v.id}, ${v.nodes.length} times: ${v.nodes[0].html.slice(0, 120)}: ${v.nodes[0].failureSummary.replace(/\s+/g, " ")}`);
 }
