@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Describes the files of a release: `scripts/dist-manifest.py FOLDER VERSION COMMIT`.
 
-Writes `manifest.json` with the version, the commit, and the size and SHA-256 of each file; then `SHA256SUMS` of these files
-and of the manifest, for `sha256sum --check`. What is in the folder otherwise, such as folders, is left out.
+Writes `manifest.json` with the version, the commit, and the size and SHA-256 of each file; then `SHA256SUMS` of these
+files and of the manifest, for `sha256sum --check`. What is in the folder otherwise, such as folders, is left out.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""What the theme leaves to do on pages of the site (`hooks` in mkdocs.yml): a search with a name, and no page for errors."""
+"""What the theme leaves to do on pages of the site (`hooks` in mkdocs.yml): a named search, no page for errors."""
 
 from typing import Any
 
