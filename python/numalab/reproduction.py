@@ -43,9 +43,9 @@ class Reproduction(dict[str, Any]):
         """Return a row per cell: its names, the published and the simulated value, their ratios, band and verdict.
 
         ``published_ratio`` and ``simulated_ratio`` are over the baseline's column. ``least`` and ``largest`` are the
-        band of ratios that the table counts as reproduced, if it has one. ``verdict`` is ``near`` (the published
-        direction, within a factor of 1.25, and in the band if there is one), ``direction`` (only the direction is
-        right), ``missed``, or why the cell is not counted: ``baseline``, ``calibrated`` or ``derived``.
+        band of ratios that the table counts as reproduced, if it has one. ``verdict`` is ``near`` for the published
+        direction, within a factor of 1.25, and in the band if there is one. It is ``direction`` if the direction alone
+        is right, and else ``missed``. Cells that are not counted have why: ``baseline``, ``calibrated`` or ``derived``.
         """
         rows = []
         for cell in self["cells"]:
