@@ -127,9 +127,9 @@ pictures: build
 docs:
 	scripts/docs.sh
 
-# Looks at every page of the site in headless Chromium, and writes pictures of some to docs/images.
-site: docs
-	cd tests/browser && npm ci --silent && node site.mjs ../../docs/images
+# Follows every link of the site, looks at its pages in headless Chromium, and writes pictures of some to docs/images.
+site:
+	tests/browser/site.sh ../../docs/images
 
 # The simulator in a web page with lessons, in target/playground: static files that open from disk (docs/tutorials/playground.md).
 # Needs Node.js with npm, and a Rust compiler for WebAssembly; says which it takes.

@@ -23,11 +23,13 @@ mkdirSync(folder, { recursive: true });
 const worker = await bundle("src/worker.js");
 const files = {
   "app.js": await bundle("src/main.js", { WORKER: JSON.stringify(worker) }),
+  // With the colours of the report, which it imports.
+  "style.css": await bundle("style.css"),
   "numalab.js": `globalThis.NUMALAB_MODULE="${gzipSync(readFileSync(module), { level: 9 }).toString("base64")}";\n`,
 };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-for (const name of ["index.html", "style.css"]) copyFileSync(join(here, name), join(folder, name));
-const names = [...Object.keys(files), "index.html", "style.css"];
+copyFileSync(join(here, "index.html"), join(folder, "index.html"));
+const names = [...Object.keys(files), "index.html"];
 const sent = names.map((n) => gzipSync(readFileSync(join(folder, n)), { level: 9 }).length).reduce((a, b) => a + b, 0);
 const all = names.map((n) => statSync(join(folder, n)).size).reduce((a, b) => a + b, 0);
 console.log(`playground: ${all} bytes in ${names.length} files, ${sent} compressed`);

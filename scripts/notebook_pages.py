@@ -17,6 +17,8 @@ def on_files(files: Files, config: Any) -> Files:
         place = PurePosixPath(notebook.src_uri)
         resources = {"unique_key": place.stem, "output_files_dir": f"{place.stem}_files"}
         text, made = MarkdownExporter().from_filename(notebook.abs_src_path, resources=resources)
+        # Tables of pandas look and scroll like all others.
+        text = text.replace('<table border="1" class="dataframe">', "<table>")
         text += f'\n\n---\n\nThis page is a notebook: <a href="{place.name}">{place.name}</a>.\n'
         files.append(File.generated(config, str(place.with_suffix(".md")), content=text))
         for name, data in made["outputs"].items():

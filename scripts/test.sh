@@ -83,6 +83,7 @@ main() {
   stage python scripts/python-tests.sh
   await browser
   await playground
+  stage site tests/browser/site.sh
   await guests
 }
 main

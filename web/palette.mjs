@@ -1,4 +1,4 @@
-// Prints the colours of nodes 8 to 31 for src/style.css: `node palette.mjs`. Each is as far as it can be, in Oklab, from the
+// Prints the colours of nodes 8 to 31 for src/colours.css: `node palette.mjs`. Each is as far as it can be, in Oklab, from the
 // eight named ones, from those before it and from the grounds that it stands on, among colours with enough contrast.
 
 const COUNT = 32;

@@ -356,6 +356,7 @@ globalThis.playground = {
   outcomes: () => active().map((s) => s.outcome),
   ids: () => active().map((s) => s.opening?.id),
   busyMs: () => active().map((s) => s.busyMs),
+  requests: () => requests(state.setup),
 };
 
 boot().catch((e) => {

@@ -31,18 +31,22 @@ _HOME = {
     "MissingExtra": "errors",
     "Node": "spec",
     "PageFilter": "policy",
+    "PageMigration": "policy",
     "Param": "spec",
     "Placement": "policy",
     "Process": "spec",
     "Region": "spec",
+    "Reproduction": "reproduction",
     "Require": "spec",
     "Run": "simulate",
+    "ScanPeriod": "policy",
     "Score": "spec",
     "SpecError": "errors",
     "Step": "spec",
     "Sweep": "sweeps",
     "SweepInterrupted": "sweeps",
     "Table": "table",
+    "TaskMigration": "policy",
     "Tuning": "tuning",
     "UnknownName": "errors",
     "VmaFilter": "policy",
@@ -50,6 +54,7 @@ _HOME = {
     "open_record": "accesses",
     "open_sweep": "sweeps",
     "record": "accesses",
+    "reproduce": "reproduction",
     "rows": "comparison",
     "run": "simulate",
     "sweep": "sweeps",
@@ -74,8 +79,13 @@ if TYPE_CHECKING:
     from numalab.lab import Lab as Lab
     from numalab.policy import Imbalance as Imbalance
     from numalab.policy import PageFilter as PageFilter
+    from numalab.policy import PageMigration as PageMigration
     from numalab.policy import Placement as Placement
+    from numalab.policy import ScanPeriod as ScanPeriod
+    from numalab.policy import TaskMigration as TaskMigration
     from numalab.policy import VmaFilter as VmaFilter
+    from numalab.reproduction import Reproduction as Reproduction
+    from numalab.reproduction import reproduce as reproduce
     from numalab.simulate import Run as Run
     from numalab.simulate import run as run
     from numalab.spec import (

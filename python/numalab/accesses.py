@@ -15,6 +15,7 @@ from numalab.errors import LabError
 from numalab.table import Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Word = Union[str, "os.PathLike[str]"]
@@ -68,16 +69,18 @@ class AccessRecord:
         _call("report", f"--out={os.fspath(path)}", "--", self.directory)
         return path
 
-    def heat_map(self, pid: int | None = None, *, threads: int = 8, of: str = "lines") -> Figure:
+    def heat_map(
+        self, pid: int | None = None, *, threads: int = 8, of: str = "lines", ax: Axes | None = None
+    ) -> Figure:
         """Draw lines by thread, memory and time, for a process: by default the one with most lines.
 
         A strip is a thread, of at most ``threads`` with most lines. Its rows are 2 MiB of memory, by mapping; its
-        columns are steps of time. ``of`` is a column of lines of ``accesses``. Needs matplotlib. Raises
-        ``ValueError`` if there is no such process or column, or nothing to show.
+        columns are steps of time. ``of`` is a column of lines of ``accesses``, and ``ax`` as in ``Comparison.plot``.
+        Needs matplotlib. Raises ``ValueError`` if there is no such process or column, or nothing to show.
         """
         from numalab.heat import heat_map
 
-        return heat_map(self.accesses(), pid, threads, of)
+        return heat_map(self.accesses(), pid, threads, of, ax)
 
 
 def record(

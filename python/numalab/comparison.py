@@ -10,6 +10,7 @@ from numalab.table import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from numalab.simulate import Run
@@ -59,11 +60,15 @@ class Comparison(dict[str, Any]):
             raise unknown("metric", name, dict.fromkeys(row["metric"] for row in every))
         return found
 
-    def plot(self, metric: str = "elapsed") -> Figure:
-        """Draw one metric as bars: a group per workload, a bar per kernel, whiskers from least to largest."""
+    def plot(self, metric: str = "elapsed", *, ax: Axes | None = None) -> Figure:
+        """Draw one metric as bars: a group per workload, a bar per kernel, whiskers from least to largest.
+
+        It is drawn on ``ax``, or on pyplot's current axes if they are empty, or else on a new figure of pyplot.
+        ``plt.savefig`` then saves it, and ``plt.show`` shows it.
+        """
         from numalab.plots import bars
 
-        return bars(self, metric)
+        return bars(self, metric, ax)
 
     def _repr_html_(self) -> str:
         """Return the answer and the times, for notebooks."""

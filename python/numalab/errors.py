@@ -122,6 +122,10 @@ class MissingExtra(ImportError):
     """A part of the package needs a library that is not installed; the message says how to install it."""
 
 
+# Where the file is from. No index is named: what is called numalab there may be anybody's.
+WHEEL = "with the wheel that `make dist` makes"
+
+
 def need(module: str, extra: str) -> Any:
     """Import ``module``, or raise ``MissingExtra`` that names the extra which brings it."""
     import importlib
@@ -130,5 +134,5 @@ def need(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as e:
         name = module.split(".")[0]
-        text = f"{name} is not installed; expected it from `pip install 'numalab[{extra}]'`"
+        text = f'{name} is not installed; expected it from `pip install "$(echo numalab-*.whl)[{extra}]"`, {WHEEL}'
         raise MissingExtra(text, name=name) from e

@@ -8,6 +8,7 @@ from numalab.errors import need
 from numalab.plots import INK, axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from numalab.table import Table
@@ -18,7 +19,7 @@ STEPS = 120
 COUNTS = ("lines", "written", "beyond_private", "beyond_llc", "foreign")
 
 
-def heat_map(table: Table, pid: int | None, threads: int, of: str) -> Figure:
+def heat_map(table: Table, pid: int | None, threads: int, of: str, onto: Axes | None = None) -> Figure:
     """Draw a map (``AccessRecord.heat_map``)."""
     if of not in COUNTS:
         raise ValueError(f"of is {of!r}; expected one of {', '.join(COUNTS)}")
@@ -36,7 +37,7 @@ def heat_map(table: Table, pid: int | None, threads: int, of: str) -> Figure:
     rows, names = _rows(frame)
     data = _data(frame[frame["thread"].isin(shown)], shown, rows, of)
     height = max(3.0, 0.5 + len(shown) * max(0.5, 0.05 * len(rows)))
-    figure, ax = axes(8, min(height, 14))
+    figure, ax = axes(onto, 8, min(height, 14))
     colours = need("matplotlib.colors", "plots")
     top = max(float(data.max()), 2.0)
     picture = ax.imshow(

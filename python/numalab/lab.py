@@ -56,7 +56,9 @@ class Lab:
         own = os.path.join(sysconfig.get_path("scripts"), command)
         path = shutil.which(command) or (shutil.which(own) if command == "numalab" else None)
         if path is None:
-            raise LabError(3, f"{command}: not found; install numalab, or name the path of its command")
+            raise LabError(
+                3, f"{command}: not found; expected the path of the command, or `pip install numalab-*.whl`"
+            )
         line = [path, *self.options, *arguments]
         # The command writes UTF-8 in every locale.
         return subprocess.run(line, capture_output=True, encoding="utf-8", check=False)

@@ -1,4 +1,4 @@
-"""Plots with matplotlib, readable on light and dark pages."""
+"""Plots with matplotlib, readable on light and dark pages. They are figures of pyplot, as those of pandas are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DPI = 200
 
 @cache
 def _picture() -> type[Figure]:
-    """Return the class of figures: one that a notebook shows although pyplot does not manage it."""
+    """Return the class of figures: one that a notebook shows once, although pyplot has it too."""
     base = need("matplotlib.figure", "plots").Figure
 
     class Picture(base):  # type: ignore[misc, valid-type]
@@ -39,14 +39,41 @@ def _picture() -> type[Figure]:
             width, height = self.get_size_inches() * 100
             return data.getvalue(), {"width": round(width), "height": round(height)}
 
+        def _ipython_display_(self) -> None:
+            data, size = self._repr_png_()
+            # A notebook shows the figures of pyplot at the end of a cell, and this one is shown now.
+            need("matplotlib.pyplot", "plots").close(self)
+            need("IPython.display", "plots").display(
+                {"image/png": data, "text/plain": repr(self)}, metadata={"image/png": size}, raw=True
+            )
+
     return Picture
 
 
-def axes(width: float = 7, height: float = 4) -> tuple[Figure, Axes]:
-    """Return a figure with a transparent ground, and its axes in a grey that light and dark pages both show."""
-    figure = _picture()(figsize=(width, height), layout="constrained")
-    figure.patch.set_alpha(0)
-    ax = figure.add_subplot()
+def _free(pyplot: Any) -> Axes | None:
+    """Return the current axes of pyplot if they wait for a plot, those of an empty figure included."""
+    if not pyplot.get_fignums():
+        return None
+    figure = pyplot.gcf()
+    if figure.axes and figure.gca().has_data():
+        return None
+    ax: Axes = figure.gca()
+    return ax
+
+
+def axes(ax: Axes | None = None, width: float = 7, height: float = 4) -> tuple[Figure, Axes]:
+    """Return axes in a grey that light and dark pages both show, and their figure.
+
+    They are ``ax``, or the current axes of pyplot if these are empty, or those of a new figure of pyplot with a
+    transparent ground. So ``plt.savefig`` and ``plt.show`` after a plot mean that plot, as with pandas.
+    """
+    pyplot = need("matplotlib.pyplot", "plots")
+    if ax is None:
+        ax = _free(pyplot)
+    if ax is None:
+        figure = pyplot.figure(FigureClass=_picture(), figsize=(width, height), layout="constrained")
+        figure.patch.set_alpha(0)
+        ax = figure.add_subplot()
     ax.patch.set_alpha(0)
     ax.tick_params(colors=INK, which="both")
     for spine in ax.spines.values():
@@ -56,7 +83,8 @@ def axes(width: float = 7, height: float = 4) -> tuple[Figure, Axes]:
     ax.set_prop_cycle(color=COLOURS)
     ax.grid(alpha=0.25, color=INK)
     ax.set_axisbelow(True)
-    return figure, ax
+    whole: Any = ax.get_figure(root=True)
+    return whole, ax
 
 
 def named(ax: Axes, x: str, y: str, title: str = "") -> None:
@@ -73,12 +101,12 @@ def key(ax: Axes, title: str | None = None) -> None:
     legend.get_title().set_color(INK)
 
 
-def bars(comparison: Comparison, metric: str) -> Figure:
+def bars(comparison: Comparison, metric: str, onto: Axes | None = None) -> Figure:
     """Draw one metric of a comparison: a group per workload, a bar per kernel. Raises ``UnknownName``."""
     found = comparison.metric(metric)
     workloads = list(dict.fromkeys(row["workload"] for row in found))
     kernels = list(dict.fromkeys(row["kernel"] for row in found))
-    figure, ax = axes()
+    figure, ax = axes(onto)
     width = 0.8 / len(kernels)
     for k, kernel in enumerate(kernels):
         mine = {row["workload"]: row for row in found if row["kernel"] == kernel and row["mean"] is not None}
@@ -105,19 +133,19 @@ def _pages(run: Run) -> tuple[Any, dict[str, Any]]:
     return table.column("time_ns").to_numpy() / 1e9, nodes
 
 
-def memory(run: Run) -> Figure:
+def memory(run: Run, onto: Axes | None = None) -> Figure:
     """Draw where the pages are over time: an area per node, GiB."""
     time_s, nodes = _pages(run)
-    figure, ax = axes()
+    figure, ax = axes(onto)
     gib = [v * 4096 / 2**30 for v in nodes.values()]
     ax.stackplot(time_s, gib, labels=list(nodes), colors=COLOURS)
     named(ax, "time (s)", "memory (GiB)", f"{run.workload} on {run.machine}, {run.kernel}")
     # Beside the areas, which leave no room. The uppermost area comes first.
-    figure.legend(loc="outside right upper", reverse=True, framealpha=0, labelcolor=INK)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), reverse=True, framealpha=0, labelcolor=INK)
     return figure
 
 
-def moves(run: Run) -> Figure:
+def moves(run: Run, onto: Axes | None = None) -> Figure:
     """Draw page moves as a heatmap: on which node each stretch of memory is over time.
 
     A row is a stretch, in the order of addresses; a column is a sample. Memory that is not there has no colour.
@@ -127,7 +155,7 @@ def moves(run: Run) -> Figure:
     time_s = table.column("time_ns").to_numpy() / 1e9
     place = numpy.array([table.column(name).to_numpy() for name in table.column_names[1:]])
     nodes = int(place.max()) + 1 if place.size else 1
-    figure, ax = axes()
+    figure, ax = axes(onto)
     palette = colours.ListedColormap([COLOURS[n % len(COLOURS)] for n in range(nodes)])
     image = ax.imshow(
         numpy.ma.masked_less(place, 0),
@@ -154,13 +182,13 @@ def moves(run: Run) -> Figure:
     return figure
 
 
-def lines(frame: pd.DataFrame, x: str, y: str, hue: str | None = None) -> Figure:
+def lines(frame: pd.DataFrame, x: str, y: str, hue: str | None = None, onto: Axes | None = None) -> Figure:
     """Draw a figure of a sweep against an axis: the mean, and a band from least to largest."""
     for name in (x, y, *([hue] if hue else [])):
         if name not in frame.columns:
             raise unknown("column", name, map(str, frame.columns))
     done: Any = frame[frame["status"] == "completed"]
-    figure, ax = axes()
+    figure, ax = axes(onto)
     groups = [("", done)] if hue is None else list(done.groupby(hue, observed=True, sort=False))
     for label, group in groups:
         by = group.groupby(x, observed=True)[y].agg(["mean", "min", "max"])

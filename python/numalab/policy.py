@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING, Literal
 from numalab import _native
 
 if TYPE_CHECKING:
-    from numalab._native import Page, Scan, Sides, Vma
+    from numalab._native import Page, PageMove, Pass, Scan, Sides, TaskMove, Vma
 
-_QUESTIONS = ("access", "mark", "fork_stays", "tasks_to_move", "placement_imbalance", "preferred_node")
+_QUESTIONS = (
+    "access",
+    "mark",
+    "fork_stays",
+    "tasks_to_move",
+    "placement_imbalance",
+    "preferred_node",
+    "scan_period",
+    "migrate_page",
+    "move_task",
+)
 
 
 class Policy:
@@ -105,4 +115,49 @@ class Placement(Policy):
 
     def preferred_node(self, task: int, faults: list[int], node: int, role: int | None) -> int | None:
         """Return the preferred node, or ``None`` for none."""
+        raise NotImplementedError
+
+
+class ScanPeriod(Policy):
+    """How long the next scan period of a task is; in place of the kernel's rule (``update_task_scan_period``).
+
+    Define ``scan_period(seen, role_ms)``. It is asked once per pass of a task. ``seen`` has its ``task`` and
+    ``period_ms`` until now, the bounds ``min_ms`` and ``max_ms``, and pages of hint faults since the last pass:
+    ``remote``, ``local``, ``failed`` (not migrated), ``shared``, ``private``. ``role_ms`` is the kernel's choice.
+    Periods are ms of the task's run time, and are brought between the bounds. Kernels before 3.13 have no such
+    passes.
+    """
+
+    def scan_period(self, seen: Pass, role_ms: int) -> int | None:
+        """Return the next period, ms, or ``None`` for the kernel's choice."""
+        raise NotImplementedError
+
+
+class PageMigration(Policy):
+    """Which pages move to the node of a hint fault; in place of ``should_numa_migrate_memory``.
+
+    Define ``migrate_page(page, role)``. It is asked once per hint fault on a page, most of all by far. ``page`` has
+    the faulting ``task``, the ``node`` of the page and ``to_node``; base ``pages``, ``huge``, ``mapcount`` and
+    ``shared_mapping``; ``last_node``, where its last hint fault was (``None`` before the first one), and
+    ``last_was_own``, whether that was one of this task; and ``faults``, averages of the task's memory faults by node.
+    ``role`` is whether the kernel would move it. What a page waits for, and whether there is room, stays as it is.
+    Pages that a policy keeps and the kernel would have moved are in no count of ``reasons``. Memory tiering is not
+    asked.
+    """
+
+    def migrate_page(self, page: PageMove, role: bool) -> bool | None:
+        """Return whether ``page`` moves, or ``None`` for the kernel's choice."""
+        raise NotImplementedError
+
+
+class TaskMigration(Policy):
+    """Which tasks move to the CPU that a search near their preferred node has found (``task_numa_migrate``).
+
+    Define ``move_task(found)``. It is asked once per search that finds a CPU. ``found`` has the ``task``, ``cpu`` and
+    ``node`` where it is, ``to_cpu`` and ``to_node``; ``swap_with``, the task that would come in return, or ``None``;
+    and ``gain``, what the search expects in thousandths of faults. The kernel always moves.
+    """
+
+    def move_task(self, found: TaskMove) -> bool | None:
+        """Return whether the task moves; ``None`` is the kernel's choice, which is to move."""
         raise NotImplementedError

@@ -29,7 +29,7 @@ def _nothing(done: int, total: int, live: Mapping[str, float]) -> None:
 def shown(progress: bool | Show, unit: str = "runs") -> Iterator[Show]:
     """Yield what to call with the progress so far.
 
-    With ``True`` that is a bar of rich (``pip install 'numalab[progress]'``) if standard error is a terminal or
+    With ``True`` that is a bar of rich (the extra ``progress``) if standard error is a terminal or
     this is a notebook; without rich, and anywhere else, it is nothing.
     """
     if callable(progress):

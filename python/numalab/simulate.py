@@ -21,6 +21,7 @@ from numalab.spec import Experiment
 from numalab.table import Table, table_html
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from numalab.policy import Policy
@@ -122,17 +123,20 @@ class Run:
             raise unknown("series", name, self.series_names)
         return Table(self.outcome.series(name))
 
-    def plot_memory(self) -> Figure:
-        """Draw where the pages of the workload are over time: an area per node."""
+    def plot_memory(self, *, ax: Axes | None = None) -> Figure:
+        """Draw where the pages of the workload are over time: an area per node. ``ax``: as ``Comparison.plot``."""
         from numalab.plots import memory
 
-        return memory(self)
+        return memory(self, ax)
 
-    def plot_moves(self) -> Figure:
-        """Draw page moves as a heatmap: on which node each stretch of memory is over time."""
+    def plot_moves(self, *, ax: Axes | None = None) -> Figure:
+        """Draw page moves as a heatmap: on which node each stretch of memory is over time.
+
+        ``ax`` is as in ``Comparison.plot``.
+        """
         from numalab.plots import moves
 
-        return moves(self)
+        return moves(self, ax)
 
     def trace(self, path: str | os.PathLike[str]) -> Path:
         """Write the events of the run as a Perfetto trace, and return its path.

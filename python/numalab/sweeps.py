@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from distributed import Client
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Batches that a worker's thread has waiting, so that it never waits for the client.
@@ -116,20 +117,40 @@ class Sweep:
         return self.dataset.table(columns)
 
     def frame(self) -> pd.DataFrame:
-        """Return the results as a ``pandas.DataFrame``."""
-        frame: pd.DataFrame = self.table().to_pandas()
+        """Return the results as a ``pandas.DataFrame``.
+
+        ``elapsed_s_model_error``, and so for ``user_s`` and ``system_s``, is how far the model's predictions are
+        off: half of the predicted changes of published figures lie within this factor of the published one
+        (``docs/explanation/trust.md``). A smaller change between two points may be none.
+        """
+        frame: pd.DataFrame = self._judged().to_pandas()
         return frame
+
+    def _judged(self) -> pa.Table:
+        """Return the results, with the model's error beside each time that published tables tell of."""
+        table = self.table()
+        pa = need("pyarrow", "sweep")
+        for name in ("elapsed_s", "user_s", "system_s"):
+            error = _native.model_error(name)
+            if error is not None and name in table.column_names:
+                at = table.column_names.index(name) + 1
+                factors = pa.array([error[1]] * len(table), pa.float64())
+                table = table.add_column(at, f"{name}_model_error", factors)
+        return table
 
     def polars(self) -> pl.DataFrame:
-        """Return the results as a ``polars.DataFrame`` over the same buffers."""
-        frame: pl.DataFrame = need("polars", "frames").from_arrow(self.table())
+        """Return what ``frame`` returns as a ``polars.DataFrame`` over the same buffers."""
+        frame: pl.DataFrame = need("polars", "frames").from_arrow(self._judged())
         return frame
 
-    def plot(self, x: str, y: str = "elapsed_s", hue: str | None = None) -> Figure:
-        """Draw a figure against an axis: the mean, and a band from least to largest; a line per ``hue``."""
+    def plot(self, x: str, y: str = "elapsed_s", hue: str | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw a figure against an axis: the mean, and a band from least to largest; a line per ``hue``.
+
+        ``ax`` is as in ``Comparison.plot``.
+        """
         from numalab.plots import lines
 
-        return lines(self.frame(), x, y, hue)
+        return lines(self.frame(), x, y, hue, ax)
 
     def __repr__(self) -> str:
         """Return where it is and how far."""

@@ -20,6 +20,7 @@ from numalab.tuned_script import is_plain, script, shell_value
 
 if TYPE_CHECKING:
     import optuna
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Values of a knob: bounds of whole numbers, searched on a logarithmic scale, or a list of choices.
@@ -215,12 +216,15 @@ class Tuning:
             return "/proc/sys/" + kernel_name.replace(".", "/")
         return None
 
-    def plot(self, x: str | None = None, y: str | None = None) -> Figure:
-        """Draw the trials by two objectives, with the Pareto front and the kernel's own settings."""
+    def plot(self, x: str | None = None, y: str | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw the trials by two objectives, with the Pareto front and the kernel's own settings.
+
+        ``ax`` is as in ``Comparison.plot``.
+        """
         from numalab.plots import axes, key, named
 
         x, y = self._objective(x), self._objective(y or self.objectives[min(1, len(self.objectives) - 1)])
-        figure, ax = axes()
+        figure, ax = axes(ax)
         tried, front = self.trials, self.pareto
         ax.scatter([c.values[x] for c in tried], [c.values[y] for c in tried], s=14, alpha=0.5, label="tried")
         ax.plot([c.values[x] for c in front], [c.values[y] for c in front], marker="o", label="Pareto front")

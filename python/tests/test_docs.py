@@ -79,6 +79,11 @@ def options(*verbs: str) -> str:
     return ended.stdout if ended.returncode == 0 else ""
 
 
+def test_the_home_page_has_every_how_to() -> None:
+    links = re.findall(r"\]\(how-to/([\w-]+\.md)\)", (ROOT / "docs/index.md").read_text())
+    assert sorted(links) == sorted(p.name for p in (ROOT / "docs/how-to").glob("*.md"))
+
+
 def test_commands_of_the_manual_exist() -> None:
     seen, wrong = 0, []
     for page in manual():

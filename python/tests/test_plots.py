@@ -1,9 +1,12 @@
 """Plots show the figures of runs, and can be read on light and dark pages."""
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
+import numpy
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
@@ -52,6 +55,64 @@ def test_colours_stand_out_on_light_and_dark() -> None:
     assert len(set(COLOURS)) == len(COLOURS) >= 8
 
 
+def drawn(file: Path) -> int:
+    """How many colours of plots a picture has: 0 if it is blank."""
+    pixels = plt.imread(file)
+    shown = [numpy.abs(pixels[..., :3] - to_rgb(colour)).max(axis=-1) < 0.02 for colour in COLOURS]
+    return sum(int((there & (pixels[..., 3] > 0.9)).sum() > 100) for there in shown)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """No test draws on the figure of another one."""
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+def test_pyplot_saves_what_was_plotted_last(comparison: nl.Comparison, tmp_path: Path) -> None:
+    file = tmp_path / "plot.png"
+    plt.figure()
+    plt.savefig(file)
+    assert drawn(file) == 0, "an empty figure is blank"
+    plt.close("all")
+    run = comparison.runs[-1]
+    for plot in (comparison.plot, run.plot_memory, run.plot_moves):
+        before = len(plt.get_fignums())
+        figure = plot()
+        assert figure is plt.gcf() and len(plt.get_fignums()) == before + 1, "a figure of its own"
+        plt.savefig(file)
+        assert drawn(file) >= 2
+
+
+def test_plots_go_where_they_are_asked_to(comparison: nl.Comparison, tmp_path: Path) -> None:
+    # An empty figure of a size that the user chose, then its panels in turn.
+    chosen = plt.figure(figsize=(3, 2))
+    assert comparison.plot() is chosen and len(plt.get_fignums()) == 1
+    both = plt.figure(figsize=(9, 3), layout="constrained")
+    for panel, plot in ((1, comparison.plot), (2, comparison.runs[-1].plot_memory)):
+        plt.subplot(1, 2, panel)
+        assert plot() is both
+    assert [bool(ax.has_data()) for ax in both.axes] == [True, True]
+    # Axes that are named are drawn on, although another figure is the current one.
+    given, ax = plt.subplots()
+    plt.figure()
+    assert comparison.plot(ax=ax) is given and len(ax.patches) == 2
+    both.savefig(tmp_path / "both.png")
+    assert drawn(tmp_path / "both.png") >= 3
+
+
+def test_a_notebook_shows_a_plot_once(comparison: nl.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    import IPython.display
+
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(IPython.display, "display", lambda data, **_: shown.append(data))
+    figure: Any = comparison.plot()
+    figure._ipython_display_()
+    assert shown[0]["image/png"].startswith(b"\x89PNG")
+    assert plt.get_fignums() == [], "nothing is left for the end of the cell"
+
+
 def test_bars_of_a_comparison(comparison: nl.Comparison) -> None:
     ax = check(comparison.plot("elapsed"))
     heights = [bar.get_height() for bar in ax.patches]
@@ -65,7 +126,7 @@ def test_memory_over_time(comparison: nl.Comparison) -> None:
     run = comparison.runs[-1]
     figure = run.plot_memory()
     ax = check(figure)
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == [f"node{n}" for n in (3, 2, 1, 0)]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == [f"node{n}" for n in (3, 2, 1, 0)]
     # The upper edge of the uppermost area is all memory.
     top = max(y for _, y in ax.collections[-1].get_paths()[0].vertices)
     pages = run.series("process_pages").to_polars().drop("time_ns").sum_horizontal().max()

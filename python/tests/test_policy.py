@@ -166,6 +166,95 @@ def test_an_imbalance_policy_answers_what_it_wants_to() -> None:
     assert not ran(together).same_as(own)
 
 
+class Watching(nl.ScanPeriod, nl.PageMigration, nl.TaskMigration):
+    """Answers what the kernel would do, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[Any]] = {"periods": [], "pages": [], "moves": []}
+
+    def conditions(self) -> list[tuple[str, str]]:
+        return [("policy", "watching")]
+
+    def scan_period(self, seen, role_ms):  # type: ignore[no-untyped-def]
+        self.seen["periods"].append((seen, role_ms))
+        return role_ms
+
+    def migrate_page(self, page, role):  # type: ignore[no-untyped-def]
+        self.seen["pages"].append((page, role))
+        return role
+
+    def move_task(self, found):  # type: ignore[no-untyped-def]
+        self.seen["moves"].append(found)
+
+
+def busy(policy: Any = None, kernel: str = "6.12") -> Any:
+    """A short run in which pages and tasks move, and periods are adapted."""
+    params = {"loops": 60, "memory": "256MiB"}
+    settings = {"scan.scan_delay_ms": 100, "scan.scan_period_min_ms": 100, "scan.scan_size_mb": 64}
+    request = nl.Catalog().request("4x1x2x1", kernel, "numa01", params=params, settings=settings)
+    return run_plans(request.plans, policy=policy)[0]
+
+
+def moved(run: Any) -> int:
+    return int(run.reasons["placed.move"] + run.reasons["placed.swap"])
+
+
+def test_policies_that_answer_as_the_kernel_change_nothing() -> None:
+    plain, watching = busy(), Watching()
+    assert busy(watching).same_as(plain)
+    seen = watching.seen
+    assert all(seen.values()), {name: len(asked) for name, asked in seen.items()}
+    assert all(s.min_ms <= role <= max(s.max_ms, s.period_ms) for s, role in seen["periods"])
+    assert sum(s.remote + s.local for s, _ in seen["periods"]) > 0
+    pages = [p for p, _ in seen["pages"]]
+    assert all(p.pages >= 1 and 0 <= p.to_node < 4 and 0 <= p.node < 4 for p in pages)
+    assert any(p.last_node is None for p in pages) and any(p.last_was_own for p in pages)
+    assert any(role and p.node != p.to_node for p, role in seen["pages"])
+    assert all(len(p.faults) in (0, 4) for p in pages)
+    assert all(m.cpu != m.to_cpu and m.to_node == m.to_cpu // 2 for m in seen["moves"])
+    assert len(seen["moves"]) >= moved(plain) > 0
+
+
+class NeverMoves(nl.PageMigration):
+    def migrate_page(self, page, role):  # type: ignore[no-untyped-def]
+        return False
+
+
+class StaysPut(nl.TaskMigration):
+    def move_task(self, found):  # type: ignore[no-untyped-def]
+        return False
+
+
+class Slow(nl.ScanPeriod):
+    def scan_period(self, seen, role_ms):  # type: ignore[no-untyped-def]
+        return 10**9
+
+
+def test_each_new_policy_decides() -> None:
+    plain = busy()
+    assert plain.counters["numa_pages_migrated"] > 0
+    assert busy(NeverMoves()).counters["numa_pages_migrated"] == 0
+    assert moved(busy(StaysPut())) == 0 < moved(plain)
+    slow, seen = busy(Slow()), Watching()
+    busy(seen)
+    assert slow.counters["numa_pte_updates"] < plain.counters["numa_pte_updates"]
+
+
+def test_wrong_answers_end_the_run() -> None:
+    class Word(nl.ScanPeriod):
+        def scan_period(self, seen, role_ms):  # type: ignore[no-untyped-def]
+            return "soon"
+
+    class Negative(nl.ScanPeriod):
+        def scan_period(self, seen, role_ms):  # type: ignore[no-untyped-def]
+            return -1
+
+    with pytest.raises(TypeError):
+        busy(Word())
+    with pytest.raises(OverflowError):
+        busy(Negative())
+
+
 class Broken(nl.VmaFilter):
     def access(self, vma, scan):  # type: ignore[no-untyped-def]
         return vma.nothing

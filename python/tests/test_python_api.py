@@ -14,8 +14,9 @@ HEAD = """# Python API
 
 <!-- Written from the docstrings by `make reference`; do not edit. -->
 
-`import numalab as nl`. What needs a library says so when it is called: `pip install 'numalab[all]'` brings all of
-them. Start with [your first run in Python](../tutorials/python.md).
+`import numalab as nl`. What needs a library says so when it is called; the extra `all` of
+[the package](../how-to/install.md#with-pip) brings all of them. Start with
+[your first run in Python](../tutorials/python.md).
 
 Types of all names come with the package (`py.typed`).
 """
@@ -37,7 +38,16 @@ GROUPS = {
     "Sweeps": ["Grid", "sweep", "open_sweep", "Sweep"],
     "Tuning": ["tune", "Tuning"],
     "Accesses of a program": ["record", "open_record", "AccessRecord"],
-    "Policies": ["VmaFilter", "PageFilter", "Imbalance", "Placement"],
+    "Policies": [
+        "VmaFilter",
+        "PageFilter",
+        "Imbalance",
+        "Placement",
+        "ScanPeriod",
+        "PageMigration",
+        "TaskMigration",
+    ],
+    "Published tables": ["reproduce", "Reproduction"],
     "The command": ["Lab"],
     "Errors": ["LabError", "SpecError", "UnknownName", "SweepInterrupted", "MissingExtra", "LabWarning"],
 }

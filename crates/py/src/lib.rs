@@ -16,6 +16,7 @@ mod kept;
 mod outcome;
 mod plan;
 mod policy;
+mod policy_views;
 mod store;
 mod table;
 
@@ -62,10 +63,13 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<figures::Figures>()?;
     m.add_class::<store::Store>()?;
     m.add_class::<policy::Policy>()?;
-    m.add_class::<policy::Vma>()?;
-    m.add_class::<policy::Scan>()?;
-    m.add_class::<policy::Page>()?;
-    m.add_class::<policy::Sides>()?;
+    m.add_class::<policy_views::Vma>()?;
+    m.add_class::<policy_views::Scan>()?;
+    m.add_class::<policy_views::Page>()?;
+    m.add_class::<policy_views::Sides>()?;
+    m.add_class::<policy_views::Pass>()?;
+    m.add_class::<policy_views::PageMove>()?;
+    m.add_class::<policy_views::TaskMove>()?;
     m.add_function(wrap_pyfunction!(accesses::accesses, m)?)?;
     m.add_function(wrap_pyfunction!(call, m)?)?;
     m.add_function(wrap_pyfunction!(model_error, m)?)?;

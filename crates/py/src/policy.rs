@@ -7,11 +7,12 @@
 //! nothing, and the exception is raised when the run has ended.
 //! Invariant: a hook lives as long as the program, so each `Policy` leaves one small object behind.
 
+use crate::policy_views::{Page, PageMove, Pass, Scan, Sides, TaskMove, Vma};
+use numalab_kernel::numa::caller::{self, PageMovePolicy, PeriodPolicy, PlacementPolicy, TaskMovePolicy};
 use numalab_kernel::numa::page::PageFacts;
 use numalab_kernel::numa::page_filter::{PagePolicy, Verdict};
 use numalab_kernel::numa::state::VmaNuma;
 use numalab_kernel::numa::vma_filter::{Access, FilterContext, VmaPolicy};
-use numalab_kernel::numa::PlacementPolicy;
 use numalab_kernel::sched::imbalance::{ForkSides, ImbalancePolicy, PlacementLoad, PullSides};
 use numalab_sim::Policies;
 use pyo3::exceptions::PyTypeError;
@@ -38,7 +39,7 @@ pub struct Policy {
 #[pymethods]
 impl Policy {
     /// A policy of `object`, which has the methods `questions`: `access`, `mark`, `fork_stays`, `tasks_to_move`,
-    /// `placement_imbalance`, `preferred_node`.
+    /// `placement_imbalance`, `preferred_node`, `scan_period`, `migrate_page`, `move_task`.
     #[new]
     fn new(object: Py<PyAny>, questions: Vec<String>, counts_visits: bool) -> Self {
         let asker = Asker { object, questions, counts_visits, problem: Mutex::new(None) };
@@ -56,6 +57,9 @@ impl Policy {
             page_filter: has("mark").then_some(asker as &'static dyn PagePolicy),
             imbalance: balances.then_some(asker as &'static dyn ImbalancePolicy),
             placement: has("preferred_node").then_some(asker as &'static dyn PlacementPolicy),
+            period: has("scan_period").then_some(asker as &'static dyn PeriodPolicy),
+            page_move: has("migrate_page").then_some(asker as &'static dyn PageMovePolicy),
+            task_move: has("move_task").then_some(asker as &'static dyn TaskMovePolicy),
         }
     }
     /// The first exception since the last call.
@@ -146,157 +150,20 @@ impl PlacementPolicy for Asker {
     }
 }
 
-/// A mapping, as the scanner knows it.
-#[pyclass(frozen, module = "numalab._native")]
-pub struct Vma {
-    vma: VmaNuma,
-    start: u64,
-    end: u64,
-}
-
-#[pymethods]
-impl Vma {
-    /// First address.
-    #[getter]
-    fn start(&self) -> u64 {
-        self.start
-    }
-    /// Address after the mapping.
-    #[getter]
-    fn end(&self) -> u64 {
-        self.end
-    }
-    /// Number of scan visits so far, if they are counted.
-    #[getter]
-    fn scan_counter(&self) -> u32 {
-        self.vma.scan_counter
-    }
-    /// Pass in which the scanner first came to the mapping.
-    #[getter]
-    fn start_scan_seq(&self) -> i32 {
-        self.vma.start_scan_seq
-    }
-    /// Last pass that completed the mapping.
-    #[getter]
-    fn prev_scan_seq(&self) -> i32 {
-        self.vma.prev_scan_seq
-    }
-    /// Whether a thread faulted here lately.
-    fn accessed_by(&self, tid: u32) -> bool {
-        self.vma.accessed_by(tid)
-    }
-    /// How many threads faulted here lately.
-    fn accessed_count(&self) -> u32 {
-        self.vma.accessed_count()
+impl PeriodPolicy for Asker {
+    fn scan_period(&self, pass: &caller::Pass, role_ms: u32) -> Option<u32> {
+        self.ask("scan_period", |object| object.call_method1("scan_period", (Pass::of(pass), role_ms))?.extract())
     }
 }
 
-/// The scan that comes to a mapping.
-#[pyclass(frozen, module = "numalab._native")]
-pub struct Scan {
-    context: FilterContext,
-}
-
-#[pymethods]
-impl Scan {
-    /// Completed passes over the address space.
-    #[getter]
-    fn seq(&self) -> i32 {
-        self.context.seq
-    }
-    /// Thread that scans.
-    #[getter]
-    fn tid(&self) -> u32 {
-        self.context.tid
-    }
-    /// Address where the scan of the process resumes.
-    #[getter]
-    fn scan_offset(&self) -> u64 {
-        self.context.scan_offset
-    }
-    /// Threads of the process.
-    #[getter]
-    fn nr_threads(&self) -> u32 {
-        self.context.nr_threads
-    }
-    /// Budget of one scan, MiB.
-    #[getter]
-    fn scan_size_mb(&self) -> u32 {
-        self.context.scan_size_mb
+impl PageMovePolicy for Asker {
+    fn migrate_page(&self, page: &caller::PageMove<'_>, role: bool) -> Option<bool> {
+        self.ask("migrate_page", |object| object.call_method1("migrate_page", (PageMove::of(page), role))?.extract())
     }
 }
 
-/// A page, as the scanner meets it.
-#[pyclass(frozen, module = "numalab._native")]
-pub struct Page {
-    page: PageFacts,
-}
-
-#[pymethods]
-impl Page {
-    /// Node.
-    #[getter]
-    fn node(&self) -> usize {
-        self.page.nid
+impl TaskMovePolicy for Asker {
+    fn move_task(&self, found: &caller::TaskMove) -> Option<bool> {
+        self.ask("move_task", |object| object.call_method1("move_task", (TaskMove::of(found),))?.extract())
     }
-    /// Base pages of 4 KiB.
-    #[getter]
-    fn pages(&self) -> u32 {
-        self.page.pages
-    }
-    /// Whether a huge entry maps it.
-    #[getter]
-    fn huge(&self) -> bool {
-        self.page.huge
-    }
-    /// Mappings by all processes.
-    #[getter]
-    fn mapcount(&self) -> u32 {
-        self.page.mapcount
-    }
-    /// References.
-    #[getter]
-    fn refcount(&self) -> u32 {
-        self.page.refcount
-    }
-    /// Whether the mapping is shared.
-    #[getter]
-    fn shared_mapping(&self) -> bool {
-        self.page.shared_mapping
-    }
-    /// Whether the mapping may become writable.
-    #[getter]
-    fn may_write(&self) -> bool {
-        self.page.may_write
-    }
-    /// Whether it is of a file.
-    #[getter]
-    fn file(&self) -> bool {
-        self.page.file_lru
-    }
-    /// Whether it is dirty.
-    #[getter]
-    fn dirty(&self) -> bool {
-        self.page.dirty
-    }
-}
-
-/// The two sides of a decision about an imbalance; what a question has no figure for is 0.
-#[pyclass(frozen, get_all, module = "numalab._native")]
-#[derive(Default)]
-pub struct Sides {
-    /// Tasks here.
-    pub nr: u32,
-    /// CPUs here.
-    pub weight: u32,
-    /// Idle CPUs here.
-    pub idle: u32,
-    /// Tasks there.
-    pub other_nr: u32,
-    /// CPUs there.
-    pub other_weight: u32,
-    /// Idle CPUs there.
-    pub other_idle: u32,
-    /// Threshold of the domain.
-    pub imb_numa_nr: u32,
 }

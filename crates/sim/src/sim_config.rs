@@ -6,9 +6,10 @@ use numalab_base::hook::Hook;
 use numalab_kernel::damon::DamonConfig;
 use numalab_kernel::hw::cost::FlushRules;
 use numalab_kernel::mm::MmConfig;
+use numalab_kernel::numa::caller::{PageMovePolicy, PeriodPolicy, PlacementPolicy, TaskMovePolicy};
 use numalab_kernel::numa::page_filter::PagePolicy;
 use numalab_kernel::numa::vma_filter::VmaPolicy;
-use numalab_kernel::numa::{Design, NumaConfig, PlacementPolicy};
+use numalab_kernel::numa::{Design, NumaConfig};
 use numalab_kernel::registry::{
     damon_config, design, flush_rules, mm_config, numa_settings, sched_config, userspace_balance,
 };
@@ -69,6 +70,12 @@ pub struct Policies {
     pub imbalance: Option<&'static dyn ImbalancePolicy>,
     /// Which node a task prefers.
     pub placement: Option<&'static dyn PlacementPolicy>,
+    /// How long the next scan period of a task is.
+    pub period: Option<&'static dyn PeriodPolicy>,
+    /// Which pages move to the node of a fault.
+    pub page_move: Option<&'static dyn PageMovePolicy>,
+    /// Which tasks move to the CPU that a search has found.
+    pub task_move: Option<&'static dyn TaskMovePolicy>,
 }
 
 /// Time in which each busy CPU of an emulated guest has its turn once, ns of the guest (`ROUND_PS` of the plugin for
@@ -149,6 +156,9 @@ impl SimConfig {
             self.numa.imbalance = self.numa.imbalance.with_policy(self.sched.policy);
         }
         self.numa.placement = p.placement.map(Hook);
+        self.numa.period_policy = p.period.map(Hook);
+        self.numa.page_move_policy = p.page_move.map(Hook);
+        self.numa.task_move_policy = p.task_move.map(Hook);
         self
     }
     /// The settings with another kind of program that carries out the workload.

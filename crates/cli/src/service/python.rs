@@ -18,7 +18,8 @@ const SAFE_PATH: &str = "-P";
 pub fn become_verb(verb: &str, extra: &str, options: &impl Serialize) -> Result<Done, Failure> {
     let python = std::env::var_os(INTERPRETER).unwrap_or_else(|| "python3".into());
     let shown = python.to_string_lossy().into_owned();
-    let install = format!("`pip install 'numalab[{extra}]'`, or {INTERPRETER} to name the interpreter that has it");
+    let wheel = format!("`pip install \"$(echo numalab-*.whl)[{extra}]\"`, with the wheel that `make dist` makes");
+    let install = format!("{wheel}, or {INTERPRETER} to name the interpreter that has it");
     let mut probe = Command::new(&python);
     probe
         .args([SAFE_PATH, "-c", "import numalab.verbs"])

@@ -4,6 +4,7 @@
 //! [`NumaConfig`] is what the decisions read. Kernel releases differ only by these settings;
 //! `catalog/releases.toml` lists them.
 
+use super::caller::{PageMovePolicy, PeriodPolicy, PlacementPolicy, TaskMovePolicy};
 use super::jiffies::Hz;
 use super::page_filter::{PageFilter, PageFilterKind, PageFilterTunables};
 use super::period::V38Tunables;
@@ -320,6 +321,9 @@ impl NumaSettings {
             moves_tasks: roles.task_migrate == TaskMigrateRole::Preferred,
             imbalance: Allowance::new(roles.imbalance, &self.imb),
             placement: None,
+            period_policy: None,
+            page_move_policy: None,
+            task_move_policy: None,
         })
     }
 }
@@ -372,13 +376,12 @@ pub struct NumaConfig {
     pub imbalance: Allowance,
     /// Chooses preferred nodes in place of the kernel.
     pub placement: Option<Hook<dyn PlacementPolicy>>,
-}
-
-/// Task placement of the caller.
-pub trait PlacementPolicy: Sync {
-    /// The preferred node of a task at the end of a pass (`task_numa_placement`). `faults` are its averages by the node
-    /// of the memory, `node` is where it runs, and `role` is the kernel's choice. A node without CPUs is not taken.
-    fn preferred_node(&self, task: u32, faults: &[u64], node: usize, role: Option<usize>) -> Option<usize>;
+    /// Chooses scan periods after a pass in place of the kernel.
+    pub period_policy: Option<Hook<dyn PeriodPolicy>>,
+    /// Decides whether a page moves in place of `migrate_rule`.
+    pub page_move_policy: Option<Hook<dyn PageMovePolicy>>,
+    /// Decides whether a task moves to where a search has found a place.
+    pub task_move_policy: Option<Hook<dyn TaskMovePolicy>>,
 }
 
 impl NumaConfig {

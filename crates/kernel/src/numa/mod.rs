@@ -48,6 +48,7 @@
 
 pub mod autonuma;
 mod balancing;
+pub mod caller;
 pub mod config;
 pub mod counters;
 pub mod design;
@@ -78,7 +79,7 @@ pub mod vma_filter;
 pub mod weights;
 
 pub use balancing::NumaBalancing;
-pub use config::{NumaConfig, NumaSettings, PlacementPolicy};
+pub use config::{NumaConfig, NumaSettings};
 pub use counters::{NumaCounters, NumaReasons};
 pub use design::Design;
 

@@ -44,7 +44,7 @@ impl NumaBalancing {
         if policy.to_faulting_node {
             wanted = here;
             if let Err(denial) = self.should_numa_migrate_memory(at, page, here, memory) {
-                if page.nid != here {
+                if let Some(denial) = denial.filter(|_| page.nid != here) {
                     self.reasons.denied[denial as usize] += u64::from(page.grain);
                 }
                 return None;

@@ -3,6 +3,7 @@
 
 use super::decay::{cpu_share, decay_cpu, decay_mem};
 use crate::numa::balancing::NumaBalancing;
+use crate::numa::caller::Pass;
 use crate::numa::host::TaskHost;
 use crate::numa::jiffies::Jiffies;
 use crate::numa::period::{self, Interval};
@@ -176,7 +177,23 @@ impl NumaBalancing {
             max: self.task_scan_max(task, rss),
             backoff_max: t.numa_scan_period_max,
         };
-        let adapted = period::adapt(self.cfg.period_model, &interval);
+        let mut adapted = period::adapt(self.cfg.period_model, &interval);
+        if let Some(Hook(policy)) = self.cfg.period_policy {
+            let [remote, local, failed] = interval.locality;
+            let pass = Pass {
+                task,
+                period_ms: interval.period,
+                min_ms: interval.min,
+                max_ms: interval.max,
+                remote,
+                local,
+                failed,
+                shared: interval.shared,
+                private: interval.private,
+            };
+            let chosen = policy.scan_period(&pass, adapted.period).map(|ms| ms.max(interval.min).min(interval.max));
+            adapted.period = chosen.unwrap_or(adapted.period);
+        }
         let t = &mut self.tasks[task as usize];
         t.numa_scan_period = adapted.period;
         if !adapted.backoff || self.cfg.switches.locality_reset_on_backoff {

@@ -3,6 +3,7 @@
 use super::node_stats::NodeStats;
 use super::search::Search;
 use crate::numa::balancing::NumaBalancing;
+use crate::numa::caller::TaskMove;
 use crate::numa::counters::Placement;
 use crate::numa::host::{TaskHost, Told};
 use crate::numa::jiffies::Jiffies;
@@ -10,6 +11,7 @@ use crate::numa::rules::SearchModel;
 use crate::numa::state::TaskId;
 use crate::numa::topology::TopologyKind;
 use crate::numa::weights::Whose;
+use numalab_base::hook::Hook;
 
 /// Percentage by which task placement lets loads of nodes differ: half of the domain's allowance.
 pub fn placement_imbalance_pct(domain_pct: u32) -> u64 {
@@ -109,7 +111,7 @@ impl NumaBalancing {
 
     /// Makes the move or swap, if the search found one (§14.2 steps 7 and 8).
     fn carry_out<H: TaskHost>(&mut self, s: &Search, host: &mut H) {
-        let Some(best_cpu) = s.best_cpu else {
+        let Some(best_cpu) = s.best_cpu.filter(|cpu| self.task_move_policy_agrees(s, *cpu)) else {
             self.count_placement(Placement::Stick);
             return;
         };
@@ -131,6 +133,15 @@ impl NumaBalancing {
                 self.moved(other, best_cpu, s.src_cpu, host);
             }
         }
+    }
+
+    /// Whether the caller's policy lets the task move to what the search has found.
+    fn task_move_policy_agrees(&self, s: &Search, to_cpu: usize) -> bool {
+        let Some(Hook(policy)) = self.cfg.task_move_policy else { return true };
+        let (node, to_node) = (s.src_nid, self.topo.node_of(to_cpu));
+        let (swap_with, gain) = (s.best_task, s.best_imp);
+        let found = TaskMove { task: s.task, cpu: s.src_cpu, node, to_cpu, to_node, swap_with, gain };
+        policy.move_task(&found).unwrap_or(true)
     }
 
     /// Counts the outcome of a search. For a move that was put off, the host calls it after the move or after giving it
