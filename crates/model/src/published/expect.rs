@@ -50,7 +50,7 @@ mod tests {
             file.text.lines().filter(|l| !l.starts_with("expect")).map(|l| format!("{l}\n")).collect();
         let with =
             |line: &str| super::super::parse("f", &without.replacen("baseline", &format!("{line}\nbaseline"), 1));
-        let want = Expect { direction_right: 2, within_1_25: 1, within_2: 0, in_band: 0 };
+        let want = Expect { direction_right: 2, within_1_25: 1, within_2: 0, in_band: 0, runs: None };
         let got = with("expect = { direction_right = 2, within_1_25 = 1, within_2 = 0 }").unwrap();
         assert_eq!(got.expect, Some(want));
         assert_eq!(with("").unwrap().expect, None);

@@ -12,13 +12,16 @@ pub(super) const CALIBRATION_STEPS: usize = 4;
 /// A directory of a block: its runs, ordered by column, and how many columns it has.
 pub(super) type Part = (PathBuf, Vec<Run>, usize);
 
+/// A run, and its model time as published, s; `None` if that is not published.
+pub(super) type Lasting = (Run, Option<f64>);
+
 /// The runs of a block.
 pub(super) struct Ahead<'a> {
     pub(super) block: &'a Block,
     /// Runs that search the amount of work, as many as a search typically has.
-    pub(super) search: Vec<(Run, Option<f64>)>,
-    /// Runs of each directory, each with its model time as published, s; `None` if that is not published.
-    pub(super) parts: Vec<(PathBuf, Vec<(Run, Option<f64>)>)>,
+    pub(super) search: Vec<Lasting>,
+    /// Runs of each directory.
+    pub(super) parts: Vec<(PathBuf, Vec<Lasting>)>,
 }
 
 /// The runs of a block, which are in these directories. Its table has `columns` columns, of which one is the baseline.

@@ -124,7 +124,7 @@ fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
     let executor = Executor { backend: &Sim::default(), jobs, progress: &progress };
     let work = Work { context, published: &published, dir, executor, quiet_machine: args.quiet_machine, ahead: vec![] };
     let mut parts = Vec::new();
-    for block in work.runs_of(&simulated(&selection, args))? {
+    for block in work.runs_of(&selection.simulated(args.iterations))? {
         let mut search = block.search.len();
         for (dir, runs) in block.parts {
             let known: Option<Vec<f64>> = runs.iter().map(|r| r.1).collect();
@@ -134,12 +134,6 @@ fn dry(context: &Context, args: &Args, name: &str) -> Result<Done, Failure> {
         }
     }
     dry_run::forecast(&parts, jobs, work.executor.backend, args.json)
-}
-
-/// The blocks that are simulated, with the number of runs that was asked for.
-fn simulated<'b>(selection: &Selection<'b>, args: &Args) -> Vec<(&'b Block, BlockRun)> {
-    let run = |run: &BlockRun| BlockRun { iterations: args.iterations.unwrap_or(run.iterations), ..run.clone() };
-    selection.blocks().filter_map(|b| b.run.as_ref().ok().map(|r| (b, run(r)))).collect()
 }
 
 /// Runs all tables and prints one line of score for each, and for the total.
@@ -168,8 +162,7 @@ fn all(context: &Context, args: &Args) -> Result<Done, Failure> {
         ));
     }
     if let Some(path) = &args.trust {
-        let text = to_toml(env!("CARGO_PKG_VERSION"), &errors);
-        output_file::write(path, &text)?;
+        output_file::write(path, &to_toml(env!("CARGO_PKG_VERSION"), &errors))?;
     }
     Ok(Done { text: lines, exit })
 }
@@ -213,7 +206,7 @@ fn table(context: &Context, args: &Args, name: &str) -> Result<DoneTable, Failur
     let dir = options::directory(out.as_deref(), &own);
     let progress = Progress::told(0, &own)?;
     let executor = Executor { backend: &Sim::default(), jobs: options::jobs(args.jobs), progress: &progress };
-    let (quiet_machine, blocks) = (args.quiet_machine, simulated(&selection, args));
+    let (quiet_machine, blocks) = (args.quiet_machine, selection.simulated(args.iterations));
     let mut work = Work { context, published: &published, dir, executor, quiet_machine, ahead: vec![] };
     work.refuse_foreign()?;
     work.ahead = work.runs_of(&blocks)?;

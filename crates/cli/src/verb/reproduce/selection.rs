@@ -1,7 +1,7 @@
 //! The groups of a published table that `--group` selects.
 
 use crate::failure::Failure;
-use numalab_model::published::{Block, Published};
+use numalab_model::published::{Block, BlockRun, Published};
 use numalab_model::spec::nearest;
 
 /// The blocks of a published table, or those of some groups.
@@ -28,6 +28,12 @@ impl<'a> Selection<'a> {
             groups.extend(found.flat_map(|b| b.sum_of.iter().map(|s| s.value.as_str())));
         }
         Ok(Self { published, groups })
+    }
+
+    /// The blocks that are simulated, each with its runs: `iterations` for each seed and column, if a number is given.
+    pub fn simulated(&self, iterations: Option<u32>) -> Vec<(&'a Block, BlockRun)> {
+        let asked = |run: &BlockRun| BlockRun { iterations: iterations.unwrap_or(run.iterations), ..run.clone() };
+        self.blocks().filter_map(|b| b.run.as_ref().ok().map(|r| (b, asked(r)))).collect()
     }
 
     /// Whether the whole table is selected.
