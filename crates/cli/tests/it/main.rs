@@ -30,5 +30,6 @@ mod reproduce;
 mod run;
 mod signals;
 mod sources;
+mod surroundings;
 mod trace;
 mod vm;
