@@ -28,9 +28,6 @@ impl Drawing {
     fn push(&mut self, c: char) {
         self.text.push(c);
     }
-    fn push_str(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
 }
 
 impl Write for Drawing {
@@ -280,11 +277,19 @@ fn panels(ids: &[u32], cells: &[Vec<String>], (label, widest): (usize, usize), o
 fn links(m: &Machine, out: &mut Drawing) {
     if m.links.is_empty() {
         if m.nodes.len() > 1 {
-            out.push_str("\nlinks: none modelled, requests to other nodes meet no limit but the memory's\n");
+            out.push('\n');
+            wrapped(
+                out,
+                "links: ",
+                "  ",
+                "none modelled, requests to other nodes meet no limit but the memory's".split(' '),
+            );
         }
         return;
     }
-    out.push_str("\nlinks, GB/s sustained (peak) per direction, with the idle latency each hop adds\n");
+    out.push('\n');
+    let title = "GB/s sustained (peak) per direction, with the idle latency each hop adds";
+    wrapped(out, "links, ", "  ", title.split(' '));
     let same = |a: &Link, b: &Link| {
         (a.peak_gbps, a.sustained_gbps, a.hop_latency_ns) == (b.peak_gbps, b.sustained_gbps, b.hop_latency_ns)
     };

@@ -163,7 +163,7 @@ fn gains_are_judged_in_points() {
 #[test]
 fn text_form() {
     let want = "\
-000: published beside simulated
+000: 1 of 3 directions as published; 2 sizes within a factor of 1.25 and 2 within 2
 
 manual run
                  base-numascan                    base                base+fix                     off

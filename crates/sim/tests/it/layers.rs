@@ -166,7 +166,7 @@ fn crate_sources(name: &str, least: usize) -> BTreeMap<String, String> {
 }
 
 /// All crates, with a number of files and imports that each has at least.
-const CRATES: [(&str, usize); 15] = [
+const CRATES: [(&str, usize); 16] = [
     ("base", 10),
     ("nouns", 25),
     ("job", 1),
@@ -182,6 +182,7 @@ const CRATES: [(&str, usize); 15] = [
     ("cli", 40),
     ("py", 8),
     ("wasm", 7),
+    ("hostile", 6),
 ];
 
 #[test]
