@@ -10,19 +10,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=60 seed=$RANDOM$RANDOM
-readers=()
-names() { sed -n 's/^ *reader("\([a-z-]*\)".*/\1/p' crates/hostile/src/readers.rs; }
+readers=() list=
 while [ "$#" -gt 0 ]; do
   case $1 in
   --seconds) seconds=$2 && shift ;;
   --seed) seed=$2 && shift ;;
-  --list) names && exit 0 ;;
+  --list) list=yes ;;
   -*) echo "fuzz.sh: no option $1; expected --seconds N, --seed S, --list, or names of readers" >&2 && exit 2 ;;
   *) readers+=("$1") ;;
   esac
   shift
 done
-[ "${#readers[@]}" -gt 0 ] || mapfile -t readers < <(names)
 
 # Coverage counters in our code and its dependencies; build scripts have none, since a target is named.
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -32,6 +30,8 @@ flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares"
 NUMALAB_EMBED=none RUSTFLAGS=$flags CARGO_TARGET_DIR=target/fuzz cargo build --release --manifest-path fuzz/Cargo.toml --target "$host" ||
   { echo "fuzz.sh: libFuzzer cannot be built here; it needs a C++ compiler" >&2 && exit 3; }
 program=$PWD/target/fuzz/$host/release/numalab-fuzz
+[ -z "$list" ] || { NUMALAB_LIST=1 exec "$program"; }
+[ "${#readers[@]}" -gt 0 ] || mapfile -t readers < <(NUMALAB_LIST=1 "$program")
 
 found=0
 for reader in "${readers[@]}"; do

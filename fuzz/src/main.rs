@@ -1,9 +1,10 @@
 //! Feeds what libFuzzer finds to the reader that `NUMALAB_READER` names. A panic, or a cost beyond the reader's budget,
-//! ends the run, and libFuzzer keeps the input. `NUMALAB_SEEDS=DIR` writes the reader's first inputs there instead.
+//! ends the run, and libFuzzer keeps the input. `NUMALAB_SEEDS=DIR` writes the reader's first inputs there instead,
+//! and `NUMALAB_LIST=1` the names of all readers to the standard output.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use numalab_hostile::{Budget, Cost, Reader};
+use numalab_hostile::{Budget, Cost, Reader, READERS};
 use peak_alloc::PeakAlloc;
 use std::sync::OnceLock;
 
@@ -15,6 +16,10 @@ static READER: OnceLock<&Reader> = OnceLock::new();
 
 /// Finds the reader, before libFuzzer looks at how the program ends.
 fn begin() {
+    if std::env::var_os("NUMALAB_LIST").is_some() {
+        READERS.iter().for_each(|r| println!("{}", r.name));
+        std::process::exit(0);
+    }
     let name = std::env::var("NUMALAB_READER").unwrap_or_default();
     let Some(reader) = Reader::named(&name) else {
         eprintln!("NUMALAB_READER={name}: no such reader; `scripts/fuzz.sh --list` has their names");

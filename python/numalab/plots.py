@@ -68,12 +68,12 @@ def axes(ax: Axes | None = None, width: float = 7, height: float = 4) -> tuple[F
     transparent ground. So ``plt.savefig`` and ``plt.show`` after a plot mean that plot, as with pandas.
     """
     pyplot = need("matplotlib.pyplot", "plots")
-    if ax is None:
-        ax = _free(pyplot)
+    ax = ax or _free(pyplot)
     if ax is None:
         figure = pyplot.figure(FigureClass=_picture(), figsize=(width, height), layout="constrained")
         figure.patch.set_alpha(0)
-        ax = figure.add_subplot()
+        new: Axes = figure.add_subplot()
+        ax = new
     ax.patch.set_alpha(0)
     ax.tick_params(colors=INK, which="both")
     for spine in ax.spines.values():

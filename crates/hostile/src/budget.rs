@@ -37,8 +37,8 @@ fn cpu_ns() -> u64 {
 }
 
 impl Cost {
-    /// Reads `input` with `read`, and measures. Memory counts only where [`PeakAlloc`] is the global allocator, and that
-    /// of other threads counts too.
+    /// Reads `input` with `read`, and measures. Memory counts only where [`PeakAlloc`] is the global allocator, and
+    /// that of other threads counts too.
     pub fn of(read: fn(&[u8]), input: &[u8]) -> Self {
         MEMORY.reset_peak_usage();
         let (held_bytes, began_ns) = (MEMORY.current_usage(), cpu_ns());

@@ -43,8 +43,7 @@ pub(crate) fn workload(bytes: &[u8]) {
 }
 
 /// A workload with one parameter.
-const WITH_A_SIZE: &str = "name = \"w\"\ntitle = \"w\"\nabout = \"w\"\nsource = \"w\"\n[params]\nsize = { value = \"1MiB\", about = \"a size\" }\n\
-    [[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"size\"\n[[process.phase]]\nname = \"a\"\naccess = \"r\"\n";
+const WITH_A_SIZE: &str = include_str!("../seeds/with-a-size.toml");
 
 /// The value of that parameter.
 pub(crate) fn param(bytes: &[u8]) {

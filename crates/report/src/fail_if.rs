@@ -4,12 +4,12 @@
 //! * METRIC is any metric, derived column or counter. `WORKLOAD/METRIC` means that of one workload, whose name may have
 //!   blanks (`numa01 on naples-2s/elapsed`).
 //! * OP is `>` or `<`.
-//! * BOUND has a unit: a change (`+3%`, `-5%`), a factor of the baseline (`1.03x`), or a figure in the metric's own unit
-//!   (`3 s`, `4096 pages`; times and sizes in any unit of theirs). A number alone may mean each of them and is refused. A
-//!   plus means that the number grew, whether or not that is better.
+//! * BOUND has a unit: a change (`+3%`, `-5%`), a factor of the baseline (`1.03x`), or a figure in the metric's own
+//!   unit (`3 s`, `4096 pages`; times and sizes in any unit of theirs). A number alone may mean each of them and is
+//!   refused. A plus means that the number grew, whether or not that is better.
 //!
-//! Tested is the mean that tables show (harmonic for rates): changes and factors of every kernel but the baseline, figures
-//! of every kernel.
+//! Tested is the mean that tables show (harmonic for rates): changes and factors of every kernel but the baseline,
+//! figures of every kernel.
 
 mod bound;
 
@@ -46,7 +46,11 @@ pub struct TestResult {
 
 /// A kernel whose mean is beyond a bound.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{workload} {metric} on {kernel}: {}{} fails `{bound}`", readable(*.value), against(*.baseline, *.change_percent))]
+#[error(
+    "{workload} {metric} on {kernel}: {}{} fails `{bound}`",
+    readable(*.value),
+    against(*.baseline, *.change_percent)
+)]
 pub struct Failure {
     /// The bound as it was written.
     pub bound: String,
@@ -130,8 +134,8 @@ impl FailIf {
                         continue;
                     }
                     tested += 1;
-                    // The bound is multiplied out, so that a baseline of 0 is no special case: anything above 0 is beyond
-                    // any growth.
+                    // The bound is multiplied out, so that a baseline of 0 is no special case: anything above 0 is
+                    // beyond any growth.
                     if self.beyond(value, limit.of(base)) {
                         out.failures.push(self.failure(c, &w.name, m, k, (Some(base), value)));
                     }

@@ -38,8 +38,8 @@ pub struct Args {
     /// Show only these metrics, derived columns, counters or reasons. WORKLOAD/METRIC is a metric of one workload
     #[arg(long, value_delimiter = ',', value_name = "M,…")]
     metric: Vec<String>,
-    /// Exit with code 1 if a kernel exceeds this bound: a change as 'elapsed > +3%', a factor as 'elapsed > 1.03x', or a
-    /// figure with its unit as 'elapsed > 3 s' (docs/reference/reports.md). May be repeated
+    /// Exit with code 1 if a kernel exceeds this bound: a change as 'elapsed > +3%', a factor as 'elapsed > 1.03x', or
+    /// a figure with its unit as 'elapsed > 3 s' (docs/reference/reports.md). May be repeated
     #[arg(long, value_name = "BOUND")]
     fail_if: Vec<String>,
     /// Rule by which a cell of mmtests or markdown gets a star (docs/reference/reports.md) [default: b; with --layout

@@ -77,7 +77,8 @@ fn text(findings: &[Finding], can_run: bool, width: usize) -> String {
     let end = match can_run {
         true => "\nGuests can be run: numalab run --backend vm …\n",
         false => {
-            "\nGuests cannot be run until what is missing is there; the commands above supply it (docs/reference/vm.md).\n"
+            "\nGuests cannot be run until what is missing is there; \
+             the commands above supply it (docs/reference/vm.md).\n"
         }
     };
     out + &terminal::fit(end, width)

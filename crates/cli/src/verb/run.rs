@@ -66,9 +66,9 @@ pub struct Args {
     /// Override a tunable (group.key=value) or a role (role=implementation) of every kernel. May be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Run every kernel as it is and once more with this setting, and compare them: a tunable (group.key=value) or a role
-    /// (role=implementation), as --set takes it. Several values give a column each. May be repeated, one setting at a
-    /// time (docs/how-to/compare-settings.md)
+    /// Run every kernel as it is and once more with this setting, and compare them: a tunable (group.key=value) or a
+    /// role (role=implementation), as --set takes it. Several values give a column each. May be repeated, one setting
+    /// at a time (docs/how-to/compare-settings.md)
     #[arg(long, value_name = "NAME=VALUE,…", conflicts_with = "command")]
     ab: Vec<String>,
     /// Set a parameter of every workload that has it, or of one workload (WORKLOAD.NAME=EXPRESSION), to an expression

@@ -114,8 +114,8 @@ pub(super) fn bound(text: &str, operator: char, column: usize) -> Result<Bound, 
             let plain = number.trim_start_matches(['+', '-']);
             let sign = if number.starts_with('-') { '-' } else { '+' };
             let expected = format!(
-                "`{operator} {plain}x` (a factor of the baseline), `{operator} {sign}{plain}%` (a change), or the figure \
-                 with its unit, as `{operator} {plain} s`"
+                "`{operator} {plain}x` (a factor of the baseline), `{operator} {sign}{plain}%` (a change), \
+                 or the figure with its unit, as `{operator} {plain} s`"
             );
             return Err(error(column, &format!("`{number}` has no unit"), &expected));
         }

@@ -10,8 +10,8 @@ use numalab_model::spec::Spot;
 /// Option of the command line, the place in messages.
 const OPTION: &str = "--ab";
 
-/// Adds a column for each kernel and column of the experiment and each value of `text`, `NAME=VALUE,…`. Columns of other
-/// settings stay as they are.
+/// Adds a column for each kernel and column of the experiment and each value of `text`, `NAME=VALUE,…`. Columns of
+/// other settings stay as they are.
 ///
 /// # Errors
 /// No setting with a value, or a value that is given twice.
@@ -57,8 +57,8 @@ fn of_kernel(experiment: &Experiment, kernel: &Spot<String>) -> Column {
     Column { name: kernel.clone(), kernel: kernel.clone(), sets, numactl: None, params: Vec::new() }
 }
 
-/// Name of a column with a setting, such as `6.3[vma_filter=off]`, as `--set` names such a kernel. A kernel in a file goes
-/// by the name of the file.
+/// Name of a column with a setting, such as `6.3[vma_filter=off]`, as `--set` names such a kernel. A kernel in a file
+/// goes by the name of the file.
 fn name(column: &str, setting: &Setting) -> String {
     format!("{}[{}={}]", stem(column), setting.name.value, setting.value)
 }
