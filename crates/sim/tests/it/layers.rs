@@ -182,7 +182,7 @@ const CRATES: [(&str, usize); 16] = [
     ("cli", 40),
     ("py", 8),
     ("wasm", 7),
-    ("hostile", 6),
+    ("hostile", 5),
 ];
 
 #[test]
