@@ -128,10 +128,17 @@ export function colorsOf(canvas, part) {
   return counts;
 }
 
-/** A printed figure such as "150.5 M" as a number. A figure in GiB or TiB is returned in MiB, the unit of the JSON. */
-export function figure(text, unit = "") {
+/** Units that are shown in place of each other, and what each is of the smallest. */
+const UNITS = [
+  { ns: 1, us: 1e3, ms: 1e6, s: 1e9 },
+  { bytes: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 },
+];
+
+/** A printed figure such as "150.5 M" in `unit` as a number in `own`, the unit of the JSON. */
+export function figure(text, unit = "", own = unit === "GiB" || unit === "TiB" ? "MiB" : unit) {
   const [number, suffix] = text.replaceAll("\u00a0", " ").trim().split(" ");
-  return Number(number) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[suffix] ?? 1) * ({ GiB: 1024, TiB: 1024 ** 2 }[unit] ?? 1);
+  const of = UNITS.find((u) => unit in u && own in u);
+  return Number(number) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12 }[suffix] ?? 1) * (of ? of[unit] / of[own] : 1);
 }
 
 /** Texts with too little contrast to their background (WCAG contrast ratio below `least`). Runs in the page. */
