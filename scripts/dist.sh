@@ -61,8 +61,9 @@ trap 'rm -f "${notices[@]/#/$root/}"' EXIT
 scripts/notices.py numalab-py python/numalab
 (cd python && PATH=$venv/bin:$PATH maturin build --quiet --release --locked --out "$dist")
 rm -f "${notices[@]}"
+in_wheel=$(python3 -m zipfile --list "$dist"/numalab-*.whl)
 for notice in "${notices[@]}"; do
-  python3 -m zipfile --list "$dist"/numalab-*.whl | grep -q "${notice#python/}" || { echo "the wheel has no $notice" >&2 && exit 1; }
+  [[ $in_wheel == *"${notice#python/}"* ]] || { echo "the wheel has no ${notice#python/}" >&2 && exit 1; }
 done
 
 scripts/alone.sh "$tree/bin/numalab"
