@@ -1,6 +1,7 @@
 //! All tests of this crate that use it from outside, one program: a module a subject.
 #![allow(clippy::unwrap_used)]
 
+mod ab;
 mod accesses;
 mod advise;
 mod answer;

@@ -19,7 +19,7 @@ pub struct Pass {
     pub task: TaskId,
     /// Its scan period until now, ms of its run time.
     pub period_ms: u32,
-    /// Shortest and longest period, ms.
+    /// Shortest period, ms.
     pub min_ms: u32,
     /// Longest period, ms.
     pub max_ms: u32,

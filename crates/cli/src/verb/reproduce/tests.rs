@@ -13,6 +13,11 @@ fn published(context: &Context) -> Published {
     published::parse(&file.label, &file.text.replacen("params = { loops = 1000 }", searched, 1)).unwrap()
 }
 
+/// Work on a table in a directory.
+fn work<'a>(context: &'a Context, published: &'a Published, dir: PathBuf, executor: Executor<'a>) -> Work<'a> {
+    Work { context, published, dir, executor, quiet_machine: true, ahead: Vec::new() }
+}
+
 #[test]
 fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     let context = Context::new(None).unwrap();
@@ -21,14 +26,7 @@ fn one_cell_is_calibrated_and_ratios_refer_to_the_baseline() {
     let dir = tempfile::tempdir().unwrap();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 2, progress: &progress };
-    let work = Work {
-        context: &context,
-        published: &published,
-        dir: dir.path().join("r"),
-        executor,
-        quiet_machine: true,
-        ahead: vec![],
-    };
+    let work = work(&context, &published, dir.path().join("r"), executor);
     let block = &published.blocks[0];
     let run = BlockRun { iterations: 2, ..block.run.clone().unwrap() };
     let done = work.block(block, &run).unwrap();
@@ -69,14 +67,7 @@ fn cells_of_a_derived_row_are_derived_and_not_counted() {
     let mock = Mock::default();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work = Work {
-        context: &context,
-        published: &published,
-        dir: PathBuf::new(),
-        executor,
-        quiet_machine: true,
-        ahead: vec![],
-    };
+    let work = work(&context, &published, PathBuf::new(), executor);
     let block = &published.blocks[0];
     // Every simulated figure is the published one.
     let cells = work.cells(block, None, &|i, row| Some(row.values[i]));
@@ -165,14 +156,7 @@ fn an_incomplete_run_ends_the_search() {
         let dir = tempfile::tempdir().unwrap();
         let progress = Progress::new(0);
         let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-        let work = Work {
-            context: &context,
-            published: &published,
-            dir: dir.path().join("r"),
-            executor,
-            quiet_machine: true,
-            ahead: vec![],
-        };
+        let work = work(&context, &published, dir.path().join("r"), executor);
         let run = BlockRun { iterations: 1, ..published.blocks[0].run.clone().unwrap() };
         let failure = work.block(&published.blocks[0], &run).err().unwrap();
         assert_eq!(failure.exit, exit);
@@ -191,14 +175,7 @@ fn a_target_out_of_reach_is_a_finding() {
     let dir = tempfile::tempdir().unwrap();
     let progress = Progress::new(0);
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work = Work {
-        context: &context,
-        published: &published,
-        dir: dir.path().join("r"),
-        executor,
-        quiet_machine: true,
-        ahead: vec![],
-    };
+    let work = work(&context, &published, dir.path().join("r"), executor);
     let run = published.blocks[0].run.clone().unwrap();
     let failure = work.block(&published.blocks[0], &run).err().unwrap();
     assert_eq!(failure.exit, Exit::FINDING);
@@ -212,14 +189,7 @@ fn runs_last_about_as_long_as_the_table_says() {
     let published = published(&context);
     let (mock, progress) = (Mock::default(), Progress::new(0));
     let executor = Executor { backend: &mock, jobs: 1, progress: &progress };
-    let work = Work {
-        context: &context,
-        published: &published,
-        dir: "r".into(),
-        executor,
-        quiet_machine: true,
-        ahead: vec![],
-    };
+    let work = work(&context, &published, PathBuf::from("r"), executor);
     let blocks: Vec<_> = published.blocks[..2].iter().map(|b| (b, b.run.clone().unwrap())).collect();
     let ahead = work.runs_of(&blocks).unwrap();
     let lasts = |list: &[(Run, Option<f64>)]| list.iter().map(|r| r.1.unwrap()).collect::<Vec<_>>();
