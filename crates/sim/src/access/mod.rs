@@ -3,13 +3,14 @@
 pub(crate) mod access_cost;
 pub(crate) mod compute;
 pub(crate) mod direct_io;
+pub(crate) mod fault_run;
 pub(crate) mod hint_run;
 pub(crate) mod progress;
 pub(crate) mod random;
+pub(crate) mod random_pages;
 pub(crate) mod read_file;
 pub(crate) mod stride;
 pub(crate) mod sweep;
-pub(crate) mod thinned;
 pub(crate) mod touch_run;
 pub(crate) mod walk;
 pub(crate) mod walks;

@@ -1,7 +1,8 @@
 //! Random accesses: how long they take, and which of them fault.
 
 use crate::access::access_cost::{want_moved, AccessCost};
-use crate::access::thinned::{meets_grain, thinned};
+use crate::access::fault_run::{draw_fault, fault_run, End, Run};
+use crate::access::random_pages::{RandomPages, Weights};
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
@@ -9,35 +10,23 @@ use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
 use crate::hardware::access_rates::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
-use crate::state::pending_counts::RandomSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
-use numalab_base::grain::Grain;
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::smt::Sibling;
 use numalab_kernel::hw::tlb::{Accessed, Walk};
-use numalab_kernel::mm::Vma;
 use numalab_nouns::access::Traffic;
 use numalab_nouns::workload::Access;
 
 /// No access is shorter than this, ns.
 const SHORTEST_NS: f64 = 0.1;
 
-/// The pages that `len_bytes` from `start` on lie in: first address, and that behind them.
-fn whole_pages(page: Grain, start: u64, len_bytes: u64) -> (u64, u64) {
-    (page.floor(start), page.ceil(start + len_bytes))
-}
-
 /// Random accesses. The number of accesses up to the next pending page is drawn from its geometric distribution, so
 /// that accesses without a fault cost nothing to simulate. Speed and traffic are worked out once for a slice.
 #[derive(Default)]
 pub(crate) struct Random {
-    /// The pages that it draws from: first address, and that behind them.
-    range: (u64, u64),
-    /// Their number: grains, where the mapping has them.
-    pages: u64,
-    /// Share of the accesses to a pending page that are looked at, because a fault on a grain stands for many.
-    thinned: f64,
+    /// The pages that it draws from.
+    pages: Option<RandomPages>,
     walk: Walk,
     /// Number under which the accesses are noted with the mapping.
     uses: usize,
@@ -48,20 +37,82 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    fn pages(&self) -> f64 {
-        self.pages as f64
-    }
-
-    fn span<'a>(&self, at: &Going<'_>, vma: &'a Vma) -> RandomSpan<'a> {
-        RandomSpan { number: at.pace.span, vma, range: self.range, write: at.write }
-    }
-
     /// How long an access takes with the zeros that there are now.
     fn look(&mut self, sim: &Simulation<'_>, at: &mut Going<'_>) {
         at.pace.zeros = sim.pending_counts.zero_share(at.pace.span);
         let tables = sim.processes[at.process].space.vma(at.vma).tables_on_node();
         let on_node = sim.pending_counts.on_node(at.pace.span);
         self.times = random_ns(sim, &at.pace, at.access, on_node, tables, self.walk);
+    }
+}
+
+impl Random {
+    /// Lets the lines of a run cross the pipes. `per_access` is the time of an access, ns, `missing` the share that
+    /// misses the caches, and `room_ns` what is left of the slice. Returns how many accesses came through.
+    fn serve(
+        &mut self,
+        sim: &mut Simulation<'_>,
+        at: &mut Going<'_>,
+        run: &Run,
+        (per_access, missing, room_ns): (f64, f64, f64),
+    ) -> u64 {
+        let n = run.accesses;
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
+        let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
+        let contention = &mut sim.hw.contention;
+        let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
+        let far = if cold > 0 { 0.0 } else { n as f64 * at.pace.moved.far * LINE_BYTES as f64 };
+        want_moved((&mut *contention, &mut sim.hw.working_sets), sim.cpus[at.cpu].llc, &at.pace, far);
+        want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n as f64);
+        let kernel_ns = run.kernel_ns as f64;
+        let served = contention.serve(sim.now_ns, at.clock, n as f64 * per_access + kernel_ns, room_ns);
+        let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
+        let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access - kernel_ns).max(0.0));
+        at.done += n;
+        sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize] -= n.min(cold);
+        self.traffic.add(n, missing, &self.times, stalled_ns);
+        at.kernel_ns += run.kernel_ns;
+        at.clock += (ns + 0.5) as u64;
+        n
+    }
+
+    /// What follows a run of which `n` accesses came through, and which could have had `most`.
+    fn after(
+        &mut self,
+        sim: &mut Simulation<'_>,
+        at: &mut Going<'_>,
+        (pages, run): (&RandomPages, &Run),
+        (n, most, pending): (u64, u64, &Weights),
+    ) -> Next {
+        let met = match run.end {
+            End::None if !pages.runs() => return Next::Go,
+            End::None => None,
+            End::Fault if n < run.accesses => return Next::Go,
+            End::Fault => match draw_fault(sim, at, pages, pending, most - n) {
+                Some(met) => return random_fault(sim, at, met),
+                None => return Next::Go,
+            },
+            End::Met(access) | End::Left(access, _) => Some(access),
+        };
+        let t = &mut sim.tasks[at.task as usize];
+        // Those that did not come through have their faults behind them, but for the last one.
+        t.drawn_accesses = t.drawn_accesses.saturating_sub(n).max(run.accesses - n);
+        if n < run.accesses && met.is_some() {
+            t.drawn_accesses -= 1;
+        }
+        match (run.end, met) {
+            (End::Left(access, stop), _) => {
+                at.done -= u64::from(n == run.accesses);
+                t.pending_access = Some(access);
+                Next::End(stop)
+            }
+            (_, Some(access)) if n == run.accesses => random_fault(sim, at, access),
+            (_, met) => {
+                self.again = met;
+                Next::Go
+            }
+        }
     }
 }
 
@@ -74,16 +125,14 @@ impl Walker for Random {
 
     /// Where pages are and how fast memory is holds for the whole slice.
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
-        let vma = sim.processes[at.process].space.vma(at.vma);
-        let (from, to) = whole_pages(vma.grain, vma.start + at.access.span.offset_bytes, at.access.span.len_bytes);
-        self.range = (from, to);
-        self.pages = vma.grain.count(to - from);
-        self.walk = random_walk(sim, at, to - from, vma.huge_share());
+        let pages = RandomPages::of(sim, at);
+        let (from, to) = pages.range();
+        self.walk = random_walk(sim, at, to - from, sim.processes[at.process].space.vma(at.vma).huge_share());
         self.uses = sim.processes[at.process].space.vma_mut(at.vma).random_span(from, to);
         self.again = sim.tasks[at.task as usize].pending_access.take();
         let vma = sim.processes[at.process].space.vma(at.vma);
-        sim.pending_counts.look(&self.span(at, vma), sim.now_ns, EPOCH_NS);
-        self.thinned = thinned(sim, at);
+        sim.pending_counts.look(&pages.pending_span(at, vma), sim.now_ns, EPOCH_NS);
+        self.pages = Some(pages);
         self.look(sim, at);
     }
 
@@ -95,50 +144,26 @@ impl Walker for Random {
             at.done += 1;
             return random_fault(sim, at, again);
         }
-        let pending = sim.pending_counts.pending(at.pace.span, at.write);
+        let Some(pages) = self.pages else { return Next::End(Step::Go) };
+        let pending = pages.weights(&sim.pending_counts, at.pace.span);
         if at.pace.zeros > 0.0 {
             self.look(sim, at);
         }
-        let vma = sim.processes[at.process].space.vma(at.vma);
         let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
         let (per_access, missing) =
             if cold > 0 { (self.times.cold, 1.0) } else { (self.times.warm, at.pace.missing()) };
         let room_ns = (at.limit - at.clock) as f64;
         let room = ((room_ns / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-        let fault_odds = pending as f64 / self.pages() * self.thinned;
-        let to_fault = if pending == 0 { u64::MAX } else { sim.rng.next_success(fault_odds) };
-        let n = to_fault.min(room).min(at.all - at.done);
-        let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
-        let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
-        let contention = &mut sim.hw.contention;
-        let far = if cold > 0 { 0.0 } else { n as f64 * at.pace.moved.far * LINE_BYTES as f64 };
-        want_moved((&mut *contention, &mut sim.hw.working_sets), sim.cpus[at.cpu].llc, &at.pace, far);
-        want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n as f64);
-        let served = contention.serve(sim.now_ns, at.clock, n as f64 * per_access, room_ns);
-        let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
-        let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access).max(0.0));
-        at.done += n;
-        sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize] -= n.min(cold);
-        self.traffic.add(n, missing, &self.times, stalled_ns);
-        at.clock += (ns + 0.5) as u64;
-        if n < to_fault {
-            return Next::Go;
-        }
-        let more = ((room - n).min(at.all - at.done) as f64 * pending as f64 / self.pages() * self.thinned) as u64;
-        let span = self.span(at, vma);
-        let Some((chunk, page)) = sim.pending_counts.draw(&span, more, &sim.mm.shared, &mut sim.rng) else {
-            return Next::Go;
+        let most = room.min(at.all - at.done);
+        let run = if pages.runs() {
+            fault_run(sim, at, &pages, (per_access, most))
+        } else {
+            let sum = pending.sum();
+            let to_fault = if sum == 0.0 { u64::MAX } else { sim.rng.next_success(sum / pages.count()) };
+            Run { accesses: most.min(to_fault), kernel_ns: 0, end: if to_fault > most { End::None } else { End::Fault } }
         };
-        // Where only stores fault, a read goes on.
-        let store = at.write && (at.access.write >= 1.0 || sim.rng.unit() < at.access.write);
-        if !store && !vma.is_pending(chunk, page, false) {
-            return Next::Go;
-        }
-        let site = at.site(chunk, page, store);
-        if !meets_grain(sim, &site, self.thinned) {
-            return Next::Go;
-        }
-        random_fault(sim, at, (chunk, page, store))
+        let n = self.serve(sim, at, &run, (per_access, missing, room_ns));
+        self.after(sim, at, (&pages, &run), (n, most, &pending))
     }
 
     fn draws(&self, a: &Access, _chunks: u64, times: f64) -> (f64, f64) {
@@ -147,6 +172,9 @@ impl Walker for Random {
     }
 
     fn end(&mut self, sim: &mut Simulation<'_>, at: &Going<'_>) {
+        if let Some(again) = self.again.take() {
+            sim.tasks[at.task as usize].pending_access = Some(again);
+        }
         let when = (at.started, (at.clock - at.started) as f64);
         self.traffic.note(sim, &at.pace, (at.process, at.vma, self.uses), when);
     }

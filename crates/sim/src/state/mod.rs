@@ -18,6 +18,7 @@ pub(crate) mod fault_locks;
 pub(crate) mod inflight_thp_copy;
 pub(crate) mod khugepaged_cursor;
 pub(crate) mod lock_line;
+pub(crate) mod loop_frame;
 pub(crate) mod log;
 pub(crate) mod logged;
 pub(crate) mod maps;

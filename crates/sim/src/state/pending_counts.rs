@@ -13,9 +13,11 @@
 //! Pages are drawn some faults ahead, so that reading what is known of them overlaps with other work. First come chunks
 //! and numbers, then those that have so many pending pages, then pages. A page that is no longer pending when its turn
 //! comes is passed over, so the rest stay equally likely.
+//!
+//! Absent and marked pages may be drawn apart, each kind as above.
 
 use numalab_base::rng::Rng;
-use numalab_kernel::mm::{PendingPages, SharedMemory, Vma, CHUNK_PAGES};
+use numalab_kernel::mm::{PendingKind, PendingPages, SharedMemory, Vma, CHUNK_PAGES};
 use std::collections::VecDeque;
 
 /// As long as a draw from the whole span takes fewer tries than there are chunks divided by this, listing the chunks
@@ -36,18 +38,54 @@ struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
     pending: PendingPages,
+    /// Draws of marked pages alone, and all others.
+    marked: Draws,
+    others: Draws,
+}
+
+impl View {
+    fn draws(&mut self, kind: PendingKind) -> &mut Draws {
+        if kind == PendingKind::Marked {
+            &mut self.marked
+        } else {
+            &mut self.others
+        }
+    }
+}
+
+/// How pages of a kind are drawn.
+#[derive(Clone, Debug, Default)]
+struct Draws {
     listed: Listed,
     ahead: Ahead,
-    /// Expected tries of the draws since then.
+    /// Expected tries of the draws since the counts were taken.
     tried: u64,
+}
+
+impl Draws {
+    /// Begins anew with these counts.
+    fn begin(&mut self, pending: &PendingPages) {
+        self.tried = 0;
+        self.ahead.chunks.clear();
+        self.ahead.pages.clear();
+        // Other pages are pending than those of the chunks that were listed.
+        if self.listed.kind.is_some_and(|kind| self.listed.pages != pending.count(kind)) {
+            self.listed.kind = None;
+        }
+    }
+    /// A fault has dealt with these.
+    fn resolved(&mut self, pages: &PendingPages) {
+        let gone = self.listed.kind.map_or(0, |kind| pages.count(kind));
+        self.listed.pages = self.listed.pages.saturating_sub(gone);
+    }
 }
 
 /// Chunks that have pending pages.
 #[derive(Clone, Debug, Default)]
 struct Listed {
     chunks: Vec<u32>,
-    /// Whether pages count on which only a store faults.
-    write: bool,
+    /// Which pages count; `None` until some are listed.
+    kind: Option<PendingKind>,
     /// Most pending pages of one of the chunks, when they were listed.
     most: u64,
     /// Pending pages of all chunks, kept up with the faults handled since.
@@ -55,10 +93,10 @@ struct Listed {
 }
 
 impl Listed {
-    fn fill(&mut self, vma: &Vma, from: u64, to: u64, write: bool) {
+    fn fill(&mut self, vma: &Vma, from: u64, to: u64, kind: PendingKind) {
         self.chunks.clear();
-        (self.write, self.most, self.pages) = (write, 0, 0);
-        for (chunk, pages) in vma.pending_chunks(from, to, write) {
+        (self.kind, self.most, self.pages) = (Some(kind), 0, 0);
+        for (chunk, pages) in vma.pending_chunks(from, to, kind) {
             self.chunks.push(chunk);
             self.most = self.most.max(pages);
             self.pages += pages;
@@ -66,14 +104,15 @@ impl Listed {
     }
     /// Draws one of the pending pages; `None` if luck is against it, or none is left.
     fn draw(&mut self, vma: &Vma, span: (u64, u64), rng: &mut Rng) -> Option<(usize, usize)> {
+        let kind = self.kind?;
         let tries = self.chunks.len() as u64 * self.most / self.pages.max(1) * PATIENCE;
         for _ in 0..=tries {
             let at = rng.below(self.chunks.len() as u64) as usize;
             let chunk = *self.chunks.get(at)? as usize;
-            if let Some(page) = vma.nth_pending(chunk, span, rng.below(self.most), self.write) {
+            if let Some(page) = vma.nth_pending(chunk, span, rng.below(self.most), kind) {
                 return Some((chunk, page));
             }
-            if vma.nth_pending(chunk, span, 0, self.write).is_none() {
+            if vma.nth_pending(chunk, span, 0, kind).is_none() {
                 self.chunks.swap_remove(at);
             }
         }
@@ -101,8 +140,8 @@ pub struct RandomSpan<'a> {
     pub vma: &'a Vma,
     /// First address, and that behind the last page.
     pub range: (u64, u64),
-    /// Whether pages count on which only a store faults.
-    pub write: bool,
+    /// Which pages are drawn.
+    pub kind: PendingKind,
 }
 
 /// The counts, by span number.
@@ -126,14 +165,9 @@ impl PendingCounts {
             return;
         }
         view.until_ns = (now_ns / epoch_ns + 1) * epoch_ns;
-        view.tried = 0;
         view.pending = vma.pending_in(from, to);
-        view.ahead.chunks.clear();
-        view.ahead.pages.clear();
-        // Other pages are pending than those of the chunks that were listed.
-        if view.listed.pages != view.pending.faulting(view.listed.write) {
-            view.listed.pages = 0;
-        }
+        view.marked.begin(&view.pending);
+        view.others.begin(&view.pending);
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
             on_node.copy_from_slice(vma.pages_on_node());
@@ -151,15 +185,10 @@ impl PendingCounts {
     pub fn on_node(&self, span: u32) -> &[u64] {
         &self.on_node[span as usize * self.nodes..][..self.nodes]
     }
-    /// Pages whose read, or store, faults.
+    /// Pages of a kind.
     #[inline]
-    pub fn pending(&self, span: u32, write: bool) -> u64 {
-        self.views[span as usize].pending.faulting(write)
-    }
-    /// Whether some pages have no entry.
-    #[inline]
-    pub fn some_absent(&self, span: u32, marked: u64) -> bool {
-        self.views[span as usize].pending.any > marked
+    pub fn pending(&self, span: u32, kind: PendingKind) -> u64 {
+        self.views[span as usize].pending.count(kind)
     }
     /// Share of the mapped pages that show zeros, 0..=1.
     pub fn zero_share(&self, span: u32) -> f64 {
@@ -173,7 +202,8 @@ impl PendingCounts {
     pub fn resolved(&mut self, span: u32, pages: &PendingPages) {
         let view = &mut self.views[span as usize];
         view.pending = view.pending.saturating_sub(pages);
-        view.listed.pages = view.listed.pages.saturating_sub(pages.faulting(view.listed.write));
+        view.marked.resolved(pages);
+        view.others.resolved(pages);
     }
     /// Draws one of the pending pages of a span, all alike, as (chunk, page); `None` if none is found. The count is
     /// right then. About `more` pages will be drawn next.
@@ -185,19 +215,17 @@ impl PendingCounts {
         rng: &mut Rng,
     ) -> Option<(usize, usize)> {
         let pages = s.vma.grain.count(s.range.1 - s.range.0);
-        let pending = self.pending(s.number, s.write);
+        let pending = self.pending(s.number, s.kind);
         if pending == 0 {
             return None;
         }
         let (tries, chunks) = (pages / pending, pages / CHUNK_PAGES);
-        let tried = &mut self.views[s.number as usize].tried;
+        let draws = self.views[s.number as usize].draws(s.kind);
         // The list is made when it would have paid off.
-        if tries <= chunks / CHUNKS_PER_TRY && (tries <= FEW_TRIES || *tried <= chunks) {
-            *tried += tries;
-            while let Some((chunk, page)) =
-                self.views[s.number as usize].ahead.next(s, tries * PATIENCE, more, store, rng)
-            {
-                if s.vma.is_pending(chunk, page, s.write) {
+        if tries <= chunks / CHUNKS_PER_TRY && (tries <= FEW_TRIES || draws.tried <= chunks) {
+            draws.tried += tries;
+            while let Some((chunk, page)) = draws.ahead.next(s, tries * PATIENCE, more, store, rng) {
+                if s.vma.is_of_kind(chunk, page, s.kind) {
                     return Some((chunk, page));
                 }
             }
@@ -208,14 +236,16 @@ impl PendingCounts {
     fn draw_listed(&mut self, s: &RandomSpan<'_>, rng: &mut Rng) -> Option<(usize, usize)> {
         let (vma, (from, to)) = (s.vma, s.range);
         let view = &mut self.views[s.number as usize];
-        if view.listed.pages > 0 && view.listed.write == s.write {
-            if let Some(found) = view.listed.draw(vma, s.range, rng) {
+        let listed = &mut view.draws(s.kind).listed;
+        if listed.pages > 0 && listed.kind == Some(s.kind) {
+            if let Some(found) = listed.draw(vma, s.range, rng) {
                 return Some(found);
             }
         }
+        listed.fill(vma, from, to, s.kind);
+        let pages = listed.pages;
         view.pending = vma.pending_in(from, to);
-        view.listed.fill(vma, from, to, s.write);
-        vma.select_pending(from, to, rng.below(view.listed.pages), s.write)
+        vma.select_pending(from, to, rng.below(pages), s.kind)
     }
 }
 
@@ -238,7 +268,7 @@ impl Ahead {
             }
             while self.pages.len() <= more / 2 {
                 let Some((chunk, rank)) = self.chunks.pop_front() else { break };
-                if let Some(page) = s.vma.nth_pending(chunk as usize, s.range, u64::from(rank), s.write) {
+                if let Some(page) = s.vma.nth_pending(chunk as usize, s.range, u64::from(rank), s.kind) {
                     s.vma.read_page_ahead(chunk as usize, page, store);
                     self.pages.push_back((chunk, page as u16));
                 }
@@ -270,7 +300,7 @@ impl Ahead {
                 self.drawn.push_back((chunk as u32, rank as u16));
             }
             let (chunk, rank) = self.drawn.pop_front()?;
-            if u64::from(rank) < s.vma.pending_inside(chunk as usize, s.range, s.write) {
+            if u64::from(rank) < s.vma.pending_inside(chunk as usize, s.range, s.kind) {
                 return Some((chunk, rank));
             }
         }

@@ -92,7 +92,7 @@ fn random_plans_agree_with_page_by_page() {
             ],
         };
         let (grains, pages) = compared(&plan, order, seeds);
-        for name in ["elapsed_s", "system_s", "pgfault"].into_iter().chain(COUNTED) {
+        for name in ["queries", "elapsed_s", "system_s", "pgfault"].into_iter().chain(COUNTED) {
             let all = |runs: &[Outcome]| moments(&runs.iter().map(|o| of(name, o)).collect::<Vec<_>>());
             let ((a, va), (b, vb)) = (all(&grains), all(&pages));
             let error = ((va + vb) / seeds as f64).sqrt();

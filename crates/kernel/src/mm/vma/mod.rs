@@ -45,6 +45,6 @@ pub use kind::VmaKind;
 pub use mapping::Vma;
 pub use marking::{HeldPages, MarkOutcome};
 pub use page_state::PageState;
-pub use pending::PendingPages;
+pub use pending::{PendingKind, PendingPages};
 pub(in crate::mm) use shared_runs::{for_nodes, for_runs};
 pub use sharing::CopiedEntries;

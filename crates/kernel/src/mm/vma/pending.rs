@@ -7,11 +7,37 @@ use crate::mm::object::SharedMemory;
 use crate::mm::read_ahead::prefetch;
 use crate::mm::units::CHUNK_PAGES;
 
+/// Which pages are meant: those on which an access of a kind faults, or some of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingKind {
+    /// A read faults.
+    Read,
+    /// A store faults.
+    Store,
+    /// The page is absent. Of a mapping whose entries may map the zero page, this is not told apart.
+    Absent,
+    /// The page is marked.
+    Marked,
+}
+
+impl PendingKind {
+    /// The pages on which an access faults that may be a store, or never is.
+    pub fn of(write: bool) -> Self {
+        if write {
+            Self::Store
+        } else {
+            Self::Read
+        }
+    }
+}
+
 /// Number of pages on which an access faults, by kind of access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingPages {
     /// Every access faults: the page is absent (and not the zero page) or marked.
     pub any: u64,
+    /// Those of them that are marked.
+    pub marked: u64,
     /// A store faults: the entry maps the zero page.
     pub zeros: u64,
     /// A store faults: the page is mapped, unmarked and write-protected.
@@ -19,15 +45,26 @@ pub struct PendingPages {
 }
 
 impl PendingPages {
+    /// Number of pages of a kind.
+    #[inline]
+    pub fn count(&self, kind: PendingKind) -> u64 {
+        match kind {
+            PendingKind::Read => self.any,
+            PendingKind::Store => self.any + self.zeros + self.read_only,
+            PendingKind::Absent => self.any - self.marked,
+            PendingKind::Marked => self.marked,
+        }
+    }
     /// Number of pages on which a read, or a store, faults.
     #[inline]
     pub fn faulting(&self, write: bool) -> u64 {
-        self.any + if write { self.zeros + self.read_only } else { 0 }
+        self.count(PendingKind::of(write))
     }
     /// Subtracts each kind of `other`; the result is at least 0.
     pub fn saturating_sub(&self, other: &Self) -> Self {
         Self {
             any: self.any.saturating_sub(other.any),
+            marked: self.marked.saturating_sub(other.marked),
             zeros: self.zeros.saturating_sub(other.zeros),
             read_only: self.read_only.saturating_sub(other.read_only),
         }
@@ -104,21 +141,31 @@ impl Vma {
             }
         }
     }
+    /// Whether the page is of a kind.
+    #[inline]
+    pub fn is_of_kind(&self, chunk: usize, page: usize, kind: PendingKind) -> bool {
+        match kind {
+            PendingKind::Read => self.is_pending(chunk, page, false),
+            PendingKind::Store => self.is_pending(chunk, page, true),
+            PendingKind::Marked => self.is_marked(chunk, page),
+            PendingKind::Absent => self.is_pending(chunk, page, false) && !self.is_marked(chunk, page),
+        }
+    }
     /// The pending page number `rank`, counted from 0, of those in `from..to` that lie in `chunk`, as a page of the
     /// chunk; `None` if there are fewer. O(1) for a chunk whose pages are all alike, or all inside.
     #[inline]
-    pub fn nth_pending(&self, chunk: usize, (from, to): (u64, u64), rank: u64, write: bool) -> Option<usize> {
+    pub fn nth_pending(&self, chunk: usize, (from, to): (u64, u64), rank: u64, kind: PendingKind) -> Option<usize> {
         let (lo, hi) = self.pages_inside(chunk, from, to);
-        if rank >= self.pending_inside(chunk, (from, to), write) {
+        if rank >= self.pending_inside(chunk, (from, to), kind) {
             return None;
         }
-        self.pending_bits(chunk, lo, hi, write).select(rank as u32)
+        self.pending_bits(chunk, lo, hi, kind).select(rank as u32)
     }
-    /// Pages of `chunk` in `from..to` on which a read, or a store, faults. Takes O(1) as [`Self::nth_pending`] does.
+    /// Pages of a kind of `chunk` in `from..to`. Takes O(1) as [`Self::nth_pending`] does.
     #[inline]
-    pub fn pending_inside(&self, chunk: usize, (from, to): (u64, u64), write: bool) -> u64 {
+    pub fn pending_inside(&self, chunk: usize, (from, to): (u64, u64), kind: PendingKind) -> u64 {
         let (lo, hi) = self.pages_inside(chunk, from, to);
-        self.pending_in_chunk(chunk, lo, hi).faulting(write)
+        self.pending_in_chunk(chunk, lo, hi).count(kind)
     }
     /// Reads ahead what [`Self::pending_inside`] and [`Self::read_chunk_ahead`] need to know of a chunk.
     #[inline]
@@ -159,19 +206,19 @@ impl Vma {
         let hi = self.grain.count_up(to.saturating_sub(base)).min(CHUNK_PAGES);
         (lo as usize, hi as usize)
     }
-    /// The chunks of `from..to` in which a read, or a store, faults on a page, each with the number of such pages.
-    pub fn pending_chunks(&self, from: u64, to: u64, write: bool) -> impl Iterator<Item = (u32, u64)> + '_ {
+    /// The chunks of `from..to` that have pages of a kind, each with their number.
+    pub fn pending_chunks(&self, from: u64, to: u64, kind: PendingKind) -> impl Iterator<Item = (u32, u64)> + '_ {
         let ranges = self.chunk_ranges(from, to);
-        let counts = ranges.map(move |(c, lo, hi)| (c as u32, self.pending_in_chunk(c, lo, hi).faulting(write)));
+        let counts = ranges.map(move |(c, lo, hi)| (c as u32, self.pending_in_chunk(c, lo, hi).count(kind)));
         counts.filter(|(_, pages)| *pages > 0)
     }
     /// The pending page number `rank` of `from..to` in address order, counted from 0, as (chunk, page); `None` if
     /// there are fewer. Takes time linear in the number of chunks.
-    pub fn select_pending(&self, from: u64, to: u64, mut rank: u64, write: bool) -> Option<(usize, usize)> {
+    pub fn select_pending(&self, from: u64, to: u64, mut rank: u64, kind: PendingKind) -> Option<(usize, usize)> {
         for (chunk, lo, hi) in self.chunk_ranges(from, to) {
-            let n = self.pending_in_chunk(chunk, lo, hi).faulting(write);
+            let n = self.pending_in_chunk(chunk, lo, hi).count(kind);
             if rank < n {
-                return Some((chunk, self.pending_bits(chunk, lo, hi, write).select(rank as u32)?));
+                return Some((chunk, self.pending_bits(chunk, lo, hi, kind).select(rank as u32)?));
             }
             rank -= n;
         }
@@ -184,6 +231,7 @@ impl Vma {
         if from <= self.start && to >= self.end {
             out.zeros = self.zero_entries();
             out.any = self.grain.count(self.end - self.start) - self.present_entries() + self.marked_pages - out.zeros;
+            out.marked = self.marked_pages;
             if self.write_protected {
                 let all = CHUNK_PAGES as usize;
                 out.read_only = (0..self.chunks.len()).map(|c| self.read_only_in_chunk(c, 0, all)).sum();
@@ -193,6 +241,7 @@ impl Vma {
         for (chunk, lo, hi) in self.chunk_ranges(from, to) {
             let n = self.pending_in_chunk(chunk, lo, hi);
             out.any += n.any;
+            out.marked += n.marked;
             out.zeros += n.zeros;
             out.read_only += n.read_only;
         }
@@ -207,14 +256,15 @@ impl Vma {
     #[inline]
     fn pending_in_chunk(&self, chunk: usize, lo: usize, hi: usize) -> PendingPages {
         let c = &self.chunks[chunk];
-        let unmapped_or_marked = match c.kind {
-            ChunkKind::Empty => (hi - lo) as u64,
-            ChunkKind::Huge => u64::from(c.pmd_marked) * (hi - lo) as u64,
-            ChunkKind::Small if is_whole(lo, hi) => CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
+        let (unmapped, marked) = match c.kind {
+            ChunkKind::Empty => ((hi - lo) as u64, 0),
+            ChunkKind::Huge => (0, u64::from(c.pmd_marked) * (hi - lo) as u64),
+            ChunkKind::Small if is_whole(lo, hi) => (CHUNK_PAGES - u64::from(c.present), u64::from(c.marked)),
             ChunkKind::Small => {
-                let b = &self.blocks[c.index as usize];
-                let open = b.present.zip(&b.marked, |p, m| !p | m);
-                u64::from(open.zip(&Bits512::range(lo, hi), |a, r| a & r).count())
+                let (b, inside) = (&self.blocks[c.index as usize], Bits512::range(lo, hi));
+                let absent = b.present.zip(&inside, |p, r| !p & r);
+                let marked = b.marked.zip(&inside, |m, r| m & r);
+                (u64::from(absent.count()), u64::from(marked.count()))
             }
         };
         let zeros = if self.zero_entries() > 0 {
@@ -222,7 +272,8 @@ impl Vma {
         } else {
             0
         };
-        PendingPages { any: unmapped_or_marked - zeros, zeros, read_only: self.read_only_in_chunk(chunk, lo, hi) }
+        let any = unmapped + marked - zeros;
+        PendingPages { any, marked, zeros, read_only: self.read_only_in_chunk(chunk, lo, hi) }
     }
     /// Mapped, unmarked, write-protected pages of a chunk.
     #[inline]
@@ -242,22 +293,30 @@ impl Vma {
         let inside = if is_whole(lo, hi) { unmarked } else { unmarked.zip(&Bits512::range(lo, hi), |u, r| u & r) };
         u64::from(inside.count())
     }
-    fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, write: bool) -> Bits512 {
+    fn pending_bits(&self, chunk: usize, lo: usize, hi: usize, kind: PendingKind) -> Bits512 {
         let mut range = if is_whole(lo, hi) { Bits512([u64::MAX; 8]) } else { Bits512::range(lo, hi) };
-        if !write && self.zero_entries() > 0 {
+        if kind != PendingKind::Store && self.zero_entries() > 0 {
             range = range.zip(&self.zeros.bits(chunk), |r, z| r & !z);
         }
         let c = &self.chunks[chunk];
         match c.kind {
+            ChunkKind::Empty if kind == PendingKind::Marked => Bits512::default(),
             ChunkKind::Empty => range,
-            ChunkKind::Huge if c.pmd_marked || write && c.read_only > 0 => range,
-            ChunkKind::Huge => Bits512::default(),
+            ChunkKind::Huge => match kind {
+                PendingKind::Absent => Bits512::default(),
+                _ if c.pmd_marked || kind == PendingKind::Store && c.read_only > 0 => range,
+                _ => Bits512::default(),
+            },
             ChunkKind::Small => {
                 let b = &self.blocks[c.index as usize];
-                let mut open = b.present.zip(&b.marked, |p, m| !p | m);
-                if write {
-                    open = open.zip(&b.read_only, |o, r| o | r);
-                }
+                let open = match kind {
+                    PendingKind::Absent => b.present.zip(&range, |p, _| !p),
+                    PendingKind::Marked => b.marked,
+                    PendingKind::Read => b.present.zip(&b.marked, |p, m| !p | m),
+                    PendingKind::Store => {
+                        b.present.zip(&b.marked, |p, m| !p | m).zip(&b.read_only, |o, r| o | r)
+                    }
+                };
                 open.zip(&range, |o, r| o & r)
             }
         }
@@ -272,20 +331,36 @@ mod tests {
     use crate::mm::units::{CHUNK_BYTES, PAGE_BYTES};
     use crate::mm::vma::kind::VmaKind;
 
+    /// The pages of a kind, selected one by one and chunk by chunk.
+    fn picked(v: &Vma, (from, to): (u64, u64), kind: PendingKind) -> Vec<(usize, usize)> {
+        let n = v.pending_in(from, to).count(kind);
+        let selected: Vec<_> = (0..n).map(|i| v.select_pending(from, to, i, kind).unwrap()).collect();
+        assert!(selected.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!(v.select_pending(from, to, n, kind), None);
+        let by_chunk: Vec<_> = v.pending_chunks(from, to, kind).collect();
+        let nth = |c: u32, rank| v.nth_pending(c as usize, (from, to), rank, kind);
+        let in_chunks = by_chunk.iter().flat_map(|&(c, n)| (0..n).map(move |rank| (c as usize, nth(c, rank).unwrap())));
+        assert_eq!(in_chunks.collect::<Vec<_>>(), selected);
+        assert!(by_chunk.iter().all(|&(c, n)| nth(c, n).is_none()));
+        selected
+    }
+
     /// Counts, selects and tests the pending pages one by one, and compares the results.
     fn faulting(v: &Vma, from: u64, to: u64, write: bool) -> u64 {
-        let n = v.pending_in(from, to).faulting(write);
-        let selected: Vec<_> = (0..n).map(|i| v.select_pending(from, to, i, write).unwrap()).collect();
+        let kind = PendingKind::of(write);
+        let n = v.pending_in(from, to).count(kind);
+        let selected = picked(v, (from, to), kind);
         assert!(selected
             .iter()
             .all(|&(c, p)| v.is_pending(c, p, write) && v.next_fault(c, p, p + 1, write) == Some(p)));
-        assert!(selected.windows(2).all(|w| w[0] < w[1]));
-        assert_eq!(v.select_pending(from, to, n, write), None);
-        let by_chunk: Vec<_> = v.pending_chunks(from, to, write).collect();
-        let nth = |c: u32, rank| v.nth_pending(c as usize, (from, to), rank, write);
-        let picked = by_chunk.iter().flat_map(|&(c, n)| (0..n).map(move |rank| (c as usize, nth(c, rank).unwrap())));
-        assert_eq!(picked.collect::<Vec<_>>(), selected);
-        assert!(by_chunk.iter().all(|&(c, n)| nth(c, n).is_none()));
+        let absent_or_marked = [PendingKind::Absent, PendingKind::Marked].map(|k| picked(v, (from, to), k));
+        assert!(absent_or_marked[1].iter().all(|&(c, p)| v.is_marked(c, p)));
+        assert!(absent_or_marked[0].iter().all(|&(c, p)| !v.is_marked(c, p)));
+        let mut both = absent_or_marked.concat();
+        both.sort_unstable();
+        if v.zero_entries() == 0 {
+            assert_eq!(both, picked(v, (from, to), PendingKind::Read));
+        }
         assert_eq!(v.check_pending(), Ok(()));
         n
     }

@@ -2,6 +2,7 @@
 
 use super::chunk::ChunkKind;
 use super::mapping::Vma;
+use super::pending::PendingKind;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 
@@ -65,8 +66,8 @@ impl Vma {
     /// A sentence with the counts that differ.
     pub fn check_pending(&self) -> Result<(), String> {
         let all = self.pending_in(self.start, self.end);
-        for (what, write) in [("reads", false), ("stores", true)] {
-            let (sum, all) = (self.pending_chunks(self.start, self.end, write), all.faulting(write));
+        for (what, kind) in [("reads", PendingKind::Read), ("stores", PendingKind::Store)] {
+            let (sum, all) = (self.pending_chunks(self.start, self.end, kind), all.count(kind));
             let sum: u64 = sum.map(|(_, pages)| pages).sum();
             if sum != all {
                 return Err(format!("{what} fault on {all} pages of the mapping, and on {sum} of its chunks"));

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::mm::pageblock::frame::Frame;
     use crate::mm::vma::kind::VmaKind;
-    use crate::mm::vma::pending::PendingPages;
+    use crate::mm::vma::pending::{PendingKind, PendingPages};
 
     #[test]
     fn reads_find_zeros_and_stores_fault() {
@@ -48,12 +48,12 @@ mod tests {
         assert_eq!((v.zero_entries(), v.is_huge_zero_page(1), v.is_huge_zero_page(0)), (513, true, false));
         assert_eq!((v.next_fault(0, 3, 5, false), v.next_fault(0, 3, 5, true)), (Some(4), Some(3)));
         assert_eq!((v.next_fault(1, 0, 512, false), v.next_fault(1, 9, 512, true)), (None, Some(9)));
-        assert_eq!(v.pending_in(0, 4 << 20), PendingPages { any: 511, zeros: 513, read_only: 0 });
+        assert_eq!(v.pending_in(0, 4 << 20), PendingPages { any: 511, marked: 0, zeros: 513, read_only: 0 });
         assert_eq!(
             (v.pending_in(0, 2 << 20).faulting(false), v.is_pending(0, 3, false), v.is_pending(0, 3, true)),
             (511, false, true)
         );
-        assert_eq!(v.select_pending(0, 2 << 20, 3, false), Some((0, 4)));
+        assert_eq!(v.select_pending(0, 2 << 20, 3, PendingKind::Read), Some((0, 4)));
         v.populate(0, 3, 0, Frame(1));
         v.populate(1, 7, 0, Frame(1));
         assert_eq!(

@@ -1,0 +1,126 @@
+//! The pages that random accesses of a slice draw from, and which of them fault (docs/explanation/grains.md).
+//!
+//! A fault on a grain of n pages stands for n faults at one moment. So an access that meets the grain faults
+//! with odds of 1/n: its pages then fault as often as if each had a state of its own. A read that maps a window of w
+//! pages around it stands for n/w faults, and has odds of w/n. [`handle_fault`](crate::fault::handle_fault) thins once
+//! more those that find the grain on its way to another node.
+//!
+//! Most accesses that would not fault are never drawn: marked grains are drawn apart from absent ones, each with the
+//! odds of the likeliest fault of its kind.
+
+use crate::access::walk::Going;
+use crate::fault::object_fault::pages_of_one_fault;
+use crate::state::page_site::PageSite;
+use crate::state::pending_counts::{PendingCounts, RandomSpan};
+use crate::state::simulation::Simulation;
+use numalab_kernel::mm::{PendingKind, Vma};
+
+/// The pages of a slice, and with which odds an access faults if it meets one on which it may.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RandomPages {
+    /// First address, and that behind the last page.
+    range: (u64, u64),
+    /// Their number: grains, where the mapping has them.
+    pages: u64,
+    /// Grains of more than one page have two kinds, whose odds these are: absent and marked.
+    grains: Option<(f64, f64)>,
+    /// Where a grain is a page: an access that may be a store, or never is.
+    single: PendingKind,
+}
+
+/// What an access of a stretch may meet: pages, each weighted by the odds of its fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weights {
+    /// Absent pages; where a grain is a page, all pending ones.
+    others: f64,
+    /// Marked grains.
+    marked: f64,
+}
+
+impl Weights {
+    pub(crate) fn sum(&self) -> f64 {
+        self.others + self.marked
+    }
+    fn of(&self, kind: PendingKind) -> f64 {
+        if kind == PendingKind::Marked {
+            self.marked
+        } else {
+            self.others
+        }
+    }
+    /// Faults of a kind among so many accesses to a span of so many pages.
+    pub(crate) fn expected(&self, kind: PendingKind, accesses: u64, pages: f64) -> u64 {
+        (accesses as f64 * self.of(kind) / pages) as u64
+    }
+}
+
+impl RandomPages {
+    /// The odds of a slice.
+    pub(crate) fn of(sim: &Simulation<'_>, at: &Going<'_>) -> Self {
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        let start = vma.start + at.access.span.offset_bytes;
+        let range = (vma.grain.floor(start), vma.grain.ceil(start + at.access.span.len_bytes));
+        let pages = vma.grain.pages();
+        let window = (sim.cfg.mm.vm.fault_around_pages() as u64).min(pages);
+        let grains = (pages > 1).then(|| (window as f64 / pages as f64, 1.0 / pages as f64));
+        Self { range, pages: vma.grain.count(range.1 - range.0), grains, single: PendingKind::of(at.write) }
+    }
+
+    /// First address, and that behind the last page.
+    pub(crate) fn range(&self) -> (u64, u64) {
+        self.range
+    }
+
+    /// Their number.
+    pub(crate) fn count(&self) -> f64 {
+        self.pages as f64
+    }
+
+    /// Those of a kind, to be drawn.
+    pub(crate) fn span<'a>(&self, at: &Going<'_>, vma: &'a Vma, kind: PendingKind) -> RandomSpan<'a> {
+        RandomSpan { number: at.pace.span, vma, range: self.range, kind }
+    }
+
+    /// All on which an access may fault.
+    pub(crate) fn pending_span<'a>(&self, at: &Going<'_>, vma: &'a Vma) -> RandomSpan<'a> {
+        self.span(at, vma, self.single)
+    }
+
+    /// Whether faults of a slice may be runs ([`fault_run`](crate::access::fault_run)).
+    pub(crate) fn runs(&self) -> bool {
+        self.grains.is_some()
+    }
+
+    /// What accesses to a span may meet now.
+    pub(crate) fn weights(&self, counts: &PendingCounts, span: u32) -> Weights {
+        let pages = |kind| counts.pending(span, kind) as f64;
+        match self.grains {
+            None => Weights { others: pages(self.single), marked: 0.0 },
+            Some((absent, marked)) => {
+                Weights { others: pages(PendingKind::Absent) * absent, marked: pages(PendingKind::Marked) * marked }
+            }
+        }
+    }
+
+    /// The kind of the page that an access with these weights has met.
+    pub(crate) fn kind(&self, sim: &mut Simulation<'_>, weights: &Weights) -> PendingKind {
+        match self.grains {
+            None => self.single,
+            Some(_) if weights.marked == 0.0 => PendingKind::Absent,
+            Some(_) if weights.others == 0.0 => PendingKind::Marked,
+            Some(_) if sim.rng.unit() * weights.sum() < weights.marked => PendingKind::Marked,
+            Some(_) => PendingKind::Absent,
+        }
+    }
+
+    /// Whether the access of `s`, drawn with the odds of its kind, faults.
+    pub(crate) fn faults(&self, sim: &mut Simulation<'_>, s: &PageSite, kind: PendingKind) -> bool {
+        let Some((absent, _)) = self.grains else { return true };
+        if kind == PendingKind::Marked {
+            return true;
+        }
+        let pages = sim.processes[s.process].space.vma(s.vma).grain.pages();
+        let odds = pages_of_one_fault(sim, s) as f64 / pages as f64;
+        odds >= absent || sim.rng.unit() * absent < odds
+    }
+}
