@@ -4,7 +4,7 @@
 //! Logs are no part of a record: a record has the same id and the same bytes with or without them. A log is written
 //! under a temporary name and renamed when its run has ended. Temporary files of interrupted runs are removed.
 
-use crate::failure::Failure;
+use crate::failure::{note, Failure};
 use numalab_model::files::input::{self, InputErrorKind};
 use numalab_model::files::output::{self, Replacement};
 use numalab_model::plan::{PlanId, PlanInput};
@@ -136,6 +136,16 @@ pub fn read_why(record: &Path) -> Result<WhyFile, Failure> {
             "an unchanged file (remove it; `numalab run` with the same arguments and --explain writes it again)";
         Failure::environment(format!("{}: {e}; expected {expected}", path.display()))
     })
+}
+
+/// Says if a log ends before its run, because the run had settled.
+pub fn note_settled(record: &Record) {
+    if let Some(settled) = record.outcome.settled.as_ref().filter(|s| s.skipped_s > 0.0) {
+        let ends = settled.simulated_s;
+        note(&format!(
+            "the log has the {ends:.1} s that were simulated before the run was taken to go on alike; --whole has all"
+        ));
+    }
 }
 
 /// Refuses the record of a run that cannot have logs.

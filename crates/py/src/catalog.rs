@@ -206,7 +206,7 @@ impl Catalog {
             params: asked.params.into_iter().map(param).collect(),
             axes: Axes {
                 quiet_machine: asked.quiet_machine,
-                until_settled: asked.until_settled,
+                until_settled: Some(asked.until_settled),
                 exact: asked.exact,
                 ..Axes::default()
             },

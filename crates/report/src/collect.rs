@@ -7,6 +7,7 @@
 use numalab_model::record::{Outcome, Scalar, Status, TIMES, TOO_SHORT};
 
 use crate::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
+use crate::format::significant;
 use crate::two_groups;
 
 /// All runs of one workload.
@@ -69,8 +70,20 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel], baseline: usize) -> Worklo
         out.durations.push(duration(runs));
     }
     forgive_schedulers(&mut out.too_short, baseline, of_scheduler);
+    if let Some(text) = settled(w) {
+        warn(&mut out.warnings, text);
+    }
     two_groups::sentences(&out, kernels).into_iter().for_each(|text| warn(&mut out.warnings, text));
     out
+}
+
+/// How many runs had settled before their end, so that part of them is told and not simulated; `None` if none had.
+fn settled(w: &WorkloadRuns<'_>) -> Option<String> {
+    let all = w.runs.iter().flatten().count();
+    let settled = w.runs.iter().flatten().filter_map(|o| o.settled.as_ref()).filter(|s| s.skipped_s > 0.0);
+    let (some, last_s) = settled.fold((0, 0.0_f64), |(n, last_s), s| (n + 1, last_s.max(s.after_s)));
+    let whole = "what is left of them is taken to go on alike; --whole simulates it";
+    (some > 0).then(|| format!("{some} of {all} runs had settled, the last after {} s: {whole}", significant(last_s)))
 }
 
 /// Runs of kernels that differ from the baseline in their schedulers at most are long enough, since memory balancing
@@ -166,6 +179,7 @@ fn duration(runs: &[&Outcome]) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use numalab_model::record::Settled;
 
     fn outcome(elapsed: f64, faults: u64, status: Status) -> Outcome {
         let scalar = |name: &str, value| Scalar { name: name.into(), value, unit: "s".into(), higher_is_better: false };
@@ -188,6 +202,20 @@ mod tests {
         let runs = WorkloadRuns { name: "numa01".into(), runs: vec![vec![&a], vec![&b]] };
         let c = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
         assert_eq!(c.workloads[0].warnings, ["64 GiB per node", "x: short"]);
+    }
+
+    #[test]
+    fn what_settled_runs_left_out_is_told() {
+        let settled = |after_s, skipped_s| {
+            let settled = Some(Settled { after_s, simulated_s: 60.0, skipped_s, ..Settled::default() });
+            Outcome { settled, ..outcome(3600.0, 5, Status::Completed) }
+        };
+        let (a, b, c) = (settled(14.0, 3540.0), settled(2.0, 3540.0), settled(90.0, 0.0));
+        let runs = WorkloadRuns { name: "w".into(), runs: vec![vec![&a, &b], vec![&c]] };
+        let of = collect(vec![Kernel::named("x"), Kernel::named("y")], 0, &[runs]);
+        let want = "2 of 3 runs had settled, the last after 14.00 s: what is left of them is taken to go on alike; \
+                    --whole simulates it";
+        assert_eq!(of.workloads[0].warnings, [want]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     let renamed =
         condition(WORKLOAD).map(|of| Named { name: named("repeat", &plan.workload.name), of: named("repeat", of) });
     let quiet_machine = condition(MACHINE) == Some(QUIET);
-    let until_settled = condition(END) == Some(SETTLED);
+    let until_settled = Some(condition(END) == Some(SETTLED));
     let exact = condition(PAGES) == Some(EXACT);
     let workloads = renamed.into_iter().collect();
     let axes = Axes { columns: vec![own], workloads, quiet_machine, until_settled, exact, ..Axes::default() };

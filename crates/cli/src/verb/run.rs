@@ -89,10 +89,10 @@ pub struct Args {
     /// (docs/reference/machine-files.md)
     #[arg(long)]
     quiet_machine: bool,
-    /// Simulate a run until it has settled: what is left of its loops is taken to go on alike
-    /// (docs/how-to/simulate-long-runs.md)
-    #[arg(long, conflicts_with_all = ["trace", "explain"])]
-    until_settled: bool,
+    /// Simulate every run to its end. Without it, what is left of the loops of a run that has settled is taken to go on
+    /// alike, and logs end there (docs/how-to/simulate-long-runs.md)
+    #[arg(long)]
+    whole: bool,
     /// Handle each page as a step of its own, where runs of pages are one step otherwise: slower, and other last digits
     /// (docs/explanation/runs-of-pages.md)
     #[arg(long)]
@@ -196,7 +196,8 @@ fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
         ab::add(&mut experiment, text)?;
     }
     experiment.axes.quiet_machine |= args.quiet_machine;
-    experiment.axes.until_settled |= args.until_settled;
+    let in_file = experiment.axes.until_settled;
+    experiment.axes.until_settled = Some(!args.whole && in_file.unwrap_or(true));
     experiment.axes.exact |= args.exact;
     experiment.check()?;
     // The baseline is checked later, since it may be a kernel of the directory.

@@ -31,6 +31,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     output_file::refuse_both_on_stdout(&args.out, args.json)?;
     let record = records::find(&args.run)?;
     logs::refuse_unlogged(&record)?;
+    logs::note_settled(&record);
     let log = logs::path_of(&record.path, EVENTS);
     if !log.exists() {
         return Err(logs::absent(&record.path, "event log", "--trace"));

@@ -104,11 +104,11 @@ fn parameters_of_a_column_hold_for_it_alone() {
     assert!(shown.out.contains("param loops=140"), "{}", shown.out);
 }
 
-/// What `--until-settled` and `--exact` made can be repeated.
+/// What `--whole` and `--exact` made can be repeated.
 #[test]
 fn conditions_of_a_simulated_run_are_repeated() {
     let lab = lab("kernels = [\"6.12\"]\n[params]\nloops = 70\n");
-    for option in ["--until-settled", "--exact"] {
+    for option in ["--whole", "--exact"] {
         lab.ok(&format!("run e.toml {option} --out d{option}"));
         let ended = lab.ok(&format!("repeat d{option} --json"));
         assert_eq!(json(&ended.out)["identical"], true, "{option}: {ended:?}");

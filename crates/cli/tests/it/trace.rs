@@ -11,7 +11,7 @@ use std::fs;
 
 /// A run whose memory starts on one node and whose threads are on two.
 const RUN: &str =
-    "run --machine 2x1x4x1 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --out d";
+    "run --machine 2x1x4x1 --workload numa01_THREAD_ALLOC --param memory=64MiB --param loops=12000 --whole --out d";
 
 /// Runs [`RUN`] with more options, and returns its summary.
 fn run(lab: &Lab, rest: &str) -> Value {

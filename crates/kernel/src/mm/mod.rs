@@ -69,6 +69,6 @@ pub use state_sizes::StateSizes;
 pub use units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 pub use unmapped::Unmapped;
 pub use vma::{
-    AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, HeldPages, MarkOutcome, PageState, PendingKind, PendingPages, Vma,
-    VmaKind, MAX_FOLIO_ORDER,
+    AccessSample, Chunk, ChunkKind, CopiedEntries, FrameMap, HeldPages, MarkOutcome, PageState, PendingKind,
+    PendingPages, Vma, VmaKind, MAX_FOLIO_ORDER,
 };

@@ -37,8 +37,9 @@ pub struct Axes {
     pub sets: Vec<(Spot<String>, Vec<Setting>)>,
     /// Simulated machines do nothing beside the workload: no kernel threads, no daemons, and timers that fire on time.
     pub quiet_machine: bool,
-    /// Simulated runs leave out what is left of them once they have settled.
-    pub until_settled: bool,
+    /// Whether simulated runs leave out what is left of them once they have settled. `None` leaves it to the command;
+    /// whole runs are usual.
+    pub until_settled: Option<bool>,
     /// Simulated runs handle each page as a step of its own.
     pub exact: bool,
     /// What the workloads stand for, if they are cut-down copies of one program. No file has it.

@@ -152,7 +152,7 @@ impl Experiment {
         if self.axes.quiet_machine && backend.name == "sim" {
             conditions.push((MACHINE.to_string(), QUIET.to_string()));
         }
-        if self.axes.until_settled && backend.name == "sim" {
+        if self.axes.until_settled == Some(true) && backend.name == "sim" {
             conditions.push((END.to_string(), SETTLED.to_string()));
         }
         if self.axes.exact && backend.name == "sim" {

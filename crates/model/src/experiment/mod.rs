@@ -95,7 +95,7 @@ pub fn parse(file: &str, text: &str) -> Result<(Spot<String>, Experiment), SpecE
         scoped.extend(of_set.1);
     }
     let quiet_machine = root.opt_bool("quiet_machine")?.is_some_and(|q| q.value);
-    let until_settled = root.opt_bool("until_settled")?.is_some_and(|q| q.value);
+    let until_settled = root.opt_bool("until_settled")?.map(|q| q.value);
     let exact = root.opt_bool("exact")?.is_some_and(|q| q.value);
     let experiment = Experiment {
         name: name.value.clone(),

@@ -34,16 +34,30 @@ pub struct Simulated {
     /// For an entry that tells what the runs settled at: when the last way had settled, ms. No file has it.
     #[serde(skip)]
     pub settled_after_ms: Option<u64>,
+    /// For an entry that tells the way there: the time until the last way had settled. No file has it.
+    #[serde(skip)]
+    pub until_settled: bool,
 }
 
 impl Simulated {
     /// The size and the time in words: "1 GiB, 16 threads, 6 s".
     pub fn text(&self) -> String {
-        let time = match self.settled_after_ms {
+        format!("{}, {}, {}", size::short(self.memory_bytes), threads(self.threads), self.time())
+    }
+
+    /// The time alone: "6 s", "first 14 s", "settled by 14 s".
+    pub fn time(&self) -> String {
+        let whole = |ms: u64| seconds(ms.div_ceil(1000) * 1000);
+        match self.settled_after_ms {
+            None if self.until_settled => format!("first {}", whole(self.time_ms)),
             None => seconds(self.time_ms),
-            Some(ms) => format!("settled by {}", seconds(ms.div_ceil(1000) * 1000)),
-        };
-        format!("{}, {}, {time}", size::short(self.memory_bytes), threads(self.threads))
+            Some(ms) => format!("settled by {}", whole(ms)),
+        }
+    }
+
+    /// Whether another entry is about the same size.
+    pub fn has_size_of(&self, other: &Self) -> bool {
+        (self.memory_bytes, self.threads) == (other.memory_bytes, other.threads)
     }
 
     /// A time in words: "6 s", "5 min".
@@ -69,7 +83,7 @@ impl Prediction {
             format!("at {} and {}{asked}", size::short(s.memory_bytes), threads(s.threads))
         };
         let sizes = join(self.simulated.iter().map(size));
-        let run = || self.simulated.iter().filter(|s| s.settled_after_ms.is_none());
+        let run = || self.simulated.iter().filter(|s| s.settled_after_ms.is_none() && !s.until_settled);
         let times = join(run().map(|s| format!("over {}", seconds(s.time_ms))));
         let several = self.simulated.windows(2).any(|w| size(&w[0]) != size(&w[1]));
         let each = if several { " each" } else { "" };
@@ -108,6 +122,7 @@ mod tests {
 
     fn prediction(sizes: &[(u64, u32)]) -> Prediction {
         let one = |&(gib, threads): &(u64, u32), time_ms| Simulated {
+            until_settled: false,
             workload: format!("w-{gib}-{threads}-{time_ms}"),
             memory_bytes: gib << 30,
             threads,

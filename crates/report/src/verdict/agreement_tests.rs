@@ -19,6 +19,7 @@ fn prediction(names: &[&str], gains: [&[f64]; 4], spread: f64) -> Comparison {
             threads: 8 * gib as u32,
             time_ms,
             settled_after_ms: None,
+            until_settled: false,
         })
         .collect();
     let workload = |(s, gains): (&Simulated, &&[f64])| {

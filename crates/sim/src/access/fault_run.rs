@@ -13,6 +13,7 @@ use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
+use numalab_kernel::mm::PendingKind;
 
 /// A page that an access has met: chunk, page, and whether it is a store.
 pub(crate) type Met = (usize, usize, bool);
@@ -54,7 +55,8 @@ pub(crate) fn draw_fault(
     let span = pages.span(at, vma, kind);
     let (chunk, page) = sim.pending_counts.draw(&span, more, &sim.mm.shared, &mut sim.rng)?;
     // Where only stores fault, a read goes on.
-    let store = at.write && (at.access.write >= 1.0 || sim.rng.unit() < at.access.write);
+    let always = kind == PendingKind::ReadOnly || at.access.write >= 1.0;
+    let store = at.write && (always || sim.rng.unit() < at.access.write);
     if !store && !vma.is_pending(chunk, page, false) {
         return None;
     }

@@ -160,7 +160,11 @@ impl Walker for Random {
         } else {
             let sum = pending.sum();
             let to_fault = if sum == 0.0 { u64::MAX } else { sim.rng.next_success(sum / pages.count()) };
-            Run { accesses: most.min(to_fault), kernel_ns: 0, end: if to_fault > most { End::None } else { End::Fault } }
+            Run {
+                accesses: most.min(to_fault),
+                kernel_ns: 0,
+                end: if to_fault > most { End::None } else { End::Fault },
+            }
         };
         let n = self.serve(sim, at, &run, (per_access, missing, room_ns));
         self.after(sim, at, (&pages, &run), (n, most, &pending))

@@ -5,8 +5,8 @@
 //! pages around it stands for n/w faults, and has odds of w/n. [`handle_fault`](crate::fault::handle_fault) thins once
 //! more those that find the grain on its way to another node.
 //!
-//! Most accesses that would not fault are never drawn: marked grains are drawn apart from absent ones, each with the
-//! odds of the likeliest fault of its kind.
+//! Most accesses that would not fault are never drawn: absent, marked and write-protected grains are drawn apart, each
+//! with the odds of the likeliest fault of its kind.
 
 use crate::access::walk::Going;
 use crate::fault::object_fault::pages_of_one_fault;
@@ -22,30 +22,41 @@ pub(crate) struct RandomPages {
     range: (u64, u64),
     /// Their number: grains, where the mapping has them.
     pages: u64,
-    /// Grains of more than one page have two kinds, whose odds these are: absent and marked.
-    grains: Option<(f64, f64)>,
+    /// Grains of more than one page have kinds of their own, whose odds these are.
+    grains: Option<GrainOdds>,
     /// Where a grain is a page: an access that may be a store, or never is.
     single: PendingKind,
+}
+
+/// With which odds an access that meets a grain faults on it.
+#[derive(Clone, Copy, Debug)]
+struct GrainOdds {
+    absent: f64,
+    marked: f64,
+    /// Only stores do.
+    read_only: f64,
 }
 
 /// What an access of a stretch may meet: pages, each weighted by the odds of its fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weights {
-    /// Absent pages; where a grain is a page, all pending ones.
+    /// Absent grains; where a grain is a page, all pending ones.
     others: f64,
     /// Marked grains.
     marked: f64,
+    /// Write-protected grains.
+    read_only: f64,
 }
 
 impl Weights {
     pub(crate) fn sum(&self) -> f64 {
-        self.others + self.marked
+        self.others + self.marked + self.read_only
     }
     fn of(&self, kind: PendingKind) -> f64 {
-        if kind == PendingKind::Marked {
-            self.marked
-        } else {
-            self.others
+        match kind {
+            PendingKind::Marked => self.marked,
+            PendingKind::ReadOnly => self.read_only,
+            _ => self.others,
         }
     }
     /// Faults of a kind among so many accesses to a span of so many pages.
@@ -62,7 +73,9 @@ impl RandomPages {
         let range = (vma.grain.floor(start), vma.grain.ceil(start + at.access.span.len_bytes));
         let pages = vma.grain.pages();
         let window = (sim.cfg.mm.vm.fault_around_pages() as u64).min(pages);
-        let grains = (pages > 1).then(|| (window as f64 / pages as f64, 1.0 / pages as f64));
+        let one = 1.0 / pages as f64;
+        let odds = GrainOdds { absent: window as f64 * one, marked: one, read_only: at.access.write.min(1.0) * one };
+        let grains = (pages > 1).then_some(odds);
         Self { range, pages: vma.grain.count(range.1 - range.0), grains, single: PendingKind::of(at.write) }
     }
 
@@ -95,28 +108,36 @@ impl RandomPages {
     pub(crate) fn weights(&self, counts: &PendingCounts, span: u32) -> Weights {
         let pages = |kind| counts.pending(span, kind) as f64;
         match self.grains {
-            None => Weights { others: pages(self.single), marked: 0.0 },
-            Some((absent, marked)) => {
-                Weights { others: pages(PendingKind::Absent) * absent, marked: pages(PendingKind::Marked) * marked }
-            }
+            None => Weights { others: pages(self.single), marked: 0.0, read_only: 0.0 },
+            Some(odds) => Weights {
+                others: pages(PendingKind::Absent) * odds.absent,
+                marked: pages(PendingKind::Marked) * odds.marked,
+                read_only: pages(PendingKind::ReadOnly) * odds.read_only,
+            },
         }
     }
 
     /// The kind of the page that an access with these weights has met.
     pub(crate) fn kind(&self, sim: &mut Simulation<'_>, weights: &Weights) -> PendingKind {
-        match self.grains {
-            None => self.single,
-            Some(_) if weights.marked == 0.0 => PendingKind::Absent,
-            Some(_) if weights.others == 0.0 => PendingKind::Marked,
-            Some(_) if sim.rng.unit() * weights.sum() < weights.marked => PendingKind::Marked,
-            Some(_) => PendingKind::Absent,
+        if self.grains.is_none() {
+            return self.single;
+        }
+        let kinds = [PendingKind::Absent, PendingKind::Marked, PendingKind::ReadOnly];
+        let mut there = kinds.into_iter().filter(|k| weights.of(*k) > 0.0);
+        let Some(first) = there.next() else { return PendingKind::Absent };
+        let Some(second) = there.next() else { return first };
+        let at = sim.rng.unit() * weights.sum();
+        match there.next() {
+            _ if at < weights.of(first) => first,
+            Some(third) if at >= weights.of(first) + weights.of(second) => third,
+            _ => second,
         }
     }
 
     /// Whether the access of `s`, drawn with the odds of its kind, faults.
     pub(crate) fn faults(&self, sim: &mut Simulation<'_>, s: &PageSite, kind: PendingKind) -> bool {
-        let Some((absent, _)) = self.grains else { return true };
-        if kind == PendingKind::Marked {
+        let Some(GrainOdds { absent, .. }) = self.grains else { return true };
+        if kind != PendingKind::Absent {
             return true;
         }
         let pages = sim.processes[s.process].space.vma(s.vma).grain.pages();

@@ -14,7 +14,7 @@
 //! and numbers, then those that have so many pending pages, then pages. A page that is no longer pending when its turn
 //! comes is passed over, so the rest stay equally likely.
 //!
-//! Absent and marked pages may be drawn apart, each kind as above.
+//! Absent, marked and write-protected pages may be drawn apart, each kind as above.
 
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::{PendingKind, PendingPages, SharedMemory, Vma, CHUNK_PAGES};
@@ -38,17 +38,18 @@ struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
     pending: PendingPages,
-    /// Draws of marked pages alone, and all others.
+    /// Draws of marked pages alone, of write-protected ones alone, and all others.
     marked: Draws,
+    read_only: Draws,
     others: Draws,
 }
 
 impl View {
     fn draws(&mut self, kind: PendingKind) -> &mut Draws {
-        if kind == PendingKind::Marked {
-            &mut self.marked
-        } else {
-            &mut self.others
+        match kind {
+            PendingKind::Marked => &mut self.marked,
+            PendingKind::ReadOnly => &mut self.read_only,
+            _ => &mut self.others,
         }
     }
 }
@@ -167,6 +168,7 @@ impl PendingCounts {
         view.until_ns = (now_ns / epoch_ns + 1) * epoch_ns;
         view.pending = vma.pending_in(from, to);
         view.marked.begin(&view.pending);
+        view.read_only.begin(&view.pending);
         view.others.begin(&view.pending);
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
@@ -203,6 +205,7 @@ impl PendingCounts {
         let view = &mut self.views[span as usize];
         view.pending = view.pending.saturating_sub(pages);
         view.marked.resolved(pages);
+        view.read_only.resolved(pages);
         view.others.resolved(pages);
     }
     /// Draws one of the pending pages of a span, all alike, as (chunk, page); `None` if none is found. The count is

@@ -19,23 +19,11 @@ pub(super) enum Direction {
 }
 
 /// Options that belong to a prediction.
-const PREDICT: [&str; 12] = [
-    "like",
-    "machine",
-    "kernel",
-    "memory",
-    "threads",
-    "param",
-    "quick",
-    "full_size",
-    "ways",
-    "horizon",
-    "whole",
-    "jobs",
-];
+const PREDICT: [&str; 11] =
+    ["like", "machine", "kernel", "memory", "threads", "param", "quick", "ways", "horizon", "whole", "jobs"];
 
 /// Options of a prediction that a command cannot have.
-const PREDICT_LIKE: [&str; 5] = ["like", "param", "quick", "full_size", "horizon"];
+const PREDICT_LIKE: [&str; 4] = ["like", "param", "quick", "horizon"];
 
 /// Arguments of `advise`.
 #[derive(Debug, clap::Args)]
@@ -63,14 +51,10 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     pub(super) threads: Option<u32>,
-    /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds;
-    /// the default for programs that would take minutes (docs/reference/likes.md)
-    #[arg(long, conflicts_with = "full_size")]
-    pub(super) quick: bool,
-    /// Predict with memory and threads as given: the default for programs that take a minute so, for others minutes to
-    /// hours
+    /// Cut memory, threads and time of a prediction down to two sizes over two times, so that the answer takes seconds.
+    /// A smaller program may have another answer (docs/reference/likes.md)
     #[arg(long)]
-    pub(super) full_size: bool,
+    pub(super) quick: bool,
     /// Ways that a prediction compares with leaving balancing on: off, interleave, bind, weighted, slow-scan, tiering,
     /// promote-limit, zone-reclaim, preferred, hugetlb, no-thp [default: off,interleave,bind]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -158,7 +158,7 @@ fn simulate(
         seed: 1,
         sets: Vec::new(),
         params: all,
-        axes: Axes { columns, workloads: of, until_settled: true, ..Axes::default() },
+        axes: Axes { columns, workloads: of, until_settled: Some(true), ..Axes::default() },
     };
     experiment.check()?;
     let guest = GuestArgs::default();

@@ -5,6 +5,9 @@ use numalab_model::catalog::{is_path, LIKES};
 use numalab_model::machine::size;
 use numalab_model::spec::{Doc, SpecError, Spot, Table};
 
+/// A prediction in full size simulates so much time at least, ms: balancing has come round several times then.
+const FULL_TIME_MS: u64 = 60_000;
+
 /// A kind of program, as `catalog/likes.toml` describes it.
 #[derive(Clone, Debug)]
 pub struct Like {
@@ -21,11 +24,9 @@ pub struct Like {
     sizes: Vec<Size>,
     /// Times of a quick prediction, ms, ascending.
     times_ms: Vec<u64>,
-    /// Times of a prediction in full size, ms, ascending.
-    full_times_ms: Vec<u64>,
+    /// The time of a prediction in full size, ms, as a list.
+    full_time_ms: Vec<u64>,
     quick: Vec<(String, String)>,
-    /// Most memory up to which it is simulated in full size unless a quick prediction is asked for, bytes.
-    full_up_to_bytes: u64,
     /// What the user has set, as parts of a name: "points-50".
     chosen: Vec<String>,
 }
@@ -84,7 +85,8 @@ impl Like {
             inner.keys().into_iter().map(read).map(|r| r.map(|(value, name)| (name, value))).collect()
         };
         let times_ms = times(&t.strs("times")?)?;
-        let full_times_ms = if t.has("full_times") { times(&t.strs("full_times")?)? } else { times_ms.clone() };
+        let longest_ms = times_ms.iter().copied().max().unwrap_or(0).max(FULL_TIME_MS);
+        let full_time_ms = if t.has("full_time") { times(&[t.str("full_time")?])? } else { vec![longest_ms] };
         let like = Self {
             name: t.str("name")?.value,
             workload: t.str("workload")?.value,
@@ -93,9 +95,8 @@ impl Like {
             params: texts("params")?,
             sizes: t.tables("sizes")?.into_iter().map(size).collect::<Result<_, _>>()?,
             times_ms,
-            full_times_ms,
+            full_time_ms,
             quick: texts("quick")?,
-            full_up_to_bytes: t.opt_str("full_up_to")?.map(|s| bytes(&s)).transpose()?.unwrap_or(0),
             chosen: Vec::new(),
         };
         t.finish()?;
@@ -112,16 +113,10 @@ impl Like {
             params,
             sizes: Vec::new(),
             times_ms: times_ms.to_vec(),
-            full_times_ms: times_ms.to_vec(),
+            full_time_ms: times_ms.to_vec(),
             quick: Vec::new(),
-            full_up_to_bytes: u64::MAX,
             chosen: Vec::new(),
         }
-    }
-
-    /// Whether a prediction for a program of the size `asked` may be cut down, by the options `quick` and `full_size`.
-    pub fn is_quick(&self, asked: Size, (quick, full_size): (bool, bool)) -> bool {
-        !self.is_file() && (quick || !(full_size || asked.memory_bytes <= self.full_up_to_bytes))
     }
 
     /// Whether the workload is a file of the user's own.
@@ -162,7 +157,7 @@ impl Like {
     /// Lasts so long whatever the machine, ms.
     pub fn lasts_ms(&mut self, time_ms: u64) {
         self.times_ms = vec![time_ms];
-        self.full_times_ms = vec![time_ms];
+        self.full_time_ms = vec![time_ms];
     }
 
     /// The sizes that are simulated for a program of the size `asked`, each once. What is asked and smaller than a cut
@@ -185,7 +180,7 @@ impl Like {
         if quick {
             &self.times_ms
         } else {
-            &self.full_times_ms
+            &self.full_time_ms
         }
     }
 
@@ -243,10 +238,10 @@ mod tests {
             let sizes = like.simulated(ASKED, true);
             assert!(sizes.len() == 2 && sizes[0].threads < sizes[1].threads, "{}: {sizes:?}", like.name);
             assert!(sizes[0].memory_bytes <= sizes[1].memory_bytes, "{}", like.name);
-            for quick in [true, false] {
-                let times = like.times_ms(quick);
-                assert!(times.len() == 2 && times[1] >= 3 * times[0], "{}: {times:?}", like.name);
-            }
+            let times = like.times_ms(true);
+            assert!(times.len() == 2 && times[1] >= 3 * times[0], "{}: {times:?}", like.name);
+            let full = like.times_ms(false);
+            assert!(full.len() == 1 && full[0] >= times[1] && full[0] >= FULL_TIME_MS, "{}: {full:?}", like.name);
         }
     }
 

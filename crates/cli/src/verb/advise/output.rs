@@ -178,7 +178,10 @@ impl Given<'_> {
         else {
             return Vec::new();
         };
-        let heads: Vec<String> = p.simulated.iter().map(Simulated::text).collect();
+        // A single size stands in the line above.
+        let one_size = p.simulated.windows(2).all(|w| w[0].has_size_of(&w[1]));
+        let head = if one_size { Simulated::time } else { Simulated::text };
+        let heads: Vec<String> = p.simulated.iter().map(head).collect();
         let width = heads.iter().map(String::len).max().unwrap_or(0);
         let row = |head: &str, cells: Vec<String>| {
             let cells: String = cells.iter().map(|c| format!("{c:>12}")).collect();
@@ -207,7 +210,7 @@ impl Given<'_> {
         let memory = size::exact(self.asked.memory_bytes).replace(' ', "");
         let (like, threads) = (&self.like.name, self.asked.threads);
         let of = format!("--machine {} --kernel {}", self.machine_asked, self.kernel);
-        let all = format!("numalab advise {of} --like {like} --memory {memory} --threads {threads} --full-size");
+        let all = format!("numalab advise {of} --like {like} --memory {memory} --threads {threads}");
         cut.then_some(all)
     }
 
@@ -221,7 +224,7 @@ impl Given<'_> {
         let cut = self.comparison.origin.as_ref().and_then(|o| o.prediction.as_ref()).is_some_and(|p| p.is_cut());
         if cut {
             let less = "A smaller program moves its memory sooner and fills less of a memory controller";
-            out.push(format!("{less}; --full-size simulates what was asked."));
+            out.push(format!("{less}; without --quick, what was asked is simulated."));
         }
         let further = like.further();
         if self.quick && !further.is_empty() {

@@ -155,7 +155,7 @@ fn elapsed_s(
         seed: 1,
         sets: Vec::new(),
         params: like.own_params().iter().map(one).collect::<Result<_, Failure>>()?,
-        axes: Axes { columns: vec![Way::On.column(kernel)?], until_settled: true, ..Axes::default() },
+        axes: Axes { columns: vec![Way::On.column(kernel)?], until_settled: Some(true), ..Axes::default() },
     };
     experiment.check()?;
     let guest = GuestArgs::default();

@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     }
     let (mut like, asked) = program(context, args, like, &target)?;
     let ways = ways(args, &like, &target, asked)?;
-    let quick = like.is_quick(asked, (args.quick, args.full_size));
+    let quick = args.quick && !like.is_file();
     if like.is_file() {
         let name = format!("advise_{}_{}_once", like.name, target.machine.name);
         let once = args.out.as_ref().map_or_else(|| options::directory(None, &name), |out| out.join("once"));
@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &Args, like: &str) -> Result<Done, Failure> 
     let horizon_ms = args.horizon.map(|s| (s * 1000.0).round() as u64);
     let prediction = prediction(&like, asked, (quick, horizon_ms));
     let mut experiment = experiment(&like, &target, &args.machine, (&kernel, &ways), (prediction, quick))?;
-    experiment.axes.until_settled = !args.whole;
+    experiment.axes.until_settled = Some(!args.whole);
     if args.whole {
         experiment.name += "_whole";
     }
@@ -164,7 +164,14 @@ fn prediction(like: &Like, asked: Size, (quick, horizon_ms): (bool, Option<u64>)
             let of = if like.is_file() { &like.name } else { &like.workload };
             let workload = format!("{of}-{}-{}", size.label(), label_of(time_ms));
             let Size { memory_bytes, threads } = size;
-            simulated.push(Simulated { workload, memory_bytes, threads, time_ms, settled_after_ms: None });
+            simulated.push(Simulated {
+                workload,
+                memory_bytes,
+                threads,
+                time_ms,
+                settled_after_ms: None,
+                until_settled: false,
+            });
         }
     }
     Prediction { memory_bytes: asked.memory_bytes, threads: asked.threads, simulated, horizon_ms }

@@ -157,6 +157,7 @@ fn experiment(
         threads: scaled.threads,
         time_ms: (MODEL_S * 1000.0) as u64,
         settled_after_ms: None,
+        until_settled: false,
     };
     let prediction = Prediction {
         memory_bytes: scaled.memory_bytes,
@@ -179,7 +180,13 @@ fn experiment(
         seed: 1,
         sets: Vec::new(),
         params: params(&workload, sized)?,
-        axes: Axes { columns, workloads: of, prediction: Some(prediction), until_settled, ..Axes::default() },
+        axes: Axes {
+            columns,
+            workloads: of,
+            prediction: Some(prediction),
+            until_settled: Some(until_settled),
+            ..Axes::default()
+        },
     };
     experiment.check()?;
     Ok(experiment)

@@ -79,6 +79,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     };
     let record = records::find(pick)?;
     logs::refuse_unlogged(&record)?;
+    logs::note_settled(&record);
     let why = logs::read_why(&record.path)?;
     let s = &args.subject;
     // Kernels since 4.10 leave private pages of a process of one thread alone that are on the thread's own node.

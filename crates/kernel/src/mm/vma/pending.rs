@@ -18,6 +18,8 @@ pub enum PendingKind {
     Absent,
     /// The page is marked.
     Marked,
+    /// Only a store faults: the page is mapped, unmarked and write-protected.
+    ReadOnly,
 }
 
 impl PendingKind {
@@ -53,6 +55,7 @@ impl PendingPages {
             PendingKind::Store => self.any + self.zeros + self.read_only,
             PendingKind::Absent => self.any - self.marked,
             PendingKind::Marked => self.marked,
+            PendingKind::ReadOnly => self.read_only,
         }
     }
     /// Number of pages on which a read, or a store, faults.
@@ -149,6 +152,7 @@ impl Vma {
             PendingKind::Store => self.is_pending(chunk, page, true),
             PendingKind::Marked => self.is_marked(chunk, page),
             PendingKind::Absent => self.is_pending(chunk, page, false) && !self.is_marked(chunk, page),
+            PendingKind::ReadOnly => self.is_pending(chunk, page, true) && !self.is_pending(chunk, page, false),
         }
     }
     /// The pending page number `rank`, counted from 0, of those in `from..to` that lie in `chunk`, as a page of the
@@ -300,10 +304,12 @@ impl Vma {
         }
         let c = &self.chunks[chunk];
         match c.kind {
-            ChunkKind::Empty if kind == PendingKind::Marked => Bits512::default(),
+            ChunkKind::Empty if matches!(kind, PendingKind::Marked | PendingKind::ReadOnly) => Bits512::default(),
             ChunkKind::Empty => range,
             ChunkKind::Huge => match kind {
                 PendingKind::Absent => Bits512::default(),
+                PendingKind::ReadOnly if c.pmd_marked || c.read_only == 0 => Bits512::default(),
+                PendingKind::ReadOnly => range,
                 _ if c.pmd_marked || kind == PendingKind::Store && c.read_only > 0 => range,
                 _ => Bits512::default(),
             },
@@ -312,10 +318,9 @@ impl Vma {
                 let open = match kind {
                     PendingKind::Absent => b.present.zip(&range, |p, _| !p),
                     PendingKind::Marked => b.marked,
+                    PendingKind::ReadOnly => b.read_only.zip(&b.marked, |r, m| r & !m),
                     PendingKind::Read => b.present.zip(&b.marked, |p, m| !p | m),
-                    PendingKind::Store => {
-                        b.present.zip(&b.marked, |p, m| !p | m).zip(&b.read_only, |o, r| o | r)
-                    }
+                    PendingKind::Store => b.present.zip(&b.marked, |p, m| !p | m).zip(&b.read_only, |o, r| o | r),
                 };
                 open.zip(&range, |o, r| o & r)
             }
@@ -356,10 +361,13 @@ mod tests {
         let absent_or_marked = [PendingKind::Absent, PendingKind::Marked].map(|k| picked(v, (from, to), k));
         assert!(absent_or_marked[1].iter().all(|&(c, p)| v.is_marked(c, p)));
         assert!(absent_or_marked[0].iter().all(|&(c, p)| !v.is_marked(c, p)));
-        let mut both = absent_or_marked.concat();
-        both.sort_unstable();
+        let mut all = absent_or_marked.concat();
+        all.sort_unstable();
         if v.zero_entries() == 0 {
-            assert_eq!(both, picked(v, (from, to), PendingKind::Read));
+            assert_eq!(all, picked(v, (from, to), PendingKind::Read));
+            all.extend(picked(v, (from, to), PendingKind::ReadOnly));
+            all.sort_unstable();
+            assert_eq!(all, picked(v, (from, to), PendingKind::Store));
         }
         assert_eq!(v.check_pending(), Ok(()));
         n
