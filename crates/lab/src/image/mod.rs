@@ -12,6 +12,7 @@ pub mod debian;
 mod file;
 mod kernel;
 mod limits;
+mod lock;
 pub mod patches;
 pub mod source;
 mod spec;
@@ -21,7 +22,7 @@ mod unpack;
 pub use kernel::{Built, Image, Revision};
 pub use spec::{ImageSpec, PackageVersion};
 
-use crate::cache::{Cache, IMAGES};
+use crate::cache::Cache;
 use build::Source;
 use std::path::Path;
 
@@ -36,12 +37,11 @@ pub fn resolve(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, String> {
-    // Two builds in one tree would corrupt each other.
-    let mut wait = || say("waiting for another numalab that prepares a kernel in the same cache");
-    let lock = cache.lock(IMAGES, &mut wait).map_err(|e| format!("cache: {e}"))?;
+    // Two builds in one tree would corrupt each other. Other images have locks of their own.
+    let _lock = lock::of(spec).map(|name| lock::take(&name, &spec.to_string(), cache, say)).transpose()?;
     // An interrupted build may have left gigabytes. An error is no reason to refuse the image.
     let _ = cache.sweep();
-    cache.remove_former_leftovers(&lock);
+    cache.remove_former_leftovers();
     let image = match spec {
         // A kernel from a package needs no copy: its path has the package's version or checksum.
         ImageSpec::Debian(series) => return debian::image(series, which, cache, say),

@@ -9,7 +9,7 @@ use super::kernel::Revision;
 use super::limits::{PATCH_BYTES_MAX, SOURCE_BYTES_MAX, SOURCE_UNPACKED_BYTES_MAX, TEXT_BYTES_MAX};
 use super::spec::PackageVersion;
 use super::unpack::{self, check_place, Tee, UnpackError, Unpacked};
-use super::{build_tools, patches};
+use super::{build_tools, lock, patches};
 use crate::cache::{self, Cache, KERNELS};
 use crate::child;
 use crate::failure::at_path;
@@ -139,10 +139,13 @@ pub fn patched(
 ) -> Result<Tree, String> {
     // Read first: a wrong name is an error before anything is fetched.
     let texts = patches.iter().map(|p| patch_text(p)).collect::<Result<Vec<_>, _>>()?;
-    let base = packaged(series, which, cache, say)?;
     if patches.is_empty() {
-        return Ok(base);
+        // The caller holds its lock.
+        return packaged(series, which, cache, say);
     }
+    // Held until the copy is whole, because another process may build there.
+    let lock = lock::take(&lock::of_source(series), &format!("source:{series}"), cache, say)?;
+    let base = packaged(series, which, cache, say)?;
     let mut key = base.origin.clone().into_bytes();
     for text in &texts {
         key.extend(text);
@@ -159,6 +162,7 @@ pub fn patched(
     let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
+    drop(lock);
     for (patch, text) in patches.iter().zip(&texts) {
         // Written to a file, because a built-in patch has none.
         let file = work.path().join("patch");
