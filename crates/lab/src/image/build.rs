@@ -13,7 +13,7 @@ use crate::failure::at_path;
 use numalab_model::files::{input, output};
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The built-in configuration fragment.
 const FRAGMENT: &str = include_str!("../../guest/kernel-minimal.config");
@@ -57,6 +57,7 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
             .map_err(|e| format!("{} ({FRAGMENT_VARIABLE} names it)", e.message()))?,
         None => FRAGMENT.to_string(),
     };
+    let fragment = fragment + &from.config;
     let path = build.join("vmlinux");
     let done = build.join("numalab.done");
     let mark = mark(tree, &fragment);
@@ -69,7 +70,8 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
         build_tools::check()?;
         configure(tree, cache, &fragment, say)?;
         let started = build.join("numalab.started");
-        let resumed = if started.exists() { "; an earlier build did not end, and what it compiled is kept" } else { "" };
+        let resumed =
+            if started.exists() { "; an earlier build did not end, and what it compiled is kept" } else { "" };
         say(&format!("building {origin}{resumed}"));
         output::replace(&started, b"").map_err(at_path(&started))?;
         make(tree, cache, &["vmlinux"])?;
@@ -116,18 +118,24 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
 }
 
 fn parse(fragment: &str) -> Vec<Setting> {
-    let mut out = Vec::new();
+    let mut out: Vec<Setting> = Vec::new();
     for line in fragment.lines() {
         let (line, optional) = match line.trim().strip_suffix("#?") {
             Some(rest) => (rest.trim(), true),
             None => (line.trim(), false),
         };
         let unset = line.strip_prefix("# CONFIG_").and_then(|l| l.strip_suffix(" is not set"));
-        if let Some(symbol) = unset {
-            out.push(Setting { symbol: symbol.into(), value: None, optional });
-        } else if let Some((symbol, value)) = line.strip_prefix("CONFIG_").and_then(|l| l.split_once('=')) {
-            out.push(Setting { symbol: symbol.into(), value: Some(value.into()), optional });
-        }
+        let set = || line.strip_prefix("CONFIG_").and_then(|l| l.split_once('='));
+        let (symbol, value) = match unset {
+            Some(symbol) => (symbol, None),
+            None => match set() {
+                Some((symbol, value)) => (symbol, Some(value.to_string())),
+                None => continue,
+            },
+        };
+        // A later line takes the place of an earlier one.
+        out.retain(|s| s.symbol != symbol);
+        out.push(Setting { symbol: symbol.into(), value, optional });
     }
     out
 }
@@ -201,6 +209,7 @@ fn errors(log: &str) -> String {
 mod tests {
     use super::*;
     use crate::child::tests::comes_true;
+    use std::process::Command;
 
     #[test]
     fn the_built_in_fragment_enables_balancing() {
@@ -214,6 +223,8 @@ mod tests {
         let count = symbols.len();
         symbols.dedup();
         assert_eq!(symbols.len(), count, "a symbol is set twice");
+        let later = parse("CONFIG_A=y\nCONFIG_B=y\n# CONFIG_A is not set\n");
+        assert_eq!(plain(&later), "CONFIG_B=y\n# CONFIG_A is not set\n");
         // Comments of the file are left out.
         assert!(plain(&settings).lines().all(|l| l.starts_with("CONFIG_") || l.ends_with(" is not set")));
     }
@@ -227,7 +238,7 @@ mod tests {
         std::fs::create_dir_all(&build).unwrap();
         std::fs::write(build.join("vmlinux"), "kernel").unwrap();
         std::fs::write(build.join(".config"), "CONFIG_SMP=y\n").unwrap();
-        let from = Tree { path: tree.clone(), origin: "x".into(), revision: None };
+        let from = Tree::plain(tree.clone(), "x".into());
         let image = |source| image(&from, source, &cache, &mut |_| {});
         // The tree has no Makefile, so every attempt to build fails.
         assert!(image(Source::Fixed).is_err(), "built with an unknown configuration");
@@ -311,7 +322,7 @@ mod tests {
                       vmlinux: build/a.o\n\ttest -e go && cp build/a.o build/vmlinux\n\
                       build/a.o:\n\techo run >>runs && cp runs $@\n";
         std::fs::write(tree.join("Makefile"), recipe).unwrap();
-        let from = Tree { path: tree.clone(), origin: "x".into(), revision: None };
+        let from = Tree::plain(tree.clone(), "x".into());
         let said = || {
             let mut lines = Vec::new();
             let built = image(&from, Source::Fixed, &cache, &mut |line| lines.push(line.to_string()));

@@ -7,7 +7,7 @@
 use super::file::{is_bzimage, is_elf, starts_with};
 use super::limits::{IMAGE_BYTES_MAX, PACKAGE_BYTES_MAX};
 use super::spec::{ImageSpec, COMMAND_LINE};
-use super::{debian, patches, source};
+use super::{debian, patches, series, source};
 use crate::cache::Cache;
 use numalab_model::files::input;
 use numalab_model::spec::SpecError;
@@ -40,6 +40,15 @@ impl ImageSpec {
             }
             Self::Tree(tree) => directory(tree),
             Self::Commit { tree, revision } => commit(tree, revision),
+            Self::Series(folder) => {
+                let base = series::read(folder)?.series.base;
+                let kept = cache.is_some_and(|c| source::kept(&base.value, c).is_some());
+                if kept {
+                    return Ok(());
+                }
+                let known = listed("source", &base.value, &debian::series_of_sources(apt));
+                known.map_err(|e| base.error(e.what, e.expected))
+            }
             Self::Source { series, patches } => {
                 patches.iter().try_for_each(|p| patch(p))?;
                 if cache.is_some_and(|c| source::kept(series, c).is_some()) {

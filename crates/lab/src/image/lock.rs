@@ -4,8 +4,8 @@
 //! certain patches. A process holds at most two, first that of a patched source and then that of the source below it,
 //! so no two processes wait for each other.
 
-use super::source;
 use super::spec::ImageSpec;
+use super::{series, source};
 use crate::cache::{self, Cache, Lock};
 use std::path::Path;
 
@@ -20,6 +20,8 @@ pub(super) fn of(spec: &ImageSpec) -> Option<String> {
             // Without such a commit the extraction fails, whatever the lock is called.
             format!("commit-{}", source::commit_of(tree, revision).unwrap_or_else(|_| of_path(tree)))
         }
+        // A series that cannot be read is refused before anything is written.
+        ImageSpec::Series(folder) => format!("series-{}", &series::read(folder).ok()?.key()[..16]),
         ImageSpec::Source { series, patches } if patches.is_empty() => of_source(series),
         ImageSpec::Source { series, patches } => {
             let texts = patches.iter().filter_map(|p| source::patch_text(p).ok());

@@ -2,7 +2,7 @@
 //!
 //! The names are `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
 //! `vmlinux:FILE`, `tree:DIR` (a source tree to build), `tree:DIR@REVISION` (a commit of it), and `source:6.12` with
-//! any number of `+patch:FILE` (a file or the name of a patch in [`patches`]).
+//! any number of `+patch:FILE` (a file or the name of a patch in [`patches`]), and `series:DIR` (a folder of patches).
 
 pub mod build;
 pub mod build_tools;
@@ -14,6 +14,7 @@ mod kernel;
 mod limits;
 mod lock;
 pub mod patches;
+mod series;
 pub mod source;
 mod spec;
 pub(crate) mod store;
@@ -56,6 +57,7 @@ pub fn resolve(
         ImageSpec::Commit { tree, revision } => {
             build::image(&source::commit(tree, revision, cache, say)?, Source::Fixed, cache, say)
         }
+        ImageSpec::Series(folder) => build::image(&series::tree(folder, which, cache, say)?, Source::Fixed, cache, say),
         ImageSpec::Source { series, patches } => {
             build::image(&source::patched(series, patches, which, cache, say)?, Source::Fixed, cache, say)
         }
