@@ -12,6 +12,7 @@ mod image_names;
 mod knob_settings;
 
 pub use image_names::{image_error, is_image, joined};
+pub use knob_settings::check as check_knobs;
 
 use crate::context::Context;
 use image_names::{split, split_image};
@@ -40,29 +41,28 @@ struct WithImages<'a> {
     running: Option<&'a str>,
 }
 
-impl WithImages<'_> {
-    /// The catalog kernel with the settings of a series: the one of the series itself, or the newest release.
-    ///
-    /// # Errors
-    /// See [`Catalog::releases`].
-    fn settings_of(&self, series: String) -> Result<String, SpecError> {
-        if self.catalog.has_kernel(&series) {
-            return Ok(series);
-        }
-        Ok(self.catalog.releases()?.newest().unwrap_or_default().to_string())
+/// The catalog kernel with the settings of a series: the one of the series itself, or the newest release.
+///
+/// # Errors
+/// See [`Catalog::releases`].
+pub fn release_like(catalog: &Catalog, series: &str) -> Result<String, SpecError> {
+    if catalog.has_kernel(series) {
+        return Ok(series.to_string());
     }
+    Ok(catalog.releases()?.newest().unwrap_or_default().to_string())
 }
 
 impl Lookup for WithImages<'_> {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
         if let Some(release) = self.running.filter(|_| name == HOST) {
-            let like = self.settings_of(series(release))?;
+            let like = release_like(self.catalog, &series(release))?;
             let title = format!("the running kernel {release}, with NUMA balancing on");
             let text = format!("name = {HOST:?}\nextends = {like:?}\ntitle = {title:?}\nimage = {SAME:?}\n");
             return kernel::parse(name, &(text + "[tunables]\nsystem.numa_balancing = 1\n")).map(Some);
         }
         let Some((short, image)) = split_image(name) else { return self.catalog.kernel_spec(name) };
-        let like = self.settings_of(ImageSpec::parse(split(image).0)?.series().unwrap_or_default())?;
+        let series = ImageSpec::parse(split(image).0)?.series().unwrap_or_default();
+        let like = release_like(self.catalog, &series)?;
         let text = format!(
             "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
             format!("the kernel image {image}")

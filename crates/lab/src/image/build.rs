@@ -114,7 +114,7 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
         return Ok(());
     }
     let _ = std::fs::remove_file(&kept);
-    Err(format!("this kernel does not take the configuration: {}", lost.join(", ")))
+    Err(format!("{NOT_CONFIGURED}: {}", lost.join(", ")))
 }
 
 fn parse(fragment: &str) -> Vec<Setting> {
@@ -194,7 +194,17 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let text = std::fs::read_to_string(&log_path).unwrap_or_default();
-    Err(format!("the kernel does not build ({}):\n{}", log_path.display(), errors(&text)))
+    Err(format!("{NOT_BUILT} ({}):\n{}", log_path.display(), errors(&text)))
+}
+
+/// How the error of a kernel begins whose source does not build.
+const NOT_BUILT: &str = "the kernel does not build";
+/// How the error of a kernel begins that lacks what guests need.
+const NOT_CONFIGURED: &str = "this kernel does not take the configuration";
+
+/// Whether an error of an image says that its source does not build, and not that this host cannot build.
+pub fn is_failed_build(error: &str) -> bool {
+    [NOT_BUILT, NOT_CONFIGURED].iter().any(|start| error.contains(start))
 }
 
 /// The relevant lines of a build's log: the first error and what follows, else the last lines.

@@ -25,7 +25,6 @@ pub use spec::{ImageSpec, PackageVersion};
 
 use crate::cache::Cache;
 use build::Source;
-use std::path::Path;
 
 /// Finds, fetches or builds an image; `say` gets a line for every step that takes time. `which` applies to packaged
 /// kernels and sources ([`ImageSpec::is_packaged`]); other images are read in their present state.
@@ -65,15 +64,21 @@ pub fn resolve(
     store::keep(image?, cache)
 }
 
-/// The image with which a changed tree is compared: its last commit, or else the packaged source of its series.
+/// The image with which a changed kernel is compared: of a series the packaged source of its base, of a tree its last
+/// commit, or else the packaged source of its series.
 ///
 /// # Errors
-/// Not a kernel tree.
-pub fn base_of(tree: &Path) -> Result<ImageSpec, String> {
-    if source::is_repository(tree) {
-        return Ok(ImageSpec::Commit { tree: tree.into(), revision: "HEAD".into() });
+/// Not a kernel tree, or no series.
+pub fn base_of(changed: &ImageSpec) -> Result<ImageSpec, String> {
+    let packaged = |series| Ok(ImageSpec::Source { series, patches: Vec::new() });
+    match changed {
+        ImageSpec::Series(folder) => packaged(series::listed(folder).map_err(|e| e.to_string())?.base.value),
+        ImageSpec::Tree(tree) if source::is_repository(tree) => {
+            Ok(ImageSpec::Commit { tree: tree.clone(), revision: "HEAD".into() })
+        }
+        ImageSpec::Tree(tree) => packaged(source::series_of(tree)?),
+        other => Err(format!("{other} has no base; expected a source tree or a series")),
     }
-    Ok(ImageSpec::Source { series: source::series_of(tree)?, patches: Vec::new() })
 }
 
 #[cfg(test)]

@@ -322,8 +322,8 @@ pub fn series_of(tree: &Path) -> Result<String, String> {
     }
 }
 
-/// A `git` command for a tree, which may belong to another user. It writes nothing into the repository.
-fn git(tree: &Path) -> Command {
+/// A `git` command for a tree, which may belong to another user. It writes nothing into the repository by itself.
+pub(crate) fn git(tree: &Path) -> Command {
     let mut command = Command::new("git");
     command.args(["--no-optional-locks", "-c", "safe.directory=*", "-C"]).arg(tree);
     command
@@ -384,12 +384,13 @@ pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&s
     Ok(Tree { revision, ..Tree::plain(path, origin) })
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a program that succeeds.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     output(command).map(|_| ())
 }
 
 /// The output of a program that succeeds. The program must not outlive numalab, which holds the lock of its tree.
-fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = child::ends_with_parent(command, libc::SIGTERM).output();
     let output = output.map_err(|e| format!("`{name}`: {e}; `numalab doctor` says what installs it"))?;
