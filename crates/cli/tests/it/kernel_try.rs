@@ -14,7 +14,7 @@ use std::process::Command;
 fn can_build() -> bool {
     let tools = ["make", "gcc", "flex", "bison", "bc", "rsync", "patch", "xz", "tar", "git"];
     let has = |tool: &&str| Command::new(tool).arg("--version").output().is_ok();
-    tools.iter().all(|t| has(&t)) && Path::new("/usr/include/libelf.h").exists()
+    tools.iter().all(|t| has(t)) && Path::new("/usr/include/libelf.h").exists()
 }
 
 /// Writes a source of Linux in which the kernel is the text of the file `number`. It builds if that is a number.
@@ -180,13 +180,22 @@ fn knobs_of_a_series_are_columns_and_stand_in_records() {
     assert_eq!(kernels, ["base", "vma_filter=v3", "vma_filter=stock"]);
     let knob = |n: usize| {
         let record = list[n]["record"].as_str().unwrap();
-        let plan = json(&fs::read_to_string(lab.path(&format!("d/{record}/plan.json"))).unwrap());
-        let tunables = plan["kernel"]["tunables"].as_array().unwrap().clone();
+        let plan = json(&fs::read_to_string(lab.path(&format!("d/{record}/manifest.json"))).unwrap());
+        let tunables = plan["plan"]["kernel"]["tunables"].as_array().unwrap().clone();
         tunables.into_iter().find(|t| t["name"] == "knob.vma_filter").unwrap()["value"].as_str().unwrap().to_string()
     };
     assert_eq!([0, 1, 2].map(knob), ["the kernel's own", "v3", "stock"]);
     let sim = fs::read_to_string(lab.path("d-sim/experiment.json")).unwrap();
     assert!(sim.contains("vma_filter=v3"), "{sim}");
+    // The figures of both sides, from the records alone.
+    assert!(guests.contains("What each changed on both sides\nworkload"), "{guests}");
+    let sides = lab.ok("kernel sides d --markdown page.md");
+    assert!(sides.out.starts_with("first-touch on 2x1x1x1, 1 run each\nworkload"), "{}", sides.out);
+    let page = fs::read_to_string(lab.path("page.md")).unwrap();
+    let row = "| first-touch | vma_filter=v3 | numa_pages_migrated | +0.0 % (not tested) |";
+    assert!(page.contains("## first-touch on 2x1x1x1") && page.contains(row), "{page}");
+    lab.ok("kernel sides d d --markdown page.md");
+    lab.refused("kernel sides nope", &["nope: no such directory"]);
 }
 
 #[test]

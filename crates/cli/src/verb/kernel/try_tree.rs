@@ -4,6 +4,7 @@ mod bisect;
 mod columns;
 mod request;
 
+use super::sides;
 use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
@@ -12,7 +13,9 @@ use crate::service::answer;
 use crate::service::carry_out::{carry_out, exit, RunOptions};
 use columns::KnobColumn;
 use numalab_lab::image::{self, source, ImageSpec};
+use numalab_lab::qemu::Timing;
 use numalab_model::experiment::Experiment;
+use numalab_report::sides as report_sides;
 use request::Request;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -89,8 +92,13 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         None if !knobs.is_empty() => changed.clone(),
         None => image::base_of(&changed).map_err(Failure::usage)?,
     };
+    let suffix = match args.guest.timing() {
+        Timing::Counters => "-vm-counters",
+        Timing::Modelled => "-vm-modelled",
+    };
+    let dir = options::directory(args.out.as_deref(), &format!("try{suffix}"));
     // A mistake in what the simulator is asked is told before kernels are built, and its answer is there first.
-    let simulated = args.sim.then(|| simulate(context, args, &changed, &knobs)).transpose()?;
+    let simulated = args.sim.then(|| simulate(context, args, &changed, &knobs, &dir)).transpose()?;
     note(&format!("base: {base}"));
     let start = Instant::now();
     let title = format!("{changed} against {base}");
@@ -99,7 +107,11 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     note(&format!("{:.1} s for kernels and guests", start.elapsed().as_secs_f64()));
     Ok(match simulated {
         Some(sim) => {
-            let text = format!("In the simulator\n{}\nIn guests\n{}", sim.text, done.text);
+            let table = report_sides::text(&sides::of_directory(context, &dir)?.0);
+            let text = format!(
+                "In the simulator\n{}\nIn guests\n{}\nWhat each changed on both sides\n{table}",
+                sim.text, done.text
+            );
             Done { text, exit: sim.exit.max(done.exit) }
         }
         None => done,
@@ -122,19 +134,20 @@ fn changed(args: &Args) -> Result<ImageSpec, Failure> {
 }
 
 /// Runs the same knobs in the simulator.
-fn simulate(context: &Context, args: &Args, changed: &ImageSpec, knobs: &[KnobColumn]) -> Result<Done, Failure> {
+fn simulate(
+    context: &Context,
+    args: &Args,
+    changed: &ImageSpec,
+    knobs: &[KnobColumn],
+    dir: &Path,
+) -> Result<Done, Failure> {
     let release = match changed {
         ImageSpec::Tree(tree) => source::series_of(tree).map_err(Failure::usage)?,
         spec => spec.series().unwrap_or_default(),
     };
     let columns = columns::of_simulator(context, &release, changed.knobs()?.as_ref(), knobs)?;
     let experiment = args.request.experiment("try", format!("{changed} in the simulator"), columns)?;
-    let out = args.out.as_ref().map(|out| {
-        let mut name = out.clone().into_os_string();
-        name.push("-sim");
-        PathBuf::from(name)
-    });
-    compared(context, args, &experiment, BackendKind::Sim, out.as_deref())
+    compared(context, args, &experiment, BackendKind::Sim, Some(&sides::simulated(dir)))
 }
 
 /// Carries out an experiment and compares its columns.
