@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Every knob of a series on a real kernel and in the simulator, side by side.
 
-For each knob of words, or those of --knob, and each shape, `numalab kernel try --sim` runs the kernel with default knobs and
-one column for every other word, in guests of timing `modelled` with little memory, and the same columns in the
-simulator. Then `numalab kernel sides` writes one page of all of them. What has a record is not run again.
+For each knob of words, or those of --knob, and each shape, `numalab kernel try --sim` runs the kernel with default
+knobs and one column for every other word, in guests of timing `modelled` with little memory, and the same columns in
+the simulator. Then `numalab kernel sides` writes one page of all of them. What has a record is not run again.
 """
 
 import argparse
@@ -15,11 +15,12 @@ from pathlib import Path
 
 SHAPES = ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"]
 
-# A workload in which the knob's decision matters, with parameters for small guests. Other knobs get the last one.
+# A workload in which the knob's decision matters, so small that guests do not divide it: both sides run the same. Other
+# knobs get the last one.
 WORKLOADS = {
-    "vma_filter": ("numa01_THREAD_ALLOC", ["loops=2", "memory=64MiB"]),
-    "page_filter": ("cow-shared", []),
-    "imbalance": ("mpi-neighbours", []),
+    "vma_filter": ("numa01_THREAD_ALLOC", ["memory=96MiB", "loops=60"]),
+    "page_filter": ("cow-shared", ["duration=6s"]),
+    "imbalance": ("mpi-neighbours", ["grid=4MiB", "steps=100"]),
     "thp_locality": ("first-touch", ["memory=64MiB", "duration=5s"]),
 }
 OTHERS = ("first-touch", ["memory=64MiB", "duration=5s"])
@@ -49,7 +50,7 @@ def commands(args: argparse.Namespace, knobs: list[dict]) -> tuple[list[list[str
             folder = f"{args.out}/{name}-{shape}"
             line = [args.numalab, "kernel", "try", "--series", args.series, "--sim", "--machine", shape]
             line += ["--workload", workload, "--iterations", str(args.iterations), "--timing", "modelled"]
-            line += ["--guest-memory", "1GiB", "--workload-memory", "64MiB", "--out", folder]
+            line += ["--guest-memory", "2GiB", "--workload-memory", "256MiB", "--out", folder]
             line += [part for param in params for part in ("--param", param)]
             line += [part for word in others for part in ("--knob", f"{name}={word}")]
             runs.append(line)
