@@ -27,7 +27,9 @@ OTHERS = ("first-touch", ["memory=64MiB", "duration=5s"])
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Read the command line."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--series", default="linux", help="folder of the series")
     parser.add_argument("--knob", action="append", default=[], help="a knob to run; may be repeated")
     parser.add_argument("--shape", action="append", default=[], help="a machine shape; may be repeated")
@@ -40,7 +42,7 @@ def arguments() -> argparse.Namespace:
 
 
 def commands(args: argparse.Namespace, knobs: list[dict]) -> tuple[list[list[str]], list[str]]:
-    """The commands that run a knob on a shape, and the folders that they write."""
+    """Return the commands that run a knob on a shape, and the folders that they write."""
     runs, folders = [], []
     for knob in knobs:
         name = knob["name"]
@@ -59,6 +61,7 @@ def commands(args: argparse.Namespace, knobs: list[dict]) -> tuple[list[list[str
 
 
 def main() -> int:
+    """Run the commands, or print them."""
     args = arguments()
     series = tomllib.loads((Path(args.series) / "series.toml").read_text())
     # The simulator has no such decision without a role, and a number has no list of values to run.

@@ -66,7 +66,8 @@ pub fn of_directory(context: &Context, dir: &Path) -> Result<(Vec<Row>, String),
             "{} on {}, {}",
             o.workloads.join(", "),
             o.machines.join(", "),
-            o.runs_each.map_or_else(|| "different numbers of runs".into(), |n| format!("{} each", count(n as u64, "run")))
+            o.runs_each
+                .map_or_else(|| "different numbers of runs".into(), |n| format!("{} each", count(n as u64, "run")))
         ),
         None => dir.display().to_string(),
     };

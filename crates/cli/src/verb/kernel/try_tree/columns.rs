@@ -110,11 +110,11 @@ mod tests {
 
     #[test]
     fn a_wrong_knob_is_refused_with_its_option() {
-        let (_dir, _, columns) = knobs(&["filter=v3", "filter=v2"]);
+        let (_dir, _, columns) = knobs(&["filter=v3", "filter=stok"]);
         let e = columns.unwrap_err();
-        assert_eq!((e.file.as_str(), e.nearest.as_deref()), ("--knob filter=v2", Some("v3")));
+        assert_eq!((e.file.as_str(), e.nearest.as_deref()), ("--knob filter=stok", Some("stock")));
         assert!(knobs(&["filtr=v3"]).2.unwrap_err().what.contains("no knob `filtr`"));
-        assert!(knobs(&["filter"]).2.unwrap_err().what.contains("no value"));
+        assert!(knobs(&["filter"]).2.unwrap_err().what.contains("no name and value"));
         let tree = ImageSpec::Tree("/no/such".into());
         assert!(knob_columns(&["filter=v3".into()], &tree).unwrap_err().expected.contains("series.toml"));
         assert!(knob_columns(&["/sys/kernel/debug/x=1".into()], &tree).is_ok());
