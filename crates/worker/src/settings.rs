@@ -54,7 +54,9 @@ impl Settings {
         let path = knob::path(name).ok_or_else(|| format!("`{name}` names no file of a running kernel"))?;
         let read = || {
             read(&path).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => format!("`{name}`: this kernel has no {}", path.display()),
+                std::io::ErrorKind::NotFound => {
+                    format!("`{name}`: this kernel has no such file, or was built without what brings it")
+                }
                 _ => format!("`{name}`: {e}"),
             })
         };

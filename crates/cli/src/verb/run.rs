@@ -38,8 +38,8 @@ pub struct Args {
     machine: Vec<String>,
     /// Kernels to compare; the first is the baseline of a new comparison (see --baseline): names of the catalog, TOML
     /// files (docs/reference/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE,
-    /// vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE, NAME=series:DIR,KNOB=VALUE. Beside an experiment, kernels to
-    /// add to those of the experiment
+    /// vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE, NAME=series:DIR,KNOB=VALUE. Beside an experiment, kernels
+    /// to add to those of the experiment
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads: names of the catalog or TOML files (docs/reference/workloads.md)

@@ -72,8 +72,8 @@ fn git(at: &Path, args: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap().trim().to_string()
 }
 
-/// A tree of eight commits. The kernel is the commit's number; the third does not build, and the sixth does not boot. In
-/// the last one twice as many pages migrate.
+/// A tree of eight commits. The kernel is the commit's number; the third does not build, and the sixth does not boot.
+/// In the last one twice as many pages migrate.
 fn history(lab: &Lab) -> Vec<String> {
     qemu(lab);
     let tree = lab.path("linux");
@@ -149,7 +149,8 @@ fn ends_that_do_not_differ_are_no_bisection() {
 fn series(lab: &Lab) {
     let toml = "base = \"6.12\"\npatches = [\"1.patch\"]\nconfig = [\"CONFIG_NUMALAB=y\"]\n[[knob]]\n\
                 name = \"vma_filter\"\npath = \"/sys/kernel/debug/numalab/vma_filter\"\n\
-                values = [\"stock\", \"v3\"]\ndefault = \"stock\"\nrole = \"vma_filter\"\nwords = { stock = \"v612\", v3 = \"rfc_v3\" }\n";
+                values = [\"stock\", \"v3\"]\ndefault = \"stock\"\nrole = \"vma_filter\"\n\
+                words = { stock = \"v612\", v3 = \"rfc_v3\" }\n";
     lab.write("linux/series.toml", toml);
     lab.write("linux/1.patch", "--- a/number\n+++ b/number\n@@ -1 +1 @@\n-1\n+7\n");
     let kept = lab.path("cache/kernels/linux-source-6.12_6.12.1-1");

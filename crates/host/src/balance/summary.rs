@@ -1,4 +1,5 @@
-//! What a daemon says at its end: how many looks there were, what they cost, when the next was due, and what came of it.
+//! What a daemon says at its end: how many looks there were, what they cost, when the next was due, and what came of
+//! it.
 
 use super::metrics::Metrics;
 use std::time::Duration;
@@ -91,7 +92,8 @@ mod tests {
     fn a_dear_look_explains_the_long_pause() {
         let m = Metrics { looks: 2, local_share: 0.5, ..Metrics::default() };
         let dear = text(&looks(500), &m);
-        assert!(dear.starts_with("2 looks in 40.0 s, the dearest with 0.500 s of CPU time; the next was due in 12.0 s"));
+        let start = "2 looks in 40.0 s, the dearest with 0.500 s of CPU time; the next was due in 12.0 s";
+        assert!(dear.starts_with(start), "{dear}");
         assert!(dear.contains("paid for by 25.0 s at 2.0 % of a CPU; --cpu allows more"), "{dear}");
         assert!(!text(&looks(10), &m).contains("--cpu"));
     }

@@ -1,4 +1,5 @@
-//! A series of patches for a release of Linux, and the knobs that it gives the kernel (docs/reference/kernel-series.md).
+//! A series of patches for a release of Linux, and the knobs that it gives the kernel
+//! (docs/reference/kernel-series.md).
 //!
 //! Problem: a policy that was posted as patches can be compared on a real kernel, but a kernel for each policy takes
 //! long to build, and two kernels differ in more than the policy. Approach: one kernel has all policies, and a file of

@@ -1,4 +1,5 @@
-//! Kernels of which no run completed since they failed: a panic at boot is the answer, and not that figures are missing.
+//! Kernels of which no run completed since they failed: a panic at boot is the answer, and not that figures are
+//! missing.
 
 use crate::data::Comparison;
 

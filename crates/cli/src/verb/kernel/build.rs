@@ -10,8 +10,8 @@ use std::time::Instant;
 /// Arguments of `kernel build`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Image: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, tree:DIR@REVISION, source:6.12+patch:FILE…,
-    /// series:DIR (docs/reference/vm.md)
+    /// Image: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, tree:DIR@REVISION,
+    /// source:6.12+patch:FILE…, series:DIR (docs/reference/vm.md)
     image: String,
     /// Fetch the newest package of debian-SERIES or source:SERIES, and use it from now on
     #[arg(long)]

@@ -42,7 +42,12 @@ pub struct Args {
     #[arg(long, value_name = "IMAGE")]
     base: Option<String>,
     /// Look for the first bad commit of the tree: a commit without the change (docs/how-to/run-real-kernels.md)
-    #[arg(long, value_name = "REF", requires_all = ["bad", "fail_if"], conflicts_with_all = ["series", "knob", "base", "full"])]
+    #[arg(
+        long,
+        value_name = "REF",
+        requires_all = ["bad", "fail_if"],
+        conflicts_with_all = ["series", "knob", "base", "full"]
+    )]
     good: Option<String>,
     /// A later commit with the change
     #[arg(long, value_name = "REF", requires = "good")]

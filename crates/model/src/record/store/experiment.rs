@@ -124,8 +124,8 @@ impl Store {
         }
     }
 
-    /// Checks that `dir` can take the runs of the experiment `name`, before there are any: it is new, empty, or has runs
-    /// of that experiment. Nothing is written.
+    /// Checks that `dir` can take the runs of the experiment `name`, before there are any: it is new, empty, or has
+    /// runs of that experiment. Nothing is written.
     ///
     /// # Errors
     /// `dir` has foreign contents or another experiment.
