@@ -58,7 +58,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "numalab kernel try --tree linux --good v6.11 --bad HEAD --fail-if 'elapsed > +5%' --workload numa02",
         ],
     ),
-    ("kernel sides", &["numalab kernel sides out/try-vm-modelled --markdown sides.md"]),
+    ("kernel sides", &["numalab kernel sides out/try-vm-modelled"]),
     ("kernel show", &["numalab kernel show 6.12"]),
     ("kernel diff", &["numalab kernel diff 6.1 6.12"]),
     ("doctor", &["numalab doctor"]),

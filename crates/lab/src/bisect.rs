@@ -1,7 +1,8 @@
 //! Which commit of a source tree changed something: `git bisect` in a checkout of its own.
 //!
 //! Problem: a bisection checks out commits and keeps state, and nothing may be written into the user's tree. Approach:
-//! a repository beside it borrows the user's objects (`objects/info/alternates`), has its own checkout, and its own log.
+//! a repository beside it borrows the user's objects (`objects/info/alternates`), has its own checkout, and its own
+//! log.
 //! The checkout stays the same folder, so each commit compiles only what differs from the one before. The log is git's,
 //! so a bisection that was stopped goes on where it was.
 

@@ -1,8 +1,8 @@
 //! Side by side: what a knob changes on a real kernel, and what the same setting changes in the simulator.
 //!
 //! Problem: times of an emulated guest and of the model cannot be compared, but what a setting changes on each side
-//! can. Approach: both sides run the same columns. For every column and figure there is the change against the first column
-//! of its own side, with Welch's test after Holm's correction over all rows of that side. Units: percent. Invariant: a
+//! can. Approach: both sides run the same columns. For every column and figure there is the change against the first
+//! column of its own side, with Welch's test after Holm's correction over all rows of that side. Units: percent. Invariant: a
 //! change is clear only with a test; one run a side has none.
 
 use crate::assess::LEVEL;

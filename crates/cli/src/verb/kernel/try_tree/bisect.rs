@@ -1,8 +1,8 @@
 //! `kernel try --good REF --bad REF --fail-if BOUND`: the first commit of a tree that is beyond a bound.
 //!
 //! Every commit is checked out in one folder of the cache, built, booted and measured, and its figures are compared
-//! with those of the good commit. A commit that does not build or boot is skipped. Records and the log of `git bisect` stay,
-//! so the same command goes on where it was stopped.
+//! with those of the good commit. A commit that does not build or boot is skipped. Records and the log of `git bisect`
+//! stay, so the same command goes on where it was stopped.
 
 use super::request::{column, Request};
 use crate::backend::{BackendKind, GuestArgs, Sim};
