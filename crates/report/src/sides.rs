@@ -2,8 +2,8 @@
 //!
 //! Problem: times of an emulated guest and of the model cannot be compared, but what a setting changes on each side
 //! can. Approach: both sides run the same columns. For every column and figure there is the change against the first
-//! column of its own side, with Welch's test after Holm's correction over all rows of that side. Units: percent. Invariant: a
-//! change is clear only with a test; one run a side has none.
+//! column of its own side, with Welch's test after Holm's correction over all rows of that side. Units: percent.
+//! Invariant: a change is clear only with a test; one run a side has none.
 
 use crate::assess::LEVEL;
 use crate::data::{Comparison, Metric, Workload};

@@ -13,7 +13,6 @@ use crate::service::answer;
 use crate::service::carry_out::{carry_out, exit, RunOptions};
 use columns::KnobColumn;
 use numalab_lab::image::{self, source, ImageSpec};
-use numalab_lab::qemu::Timing;
 use numalab_model::experiment::Experiment;
 use numalab_report::sides as report_sides;
 use request::Request;
@@ -97,11 +96,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         None if !knobs.is_empty() => changed.clone(),
         None => image::base_of(&changed).map_err(Failure::usage)?,
     };
-    let suffix = match args.guest.timing() {
-        Timing::Counters => "-vm-counters",
-        Timing::Modelled => "-vm-modelled",
-    };
-    let dir = options::directory(args.out.as_deref(), &format!("try{suffix}"));
+    let dir = options::directory(args.out.as_deref(), &format!("try{}", args.guest.suffix()));
     // A mistake in what the simulator is asked is told before kernels are built, and its answer is there first.
     let simulated = args.sim.then(|| simulate(context, args, &changed, &knobs, &dir)).transpose()?;
     note(&format!("base: {base}"));

@@ -8,6 +8,7 @@ use super::request::{column, Request};
 use crate::backend::{BackendKind, GuestArgs, Sim};
 use crate::context::{named, Context};
 use crate::failure::{finding, note, Done, Exit, Failure};
+use crate::options;
 use crate::records;
 use crate::service::carry_out::{carry_out, RunOptions};
 use numalab_lab::bisect::{Bisection, Next, Verdict};
@@ -47,6 +48,8 @@ struct Search<'a> {
     bounds: Vec<FailIf>,
     /// Name of the experiment: the same question has the same one.
     name: String,
+    /// Directory of its records.
+    directory: PathBuf,
     bisection: Bisection,
     good: String,
 }
@@ -55,7 +58,6 @@ struct Search<'a> {
 struct Judged {
     verdict: Verdict,
     why: String,
-    directory: PathBuf,
 }
 
 /// Number of digits of a commit in names.
@@ -95,7 +97,9 @@ pub fn run(context: &Context, question: &Question<'_>) -> Result<Done, Failure> 
         cache.lock(&format!("bisect-{key}"), &mut wait).map_err(|e| Failure::environment(format!("cache: {e}")))?;
     let bisection =
         Bisection::open(question.tree, &kernels.join(format!("bisect-{key}"))).map_err(Failure::environment)?;
-    let search = Search { context, question, bounds, name: format!("bisect-{key}"), bisection, good };
+    let name = format!("bisect-{key}");
+    let directory = options::directory(question.out, &format!("{name}{}", question.guest.suffix()));
+    let search = Search { context, question, bounds, name, directory, bisection, good };
     search.carry_on(&bad)
 }
 
@@ -165,20 +169,19 @@ impl Search<'_> {
         let (store, finished) = match carry_out(self.context, &experiment, with) {
             Err(e) if build::is_failed_build(&e.message) => {
                 let first = e.message.lines().take(2).collect::<Vec<_>>().join(" ");
-                return Ok(Judged { verdict: Verdict::Skip, why: first, directory: PathBuf::new() });
+                return Ok(Judged { verdict: Verdict::Skip, why: first });
             }
             done => done?,
         };
-        let directory = store.dir().to_path_buf();
         let failed = finished.iter().find_map(|f| match &f.record.outcome.status {
             Status::Failed(why) => Some(why.clone()),
             Status::Completed | Status::Timeout => None,
         });
         if let Some(why) = failed {
-            return Ok(Judged { verdict: Verdict::Skip, why, directory });
+            return Ok(Judged { verdict: Verdict::Skip, why });
         }
         let (verdict, why) = self.compare(&store, commit)?;
-        Ok(Judged { verdict, why, directory })
+        Ok(Judged { verdict, why })
     }
 
     /// The verdict of the bounds on a commit that was measured.
@@ -213,12 +216,10 @@ impl Search<'_> {
             Next::Test { .. } => return Err(Failure::environment("git bisect has not ended")),
         };
         let mut text = format!("First bad commit: {}\n", self.described(commit));
-        // Its records are there, so nothing runs again.
-        self.bisection.check_out(commit).map_err(Failure::environment)?;
-        let judged = self.judge(commit)?;
-        text.push_str(&format!("Measured  {}\n", judged.why));
+        let (_, why) = self.compare(&Store::open(&self.directory)?, commit)?;
+        text.push_str(&format!("Measured  {why}\n"));
         text.push_str(&suffix);
-        let file = judged.directory.join("bisect.log");
+        let file = self.directory.join("bisect.log");
         match output::replace(&file, log.as_bytes()) {
             Ok(()) => text.push_str(&format!("Log       {} (git bisect replay)\n", file.display())),
             Err(e) => finding(&format!("{}: {e}", file.display())),
