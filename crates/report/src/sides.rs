@@ -258,7 +258,7 @@ mod tests {
         let rows = rows(&kernel, &simulator);
         assert!(rows.iter().all(|r| r.column == "a=1" && r.sides() == Sides::NeitherClear), "{rows:?}");
         assert_eq!(rows.len(), 2);
-        assert!(text(&rows).contains("+900 from 0 (not tested)"), "{}", text(&rows));
+        assert!(text(&rows).contains("+900.0 from 0 (not tested)"), "{}", text(&rows));
         assert_eq!(text(&[]).lines().last(), Some("0 figures; nothing on both sides."));
     }
 }
