@@ -7,7 +7,7 @@
 use super::file::{cut_off, is_bzimage, is_elf, starts_with};
 use super::limits::{IMAGE_BYTES_MAX, PACKAGE_BYTES_MAX};
 use super::spec::{ImageSpec, COMMAND_LINE};
-use super::{debian, patches, series, source};
+use super::{debian, patches, series_file, source};
 use crate::cache::Cache;
 use numalab_model::files::input;
 use numalab_model::spec::SpecError;
@@ -42,7 +42,7 @@ impl ImageSpec {
             Self::Tree(tree) => directory(tree),
             Self::Commit { tree, revision } => commit(tree, revision),
             Self::Series(folder) => {
-                let base = series::read(folder)?.series.base;
+                let base = series_file::read(folder)?.series.base;
                 let kept = cache.is_some_and(|c| source::kept(&base.value, c).is_some());
                 if kept {
                     return Ok(());

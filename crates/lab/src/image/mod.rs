@@ -13,8 +13,10 @@ mod file;
 mod kernel;
 mod limits;
 mod lock;
+mod lock_names;
 pub mod patches;
 mod series;
+mod series_file;
 pub mod source;
 mod spec;
 pub(crate) mod store;
@@ -38,7 +40,7 @@ pub fn resolve(
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, String> {
     // Two builds in one tree would corrupt each other. Other images have locks of their own.
-    let _lock = lock::of(spec).map(|name| lock::take(&name, &spec.to_string(), cache, say)).transpose()?;
+    let _lock = lock_names::of(spec).map(|name| lock::take(&name, &spec.to_string(), cache, say)).transpose()?;
     // An interrupted build may have left gigabytes. An error is no reason to refuse the image.
     let _ = cache.sweep();
     cache.remove_former_leftovers();
@@ -72,7 +74,7 @@ pub fn resolve(
 pub fn base_of(changed: &ImageSpec) -> Result<ImageSpec, String> {
     let packaged = |series| Ok(ImageSpec::Source { series, patches: Vec::new() });
     match changed {
-        ImageSpec::Series(folder) => packaged(series::listed(folder).map_err(|e| e.to_string())?.base.value),
+        ImageSpec::Series(folder) => packaged(series_file::listed(folder).map_err(|e| e.to_string())?.base.value),
         ImageSpec::Tree(tree) if source::is_repository(tree) => {
             Ok(ImageSpec::Commit { tree: tree.clone(), revision: "HEAD".into() })
         }

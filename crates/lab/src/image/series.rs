@@ -3,81 +3,19 @@
 //! The tree is identified by what the series has in it, so a changed patch gives another tree, and the same series in
 //! another folder gives the same one. Knobs are no part of it: they choose in the running kernel.
 
-use super::limits::{PATCH_BYTES_MAX, TEXT_BYTES_MAX};
+use super::series_file::{read, Contents};
 use super::source::{self, Derived, Tree};
 use super::spec::PackageVersion;
-use crate::cache::{self, Cache};
+use crate::cache::Cache;
 use crate::failure::at_path;
-use numalab_model::files::input;
-use numalab_model::kernel::series::{self, Series, SERIES_FILE};
-use numalab_model::spec::SpecError;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A series with the texts that it names.
-pub struct Contents {
-    /// What `series.toml` says.
-    pub series: Series,
-    /// Name and text of every patch, in order.
-    patches: Vec<(String, Vec<u8>)>,
-    /// Place in the tree and text of every file.
-    files: Vec<(String, Vec<u8>)>,
-}
-
-/// Reads `series.toml` of a folder.
-///
-/// # Errors
-/// It is not there, or wrong.
-pub fn listed(folder: &Path) -> Result<Series, SpecError> {
-    let path = folder.join(SERIES_FILE);
-    let label = path.display().to_string();
-    let text = input::text(&path, TEXT_BYTES_MAX).map_err(|e| {
-        SpecError::plain(&label, e.kind.to_string(), format!("the folder of a series, with {SERIES_FILE} and patches"))
-    })?;
-    series::parse(&label, &text)
-}
-
-/// Reads a series with its patches and files.
-///
-/// # Errors
-/// See [`listed`]; or a patch or file that cannot be read.
-pub fn read(folder: &Path) -> Result<Contents, SpecError> {
-    let series = listed(folder)?;
-    let mut patches = Vec::new();
-    for name in &series.patches {
-        let read = input::bytes(&folder.join(&name.value), PATCH_BYTES_MAX);
-        let text = read.map_err(|e| name.error(format!("patch {e}"), "a file of the folder, for `patch -p1`"))?;
-        patches.push((name.value.clone(), text));
+/// Puts a series into a copy of its base. `scratch` is a folder for a patch at a time.
+fn apply(contents: &Contents, tree: &Path, scratch: &Path) -> Result<(), String> {
+    for (name, text) in &contents.patches {
+        source::apply_text(tree, Path::new(name), text, scratch)?;
     }
-    let mut files = Vec::new();
-    for (from, to) in &series.files {
-        let read = input::bytes(&folder.join(&from.value), PATCH_BYTES_MAX);
-        let text = read.map_err(|e| from.error(format!("file {e}"), "a file of the folder"))?;
-        files.push((to.value.clone(), text));
-    }
-    Ok(Contents { series, patches, files })
-}
-
-impl Contents {
-    /// A checksum of all that decides the kernel, beside the version of the packaged source.
-    pub fn key(&self) -> String {
-        let mut all = self.series.base.value.clone().into_bytes();
-        let mut add = |kind: &str, name: &str, text: &[u8]| {
-            all.extend(format!("\0{kind}\0{name}\0{}\0", cache::sha256(text)).into_bytes());
-        };
-        // A patch is known by its text and its place in the order, not by the name of its file.
-        self.patches.iter().for_each(|(_, text)| add("patch", "", text));
-        self.files.iter().for_each(|(to, text)| add("file", to, text));
-        self.series.config.iter().for_each(|line| add("config", "", line.value.as_bytes()));
-        cache::sha256(&all)
-    }
-
-    /// Puts the series into a copy of its base. `scratch` is a folder for a patch at a time.
-    fn apply(&self, tree: &Path, scratch: &Path) -> Result<(), String> {
-        for (name, text) in &self.patches {
-            source::apply_text(tree, Path::new(name), text, scratch)?;
-        }
-        self.files.iter().try_for_each(|(to, text)| put(tree, to, text))
-    }
+    contents.files.iter().try_for_each(|(to, text)| put(tree, to, text))
 }
 
 /// Writes a file into a tree. The file that is there may be a link to that of another tree, so it is replaced.
@@ -108,29 +46,20 @@ pub fn tree(folder: &Path, which: PackageVersion, cache: &Cache, say: &mut dyn F
         base: &contents.series.base.value,
         key: contents.key().into_bytes(),
         with: format!("series {} ({count})", folder.display()),
-        change: &|tree, scratch| contents.apply(tree, scratch),
+        change: &|tree, scratch| apply(&contents, tree, scratch),
     };
     let tree = source::derived(&derived, which, cache, say)?;
     let config = contents.series.config.iter().map(|line| format!("{}\n", line.value)).collect();
     Ok(Tree { config, ..tree })
 }
 
-/// The knobs of an image: those of a series, or of the `series.toml` at the top of a source tree.
-///
-/// # Errors
-/// The file is wrong; of a series, it is not there.
-pub fn knobs_of(folder: &Path, is_series: bool) -> Result<Option<Series>, SpecError> {
-    let path: PathBuf = folder.join(SERIES_FILE);
-    if !is_series && !path.is_file() {
-        return Ok(None);
-    }
-    listed(folder).map(Some)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::series_file::listed;
     use super::*;
     use crate::cache::KERNELS;
+    use numalab_model::kernel::series::SERIES_FILE;
+    use std::path::PathBuf;
 
     const PATCH: &str = "--- a/kernel/x.c\n+++ b/kernel/x.c\n@@ -1,2 +1,2 @@\n-int a = 1;\n+int a = 7;\n int b = 2;\n";
     const TOML: &str = "base = \"6.12\"\npatches = [\"1.patch\"]\nconfig = [\"CONFIG_NUMALAB=y\"]\n\

@@ -78,7 +78,7 @@ impl ImageSpec {
         match self {
             Self::Debian(series) | Self::Source { series, .. } => Some(series.clone()),
             // A file that is not there, or wrong, is found by the check of the image.
-            Self::Series(folder) => super::series::listed(folder).ok().map(|s| s.base.value),
+            Self::Series(folder) => super::series_file::listed(folder).ok().map(|s| s.base.value),
             _ => None,
         }
     }
@@ -95,8 +95,8 @@ impl ImageSpec {
     /// The list is wrong; of a series, it is not there.
     pub fn knobs(&self) -> Result<Option<Series>, SpecError> {
         match self {
-            Self::Series(folder) => super::series::knobs_of(folder, true),
-            Self::Tree(tree) | Self::Commit { tree, .. } => super::series::knobs_of(tree, false),
+            Self::Series(folder) => super::series_file::knobs_of(folder, true),
+            Self::Tree(tree) | Self::Commit { tree, .. } => super::series_file::knobs_of(tree, false),
             _ => Ok(None),
         }
     }
