@@ -379,7 +379,7 @@ mod tests {
                 "comapre",
                 "unknown command `comapre`; expected a command of numalab (see --help); did you mean `compare`?",
             ),
-            ("kernel", "no command of `kernel`; expected one of build, try, show, diff (see --help)"),
+            ("kernel", "no command of `kernel`; expected one of build, try, sides, show, diff (see --help)"),
             ("machine", "no command of `machine`; expected one of import, show (see --help)"),
             ("kernel dif", "`dif`; expected a command of kernel (see --help); did you mean `diff`?"),
             ("run --kernle 6.1", "did you mean `--kernel`?"),

@@ -42,8 +42,23 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["numalab machine import --host > mine.toml", "numalab machine import lscpu.txt --name server > server.toml"],
     ),
     ("machine show", &["numalab machine show host", "numalab machine show milan-2s-nps1 --domains --kernel 6.12"]),
-    ("kernel build", &["numalab kernel build debian-6.12", "numalab kernel build source:6.12+patch:fix.patch"]),
-    ("kernel try", &["numalab kernel try --tree ~/linux --workload numa02"]),
+    (
+        "kernel build",
+        &[
+            "numalab kernel build debian-6.12",
+            "numalab kernel build source:6.12+patch:fix.patch",
+            "numalab kernel build series:linux",
+        ],
+    ),
+    (
+        "kernel try",
+        &[
+            "numalab kernel try --tree ~/linux --workload numa02",
+            "numalab kernel try --series linux --knob vma_filter=rfc_v3 --sim --workload first-touch --iterations 3",
+            "numalab kernel try --tree linux --good v6.11 --bad HEAD --fail-if 'elapsed > +5%' --workload numa02",
+        ],
+    ),
+    ("kernel sides", &["numalab kernel sides out/try-vm-modelled"]),
     ("kernel show", &["numalab kernel show 6.12"]),
     ("kernel diff", &["numalab kernel diff 6.1 6.12"]),
     ("doctor", &["numalab doctor"]),

@@ -11,7 +11,7 @@ use std::time::Duration;
 const REFUSAL: Duration = Duration::from_secs(30);
 
 /// Arguments that only name what is written. Their tests are those of `output_file`.
-const WRITTEN: [&str; 12] = [
+const WRITTEN: [&str; 13] = [
     "run out",
     "advise out",
     "fit out",
@@ -23,6 +23,7 @@ const WRITTEN: [&str; 12] = [
     "reproduce trust",
     "validate out",
     "validate markdown",
+    "kernel sides markdown",
     "record out",
 ];
 /// Arguments that are read elsewhere: by Python, as a program, as the root of the system, or by the balancer.
@@ -40,7 +41,7 @@ const ELSEWHERE: [&str; 10] = [
 ];
 /// Arguments that are read here, each with a command line in which `PIPE` is a pipe. An empty name is an argument that
 /// may be a name as well as a file.
-const READ: [(&str, &str); 30] = [
+const READ: [(&str, &str); 33] = [
     ("machine import files", "machine import PIPE"),
     ("machine import sysfs", "machine import --sysfs PIPE"),
     ("machine import hwloc", "machine import --hwloc PIPE"),
@@ -51,6 +52,9 @@ const READ: [(&str, &str); 30] = [
     ("explain diff a", "explain diff PIPE PIPE"),
     ("explain diff b", "explain diff RECORD PIPE"),
     ("kernel try tree", "kernel try --tree PIPE --workload numa02"),
+    ("kernel try series", "kernel try --series PIPE --workload numa02"),
+    ("kernel sides dirs", "kernel sides PIPE"),
+    ("", "kernel build series:PIPE"),
     ("validate notes", "validate --image vmlinux:PIPE --markdown OUT --notes PIPE"),
     ("", "--catalog PIPE list"),
     ("", "--catalog CATALOG list"),

@@ -8,7 +8,15 @@
 //! [`SAME`] uses the image of another kernel of the experiment. So `off` beside `6.1` differs from `6.1` in the setting
 //! alone.
 
+mod image_names;
+mod knob_settings;
+
+pub use image_names::{image_error, is_image, joined};
+pub use knob_settings::check as check_knobs;
+
 use crate::context::Context;
+use image_names::{split, split_image};
+use knob_settings::{KERNEL_DEFAULT, SET};
 use numalab_lab::image::ImageSpec;
 use numalab_lab::knobs;
 use numalab_model::catalog::Catalog;
@@ -17,24 +25,6 @@ use numalab_model::spec::{SpecError, Spot};
 
 /// Image of a [`SAME`] kernel if no other kernel of the experiment has an image.
 const DEFAULT_IMAGE: &str = "debian-6.12";
-/// Origin of a setting that was made on the command line or in the experiment.
-const SET: &str = "--set";
-/// Value of a setting that keeps the kernel's default.
-const KERNEL_DEFAULT: &str = "the kernel's own";
-
-/// Name and image of `NAME=IMAGE` or `IMAGE`; `None` if the text names no image.
-fn split_image(text: &str) -> Option<(&str, &str)> {
-    let (name, image) = match text.split_once('=') {
-        Some((name, image)) if !name.is_empty() && !name.contains(':') => (name, image),
-        _ => (text, text),
-    };
-    ImageSpec::looks_like_image(image).then_some((name, image))
-}
-
-/// Whether the name of a kernel means an image.
-pub fn is_image(name: &str) -> bool {
-    split_image(name).is_some()
-}
 
 /// Name of the kernel that this machine runs, with NUMA balancing on.
 pub const HOST: &str = "host";
@@ -51,29 +41,28 @@ struct WithImages<'a> {
     running: Option<&'a str>,
 }
 
-impl WithImages<'_> {
-    /// The catalog kernel with the settings of a series: the one of the series itself, or the newest release.
-    ///
-    /// # Errors
-    /// See [`Catalog::releases`].
-    fn settings_of(&self, series: String) -> Result<String, SpecError> {
-        if self.catalog.has_kernel(&series) {
-            return Ok(series);
-        }
-        Ok(self.catalog.releases()?.newest().unwrap_or_default().to_string())
+/// The catalog kernel with the settings of a series: the one of the series itself, or the newest release.
+///
+/// # Errors
+/// See [`Catalog::releases`].
+pub fn release_like(catalog: &Catalog, series: &str) -> Result<String, SpecError> {
+    if catalog.has_kernel(series) {
+        return Ok(series.to_string());
     }
+    Ok(catalog.releases()?.newest().unwrap_or_default().to_string())
 }
 
 impl Lookup for WithImages<'_> {
     fn kernel_spec(&self, name: &str) -> Result<Option<KernelSpec>, SpecError> {
         if let Some(release) = self.running.filter(|_| name == HOST) {
-            let like = self.settings_of(series(release))?;
+            let like = release_like(self.catalog, &series(release))?;
             let title = format!("the running kernel {release}, with NUMA balancing on");
             let text = format!("name = {HOST:?}\nextends = {like:?}\ntitle = {title:?}\nimage = {SAME:?}\n");
             return kernel::parse(name, &(text + "[tunables]\nsystem.numa_balancing = 1\n")).map(Some);
         }
         let Some((short, image)) = split_image(name) else { return self.catalog.kernel_spec(name) };
-        let like = self.settings_of(ImageSpec::parse(image)?.series().unwrap_or_default())?;
+        let series = ImageSpec::parse(split(image).0)?.series().unwrap_or_default();
+        let like = release_like(self.catalog, &series)?;
         let text = format!(
             "name = {short:?}\nextends = {like:?}\ntitle = {:?}\nimage = {image:?}\n",
             format!("the kernel image {image}")
@@ -123,7 +112,8 @@ fn resolve_kernels(
     }
     let found = kernel::resolve(names, &WithImages { catalog: &context.catalog, running }, &vocabulary, sets)?;
     sets.iter().try_for_each(|s| refuse_model_only(context, s))?;
-    found.into_iter().zip(names).map(|(k, name)| without_model(k, name, sets, &vocabulary)).collect()
+    let real = |(k, name)| knob_settings::add(without_model(k, name, sets, &vocabulary)?, name);
+    found.into_iter().zip(names).map(real).collect()
 }
 
 /// Refuses an override that only the model can take.
@@ -131,7 +121,8 @@ fn refuse_model_only(context: &Context, set: &Setting) -> Result<(), SpecError> 
     let name = &set.name.value;
     if !name.contains('.') {
         let what = format!("`{name}` is compiled into a real kernel");
-        return Err(set.name.error(what, "--backend sim, or an image that has it"));
+        let expected = "--backend sim, an image that has it, or a knob of a series (series:DIR,NAME=VALUE)";
+        return Err(set.name.error(what, expected));
     }
     let tunable = context.vocabulary.tunables.iter().find(|t| t.name == *name);
     match tunable {
@@ -189,11 +180,6 @@ pub fn images(kernels: &mut [Kernel], names: &[Spot<String>]) -> Result<Vec<Imag
         out.push(ImageSpec::parse(text).map_err(|e| image_error(name, e))?);
     }
     Ok(out)
-}
-
-/// An error about a kernel's image, with the place that names the kernel.
-pub fn image_error(name: &Spot<String>, e: SpecError) -> SpecError {
-    SpecError { nearest: e.nearest, ..name.error(e.what, e.expected) }
 }
 
 #[cfg(test)]

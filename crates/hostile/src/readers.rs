@@ -52,6 +52,7 @@ pub const READERS: &[Reader] = &[
     reader("workload", texts::workload, LIMITED, &[Seed::Folder("catalog/workloads"), Seed::Folder("bench/workloads")]),
     reader("param", texts::param, LIMITED, &[Seed::Text("64MiB"), Seed::Text("max(4, cpus // 8) * 1MiB")]),
     reader("kernel", texts::kernel, SMALL, &[Seed::Folder("catalog/kernels")]),
+    reader("series", texts::series, SMALL, &[Seed::Folder("crates/hostile/seeds/series")]),
     reader("releases", texts::releases, SMALL, &[Seed::File("catalog/releases.toml")]),
     reader("published", texts::published, SMALL, &[Seed::Folder("catalog/published")]),
     reader("columns", texts::columns, SMALL, &[Seed::File("catalog/columns.toml")]),

@@ -61,6 +61,17 @@ pub(crate) fn kernel(bytes: &[u8]) {
     let _ = kernel::parse("input", &text(bytes));
 }
 
+/// A series of patches, and settings of its knobs.
+pub(crate) fn series(bytes: &[u8]) {
+    let Ok(series) = kernel::series::parse("input", &text(bytes)) else { return };
+    for knob in &series.knobs {
+        if let Ok(setting) = Setting::from_argument("input", &format!("{}={}", knob.name.value, knob.default)) {
+            let _ = series.check(&[setting]);
+        }
+        let _ = knob.simulated(&knob.default);
+    }
+}
+
 pub(crate) fn releases(bytes: &[u8]) {
     let _ = Releases::parse("input", &text(bytes));
 }

@@ -18,8 +18,10 @@ use std::path::{Path, PathBuf};
 const RUNS: &str = "runs";
 /// Subdirectory of kernel source trees.
 pub const KERNELS: &str = "kernels";
-/// Subdirectory of kernel images, and the lock of whoever prepares one.
+/// Subdirectory of kernel images, and the lock that former releases hold while they prepare one.
 pub const IMAGES: &str = "images";
+/// Subdirectory of the locks, each of one image.
+const LOCKS: &str = "locks";
 /// Subdirectory of files that are not complete yet, each in a locked directory.
 pub const UNFINISHED: &str = "unfinished";
 /// Subdirectory of the compiled plugin.
@@ -94,8 +96,7 @@ impl Cache {
     /// # Errors
     /// The lock file cannot be made.
     pub fn lock(&self, name: &str, wait: &mut dyn FnMut()) -> io::Result<Lock> {
-        let file =
-            File::options().create(true).truncate(false).write(true).open(self.root.join(format!("{name}.lock")))?;
+        let file = lock_file(&self.directory(LOCKS)?.join(name))?;
         let mut how = FlockOperation::NonBlockingLockExclusive;
         loop {
             match flock(&file, how) {
@@ -169,9 +170,14 @@ impl Cache {
         fs::rename(&unfinished, path)
     }
 
-    /// Removes unfinished files from among the images, where other releases leave them when they are killed. Whoever
-    /// writes there holds the lock of the images, so no other process has a use for them.
-    pub fn remove_former_leftovers(&self, _images: &Lock) {
+    /// Removes unfinished files from among the images, where former releases leave them when they are killed. Such a
+    /// release holds the lock of all images while it writes, and then nothing is removed.
+    pub fn remove_former_leftovers(&self) {
+        let lock = lock_file(&self.root.join(format!("{IMAGES}.lock")));
+        let Ok(lock) = lock else { return };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return;
+        }
         let entries = |d: &Path| fs::read_dir(d).into_iter().flatten().flatten().map(|e| e.path()).collect::<Vec<_>>();
         let mut folders = vec![self.path_of(IMAGES)];
         folders.extend(entries(&folders[0]).into_iter().filter(|p| p.is_dir()));
@@ -215,6 +221,11 @@ fn lock_new(directory: &Path) -> io::Result<Option<File>> {
     let taken = flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
     // A sweep that locked it before has removed it by now, and its name is never used again.
     Ok((!taken && directory.is_dir()).then_some(file))
+}
+
+/// Opens a file for a lock, and makes it if it is not there.
+fn lock_file(path: &Path) -> io::Result<File> {
+    File::options().create(true).truncate(false).write(true).open(path)
 }
 
 /// A held lock; dropping it, or a crash, releases it.
@@ -341,8 +352,12 @@ mod tests {
         for path in [&left, &kept] {
             fs::write(path, "x").unwrap();
         }
-        let lock = cache.lock(IMAGES, &mut || {}).unwrap();
-        cache.remove_former_leftovers(&lock);
+        let former = lock_file(&directory.path().join("images.lock")).unwrap();
+        flock(&former, FlockOperation::LockExclusive).unwrap();
+        cache.remove_former_leftovers();
+        assert!(left.exists(), "a former release is writing it");
+        drop(former);
+        cache.remove_former_leftovers();
         assert!(!left.exists() && kept.exists());
         // What is written now lies in a locked folder until it is complete.
         let dead = cache.directory(UNFINISHED).unwrap().join("run-999999999-x");

@@ -1,7 +1,22 @@
 //! Child processes that must not outlive their parent.
 
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
+
+/// A shell that runs its arguments as a program, and ends everything of its process group when it is told to end.
+const GUARD: &str = "trap 'trap \"\" TERM; kill -TERM 0; wait; exit 143' TERM INT HUP; \"$@\" & wait $!";
+
+/// A command for a program whose own children must not outlive this process either, however it ends. A program that is
+/// told to end does not tell the children of its children: a `make` under the shell of a recipe would go on.
+///
+/// The program is in a process group of its own, so Ctrl-C reaches it by the end of this process.
+pub fn with_its_children(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", GUARD, "sh"]).arg(program).process_group(0);
+    ends_with_parent(&mut command, libc::SIGTERM);
+    command
+}
 
 /// Sets `PR_SET_PDEATHSIG`: the child gets `signal` when the thread that starts it ends, however it ends.
 pub fn ends_with_parent(command: &mut Command, signal: i32) -> &mut Command {

@@ -5,6 +5,7 @@
 //! (balancing, huge pages) are written likewise, so that every backend runs under the same ones. The kernel's own
 //! defaults are only reported.
 
+use numalab_model::kernel::series::KNOB_GROUP;
 use numalab_model::kernel::Kernel;
 use numalab_worker::job::Knob;
 use numalab_worker::knob;
@@ -66,6 +67,8 @@ pub fn of(kernel: &Kernel) -> Result<Vec<Knob>, KnobError> {
         }
         let value = match t.value.as_str() {
             _ if t.origin == DEFAULT && !t.name.starts_with(SYSTEM) => "",
+            // A knob of a series takes its own words.
+            other if t.name.starts_with(KNOB_GROUP) => other,
             "true" => "1",
             "false" => "0",
             other => other,
@@ -125,6 +128,7 @@ mod tests {
             ("numa.x", "true", "model", "6.12"),
             ("system.hz", "250", "CONFIG_HZ", "default"),
             ("system.zone_reclaim_mode", "0", "vm.zone_reclaim_mode", "default"),
+            ("knob.thp_span", "true", "/sys/kernel/debug/numalab/thp_span", "--set"),
         ]);
         let knobs = of(&k).unwrap();
         let shown: Vec<_> = knobs.iter().map(|k| (k.name.as_str(), k.value.as_str(), k.required)).collect();
@@ -133,6 +137,7 @@ mod tests {
             ("scan.scan_delay_ms", "", false),
             ("system.thp", "never", true),
             ("system.zone_reclaim_mode", "0", false),
+            ("knob.thp_span", "true", true),
             ("guest.schedstats", "1", false),
         ];
         assert_eq!(shown, want);

@@ -11,6 +11,7 @@
 //! Invariants: a guest sees no file and no network of the host. Nothing is left in the directory of a run. A result is
 //! only taken from a complete report with correct checksums.
 
+pub mod bisect;
 pub mod cache;
 pub mod capacity;
 pub mod child;

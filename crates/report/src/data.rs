@@ -65,6 +65,8 @@ pub struct Kernel {
     /// What a simulated kernel does beside scheduling: its roles and tunables without those of the scheduler, with
     /// their values. `None` where that is not known.
     pub beside_scheduler: Option<Vec<(String, String)>>,
+    /// Why no run of it completed, if one failed: the reason of the first that did.
+    pub failed: Option<String>,
 }
 
 impl Kernel {

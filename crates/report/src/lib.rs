@@ -10,7 +10,8 @@
 //! * Meaning: [`dictionary`] of counters · [`reasons`] · [`assess`] tests of a difference · [`trust`]: how far
 //!   predictions are off · [`verdict`] in words · [`legend`] notes.
 //! * Forms: [`text`] · [`json`] · [`html`] page · [`trace`] for the Perfetto viewer · [`explain`] reasons in sentences
-//!   · [`reproduce`] published beside simulated · [`fail_if`] bounds for scripts.
+//!   · [`reproduce`] published beside simulated · [`fail_if`] bounds for scripts · [`sides`] of a real kernel and the
+//!   simulator.
 //! * Shared: [`tables`] · [`statistics`] rows · [`figures`] lists · [`format`](mod@format) of numbers · [`order`].
 //!
 //! Units: those of the metrics. Invariant: a report is a pure function of its data. It depends on no clock, no hash
@@ -35,6 +36,7 @@ pub mod reasons;
 pub mod reproduce;
 pub mod select;
 pub mod settled;
+pub mod sides;
 pub mod statistics;
 pub mod tables;
 pub mod text;

@@ -52,7 +52,14 @@ impl Settings {
     fn knob(&mut self, knob: &Knob) -> Result<EffectiveTunable, String> {
         let name = &knob.kernel_name;
         let path = knob::path(name).ok_or_else(|| format!("`{name}` names no file of a running kernel"))?;
-        let read = || read(&path).map_err(|e| format!("`{name}`: {e}"));
+        let read = || {
+            read(&path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => {
+                    format!("`{name}`: this kernel has no such file, or was built without what brings it")
+                }
+                _ => format!("`{name}`: {e}"),
+            })
+        };
         let before = read()?;
         if !knob.value.is_empty() {
             fs::write(&path, &knob.value).map_err(|e| format!("`{name}` = {}: {e}", knob.value))?;

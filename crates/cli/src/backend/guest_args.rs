@@ -96,6 +96,14 @@ impl GuestArgs {
         }
     }
 
+    /// Suffix of the default directory of records, so that every timing mode has one of its own.
+    pub fn suffix(&self) -> &'static str {
+        match self.timing() {
+            Timing::Counters => "-vm-counters",
+            Timing::Modelled => "-vm-modelled",
+        }
+    }
+
     /// The settings of the laboratory.
     ///
     /// # Errors

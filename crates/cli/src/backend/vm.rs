@@ -52,10 +52,7 @@ pub fn prepare(
     progress: &Progress,
 ) -> Result<Ready, Failure> {
     let settings = guest.settings()?;
-    let suffix = match settings.timing {
-        Timing::Counters => "-vm-counters",
-        Timing::Modelled => "-vm-modelled",
-    };
+    let suffix = guest.suffix();
     let mut sources = checked(context, experiment, settings.limits, program.as_ref())?;
     let lab = Lab::open(settings).map_err(|e| Failure::environment(format!("{e} (`numalab doctor` says more)")))?;
     sources.backend.lab = Some(&lab);

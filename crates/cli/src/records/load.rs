@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::records::comparable::{incomparable, Incomparable};
 use crate::records::run::Run;
 use numalab_model::plan::KernelPlan;
-use numalab_model::record::{Member, Store};
+use numalab_model::record::{Member, Status, Store};
 use numalab_model::spec::SpecError;
 use numalab_report::collect::{collect, WorkloadRuns};
 use numalab_report::data::{Comparison, Kernel};
@@ -227,7 +227,19 @@ fn column(name: &str, kernel: usize, runs: &[Run]) -> Kernel {
     let is_bound = roles.any(|r| r.role == "page_migrate" && r.implementation == "oracle");
     let simulated = (mark == "sim").then(|| runs.iter().find(|r| r.kernel == kernel)).flatten();
     let beside_scheduler = simulated.map(|r| beside_scheduler(&r.manifest.plan.kernel));
-    Kernel { name: name.to_string(), mark, is_bound, beside_scheduler }
+    Kernel { name: name.to_string(), mark, is_bound, beside_scheduler, failed: failed(kernel, runs) }
+}
+
+/// Why no run of a kernel completed, if one failed.
+fn failed(kernel: usize, runs: &[Run]) -> Option<String> {
+    let own = || runs.iter().filter(|r| r.kernel == kernel).map(|r| &r.outcome.status);
+    if own().any(|status| *status == Status::Completed) {
+        return None;
+    }
+    own().find_map(|status| match status {
+        Status::Failed(why) => Some(why.clone()),
+        Status::Completed | Status::Timeout => None,
+    })
 }
 
 /// Groups of tunables that are the scheduler's.

@@ -24,7 +24,7 @@ const OWN: [(Exit, &str); 4] = [
         Exit::FINDING,
         "Done, and something was found. A run failed or has no record yet; a bound of `--fail-if` is exceeded or could \
          not be tested; a calibration has no solution; a published table came out worse than recorded; a repeated \
-         run differs.",
+         run differs; a bisection has no single first bad commit.",
     ),
     (Exit::USAGE, "The command line or a file is wrong. Nothing was run."),
     (Exit::ENVIRONMENT, "This machine refuses: files, permissions, a missing tool, a damaged record."),

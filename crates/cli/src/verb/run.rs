@@ -10,6 +10,7 @@ use crate::logs::Logs;
 use crate::memory;
 use crate::options::{self, stem};
 use crate::progress::Progress;
+use crate::real_kernels::joined;
 use crate::records;
 use crate::service::carry_out::{carry_out, exit, RunOptions};
 use crate::service::{answer, dry_run};
@@ -37,8 +38,8 @@ pub struct Args {
     machine: Vec<String>,
     /// Kernels to compare; the first is the baseline of a new comparison (see --baseline): names of the catalog, TOML
     /// files (docs/reference/kernels.md), or, with --backend vm, images: debian-6.12, deb:FILE, bzImage:FILE,
-    /// vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE. Beside an experiment, kernels to add to those of the
-    /// experiment
+    /// vmlinux:FILE, tree:DIR, NAME=source:6.12+patch:FILE, NAME=series:DIR,KNOB=VALUE. Beside an experiment, kernels
+    /// to add to those of the experiment
     #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
     kernel: Vec<String>,
     /// Workloads: names of the catalog or TOML files (docs/reference/workloads.md)
@@ -173,7 +174,7 @@ fn dry(context: &Context, experiment: &Experiment, args: &Args, sim: Sim) -> Res
 /// The experiment that the arguments ask for.
 fn experiment(context: &Context, args: &Args) -> Result<Experiment, Failure> {
     let mut experiment = match &args.experiment {
-        Some(name) => with_more(from_catalog(context, name)?, &args.kernel),
+        Some(name) => with_more(from_catalog(context, name)?, &joined(&args.kernel)),
         None => ad_hoc(args)?,
     };
     experiment.iterations = args.iterations.unwrap_or(experiment.iterations);
@@ -262,7 +263,7 @@ fn ad_hoc(args: &Args) -> Result<Experiment, Failure> {
         title: records::AD_HOC.into(),
         about: String::new(),
         machines: spots("--machine", &machines),
-        kernels: spots("--kernel", &args.kernel),
+        kernels: spots("--kernel", &joined(&args.kernel)),
         workloads: spots("--workload", &workloads),
         baseline: None,
         iterations: 1,

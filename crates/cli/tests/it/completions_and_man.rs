@@ -80,7 +80,7 @@ fn a_command_of_a_command_has_a_page_under_both_spellings() {
     let text = lab.ok("man kernel try").out;
     assert!(text.contains(".TH numalab-kernel-try") && text.contains("\\-\\-tree"), "{text}");
     assert_eq!(lab.ok("man kernel-try").out, text);
-    lab.refused("man kernel tyr", &["expected one of build, try, show, diff"]);
+    lab.refused("man kernel tyr", &["expected one of build, try, sides, show, diff"]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod helps;
 mod hints;
 mod host;
 mod images;
+mod kernel_try;
 mod machines;
 mod operators;
 mod private_state;

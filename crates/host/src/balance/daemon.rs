@@ -8,6 +8,7 @@ use super::movers::{Any, Chooser, Cursors, Wish};
 use super::sampler::damon::{self, Left};
 use super::sampler::{choose, Budget, Target, Ways, LIST};
 use super::state::{lives, Entry, State};
+use super::summary::{self, Looks};
 use super::survey::Survey;
 use super::usage::Usage;
 use super::walk::Walk;
@@ -177,6 +178,8 @@ impl Daemon {
     /// The scope's control group cannot be read.
     pub fn run(&mut self, stop: &AtomicBool, longest: Duration) -> Result<(), String> {
         let begun = Instant::now();
+        let (every, cpu_share, dry_run) = (self.set.every, self.own_share(), self.set.dry_run);
+        let mut looks = Looks { every, cpu_share, dry_run, ..Looks::default() };
         let ended = loop {
             let (look, begun_cpu) = (Instant::now(), cpu_time());
             if let Err(e) = self.look() {
@@ -185,14 +188,20 @@ impl Daemon {
             // A look that was dear is followed by a longer pause.
             let cost = cpu_time().saturating_sub(begun_cpu);
             let pause = self.set.every.max(cost.div_f64(self.own_share())).saturating_sub(look.elapsed());
+            looks.dearest = looks.dearest.max(cost);
+            let due = Instant::now() + pause;
             let until = Instant::now() + pause.min(longest.saturating_sub(begun.elapsed()));
             while Instant::now() < until && !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)));
             }
             if stop.load(Ordering::Relaxed) || begun.elapsed() >= longest {
+                looks.next_in = due.saturating_duration_since(Instant::now());
                 break Ok(());
             }
         };
+        looks.lasted = begun.elapsed();
+        let told = self.metrics.lock().map(|m| summary::text(&looks, &m)).ok();
+        told.into_iter().for_each(|text| self.log.line(&Line::note(text)));
         self.end("the daemon ends");
         ended
     }

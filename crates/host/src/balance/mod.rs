@@ -19,6 +19,7 @@ mod movers;
 pub mod sampler;
 mod sampling;
 mod state;
+mod summary;
 mod survey;
 pub mod usage;
 mod walk;

@@ -428,6 +428,16 @@ fn a_dry_run_makes_no_folder_for_the_state() {
 }
 
 #[test]
+fn at_its_end_it_says_what_its_looks_came_to() {
+    let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+    let mut d = w.daemon(w.options(dir.path())).unwrap();
+    d.run(&std::sync::atomic::AtomicBool::new(false), Duration::from_millis(1)).unwrap();
+    let log = w.log();
+    assert!(log.contains("1 look in ") && log.contains("the next was due in "), "{log}");
+    assert!(log.contains("Nothing was moved: "), "{log}");
+}
+
+#[test]
 fn a_restart_leaves_kdamonds_of_others_and_drops_the_record() {
     let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
     with_reclaimer(&w);

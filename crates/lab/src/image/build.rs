@@ -13,7 +13,7 @@ use crate::failure::at_path;
 use numalab_model::files::{input, output};
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The built-in configuration fragment.
 const FRAGMENT: &str = include_str!("../../guest/kernel-minimal.config");
@@ -57,6 +57,7 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
             .map_err(|e| format!("{} ({FRAGMENT_VARIABLE} names it)", e.message()))?,
         None => FRAGMENT.to_string(),
     };
+    let fragment = fragment + &from.config;
     let path = build.join("vmlinux");
     let done = build.join("numalab.done");
     let mark = mark(tree, &fragment);
@@ -68,8 +69,13 @@ pub fn image(from: &Tree, source: Source, cache: &Cache, say: &mut dyn FnMut(&st
         let _ = std::fs::remove_file(&done);
         build_tools::check()?;
         configure(tree, cache, &fragment, say)?;
-        say(&format!("building {origin}"));
+        let started = build.join("numalab.started");
+        let resumed =
+            if started.exists() { "; an earlier build did not end, and what it compiled is kept" } else { "" };
+        say(&format!("building {origin}{resumed}"));
+        output::replace(&started, b"").map_err(at_path(&started))?;
         make(tree, cache, &["vmlinux"])?;
+        let _ = std::fs::remove_file(&started);
         cache.write_whole(&done, mark.as_bytes()).map_err(at_path(&done))?;
     }
     let sha256 = cache::sha256_file(&path).map_err(at_path(&path))?;
@@ -108,22 +114,28 @@ fn configure(tree: &Path, cache: &Cache, fragment: &str, say: &mut dyn FnMut(&st
         return Ok(());
     }
     let _ = std::fs::remove_file(&kept);
-    Err(format!("this kernel does not take the configuration: {}", lost.join(", ")))
+    Err(format!("{NOT_CONFIGURED}: {}", lost.join(", ")))
 }
 
 fn parse(fragment: &str) -> Vec<Setting> {
-    let mut out = Vec::new();
+    let mut out: Vec<Setting> = Vec::new();
     for line in fragment.lines() {
         let (line, optional) = match line.trim().strip_suffix("#?") {
             Some(rest) => (rest.trim(), true),
             None => (line.trim(), false),
         };
         let unset = line.strip_prefix("# CONFIG_").and_then(|l| l.strip_suffix(" is not set"));
-        if let Some(symbol) = unset {
-            out.push(Setting { symbol: symbol.into(), value: None, optional });
-        } else if let Some((symbol, value)) = line.strip_prefix("CONFIG_").and_then(|l| l.split_once('=')) {
-            out.push(Setting { symbol: symbol.into(), value: Some(value.into()), optional });
-        }
+        let set = || line.strip_prefix("CONFIG_").and_then(|l| l.split_once('='));
+        let (symbol, value) = match unset {
+            Some(symbol) => (symbol, None),
+            None => match set() {
+                Some((symbol, value)) => (symbol, Some(value.to_string())),
+                None => continue,
+            },
+        };
+        // A later line takes the place of an earlier one.
+        out.retain(|s| s.symbol != symbol);
+        out.push(Setting { symbol: symbol.into(), value, optional });
     }
     out
 }
@@ -166,7 +178,7 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
     let _ = std::fs::remove_file(&log_path);
     let log = File::create_new(&log_path).map_err(at_path(&log_path))?;
     let copy = log.try_clone().map_err(|e| e.to_string())?;
-    let mut command = Command::new("make");
+    let mut command = child::with_its_children(Path::new("make"));
     command.current_dir(tree).args(["-s", &format!("O={BUILD}"), &format!("-j{}", crate::probe::processors())]);
     // The same source gives the same image.
     command.args(["KBUILD_BUILD_TIMESTAMP=2025-01-01", "KBUILD_BUILD_USER=numalab", "KBUILD_BUILD_HOST=numalab"]);
@@ -176,14 +188,23 @@ fn make(tree: &Path, cache: &Cache, targets: &[&str]) -> Result<(), String> {
         command.env("CCACHE_BASEDIR", tree).env("CCACHE_NOHASHDIR", "1");
     }
     command.args(targets).stdin(Stdio::null()).stdout(copy).stderr(log);
-    // This process holds the lock of the images, so `make` must not outlive it. `make` ends its compilers.
-    let status = child::ends_with_parent(&mut command, libc::SIGTERM).status();
-    let status = status.map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
+    // This process holds the lock of the image, so neither `make` nor those that it starts must outlive it.
+    let status = command.status().map_err(|e| format!("make: {e}; `numalab doctor` says what installs it"))?;
     if status.success() {
         return Ok(());
     }
     let text = std::fs::read_to_string(&log_path).unwrap_or_default();
-    Err(format!("the kernel does not build ({}):\n{}", log_path.display(), errors(&text)))
+    Err(format!("{NOT_BUILT} ({}):\n{}", log_path.display(), errors(&text)))
+}
+
+/// How the error of a kernel begins whose source does not build.
+const NOT_BUILT: &str = "the kernel does not build";
+/// How the error of a kernel begins that lacks what guests need.
+const NOT_CONFIGURED: &str = "this kernel does not take the configuration";
+
+/// Whether an error of an image says that its source does not build, and not that this host cannot build.
+pub fn is_failed_build(error: &str) -> bool {
+    [NOT_BUILT, NOT_CONFIGURED].iter().any(|start| error.contains(start))
 }
 
 /// The relevant lines of a build's log: the first error and what follows, else the last lines.
@@ -198,6 +219,7 @@ fn errors(log: &str) -> String {
 mod tests {
     use super::*;
     use crate::child::tests::comes_true;
+    use std::process::Command;
 
     #[test]
     fn the_built_in_fragment_enables_balancing() {
@@ -211,6 +233,8 @@ mod tests {
         let count = symbols.len();
         symbols.dedup();
         assert_eq!(symbols.len(), count, "a symbol is set twice");
+        let later = parse("CONFIG_A=y\nCONFIG_B=y\n# CONFIG_A is not set\n");
+        assert_eq!(plain(&later), "CONFIG_B=y\n# CONFIG_A is not set\n");
         // Comments of the file are left out.
         assert!(plain(&settings).lines().all(|l| l.starts_with("CONFIG_") || l.ends_with(" is not set")));
     }
@@ -224,7 +248,7 @@ mod tests {
         std::fs::create_dir_all(&build).unwrap();
         std::fs::write(build.join("vmlinux"), "kernel").unwrap();
         std::fs::write(build.join(".config"), "CONFIG_SMP=y\n").unwrap();
-        let from = Tree { path: tree.clone(), origin: "x".into(), revision: None };
+        let from = Tree::plain(tree.clone(), "x".into());
         let image = |source| image(&from, source, &cache, &mut |_| {});
         // The tree has no Makefile, so every attempt to build fails.
         assert!(image(Source::Fixed).is_err(), "built with an unknown configuration");
@@ -278,17 +302,49 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let tree = tree.path();
         std::fs::create_dir(tree.join(BUILD)).unwrap();
-        std::fs::write(tree.join("Makefile"), "wait:\n\techo $$PPID >p && mv p pid && exec sleep 3600\n").unwrap();
+        // As in the kernel's files, a `make` stands under the shell of a recipe, which passes no signal on.
+        let makefile = "wait:\n\t@true; $(MAKE) inner; true\n\
+                        inner:\n\t@echo $$PPID >p && mv p pid; sleep 3600; true\n";
+        std::fs::write(tree.join("Makefile"), makefile).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "image::build::tests::a_build_ends_with_its_parent"]);
         let mut child = command.env(TREE, tree).stdout(Stdio::null()).spawn().unwrap();
         assert!(comes_true(&|| tree.join("pid").exists()), "the build did not start");
+        // A build is ended in the same way by SIGINT and SIGTERM, which end this process.
         child.kill().unwrap();
         child.wait().unwrap();
         let pid = std::fs::read_to_string(tree.join("pid")).unwrap();
         // A zombie has ended, too.
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
         assert!(comes_true(&|| stat().map_or(true, |s| s.contains(") Z "))), "the build goes on");
+    }
+
+    #[test]
+    fn a_build_that_was_stopped_goes_on() {
+        if !crate::probe::test_has(&["make"]) || build_tools::check().is_err() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let tree = directory.path().join("tree");
+        std::fs::create_dir_all(tree.join(BUILD)).unwrap();
+        let recipe = "allnoconfig:\n\tcp $(KCONFIG_ALLCONFIG) build/.config\n\
+                      vmlinux: build/a.o\n\ttest -e go && cp build/a.o build/vmlinux\n\
+                      build/a.o:\n\techo run >>runs && cp runs $@\n";
+        std::fs::write(tree.join("Makefile"), recipe).unwrap();
+        let from = Tree::plain(tree.clone(), "x".into());
+        let said = || {
+            let mut lines = Vec::new();
+            let built = image(&from, Source::Fixed, &cache, &mut |line| lines.push(line.to_string()));
+            (built.is_ok(), lines.join("; "))
+        };
+        let (done, lines) = said();
+        assert!(!done && lines.ends_with("building x"), "{lines}");
+        std::fs::write(tree.join("go"), "").unwrap();
+        let (done, lines) = said();
+        assert!(done && lines.contains("an earlier build did not end"), "{lines}");
+        assert_eq!(std::fs::read_to_string(tree.join("runs")).unwrap().lines().count(), 1, "compiled once");
+        assert_eq!(said(), (true, String::new()), "it is whole");
     }
 
     #[test]

@@ -4,10 +4,10 @@
 //! Approach: the check reads only files, git and the local package lists. It writes nothing and creates no folder of
 //! the cache. Without package lists it accepts every series, and [`super::resolve`] decides.
 
-use super::file::{is_bzimage, is_elf, starts_with};
+use super::file::{cut_off, is_bzimage, is_elf, starts_with};
 use super::limits::{IMAGE_BYTES_MAX, PACKAGE_BYTES_MAX};
 use super::spec::{ImageSpec, COMMAND_LINE};
-use super::{debian, patches, source};
+use super::{debian, patches, series_file, source};
 use crate::cache::Cache;
 use numalab_model::files::input;
 use numalab_model::spec::SpecError;
@@ -32,7 +32,8 @@ impl ImageSpec {
             }
             Self::BzImage(path) => {
                 file(path, "bzImage", IMAGE_BYTES_MAX, BZIMAGE)?;
-                right(path, "bzImage", is_bzimage(path), BZIMAGE)
+                right(path, "bzImage", is_bzimage(path), BZIMAGE)?;
+                cut_off(path).map_or(Ok(()), |what| Err(wrong(what, "the whole file: copy it again")))
             }
             Self::Vmlinux(path) => {
                 file(path, "vmlinux", IMAGE_BYTES_MAX, VMLINUX)?;
@@ -40,6 +41,15 @@ impl ImageSpec {
             }
             Self::Tree(tree) => directory(tree),
             Self::Commit { tree, revision } => commit(tree, revision),
+            Self::Series(folder) => {
+                let base = series_file::read(folder)?.series.base;
+                let kept = cache.is_some_and(|c| source::kept(&base.value, c).is_some());
+                if kept {
+                    return Ok(());
+                }
+                let known = listed("source", &base.value, &debian::series_of_sources(apt));
+                known.map_err(|e| base.error(e.what, e.expected))
+            }
             Self::Source { series, patches } => {
                 patches.iter().try_for_each(|p| patch(p))?;
                 if cache.is_some_and(|c| source::kept(series, c).is_some()) {
@@ -149,6 +159,26 @@ mod tests {
         // Without lists every series passes.
         assert_eq!(ImageSpec::parse("debian-6.99").unwrap().check_with(&empty, None), Ok(()));
         assert_eq!(std::fs::read_dir(d.join("cache")).unwrap().count(), 0, "the cache is as it was");
+    }
+
+    #[test]
+    fn a_kernel_that_is_cut_off_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("k");
+        let mut kernel = vec![0u8; 5 * 512 + 4096];
+        kernel[0x1f1] = 4;
+        kernel[0x1f4..0x1f8].copy_from_slice(&256u32.to_le_bytes());
+        kernel[0x202..0x206].copy_from_slice(b"HdrS");
+        let spec = ImageSpec::BzImage(path.clone());
+        let apt = debian::tests::lists(directory.path(), "");
+        std::fs::write(&path, &kernel).unwrap();
+        assert_eq!(spec.check_with(&apt, None), Ok(()));
+        std::fs::write(&path, &kernel[..kernel.len() - 1]).unwrap();
+        let e = spec.check_with(&apt, None).unwrap_err().to_string();
+        assert!(e.contains("k is cut off: it has 6655 bytes, and its header says 6656"), "{e}");
+        let cache = Cache::at(&directory.path().join("cache")).unwrap();
+        let e = super::super::resolve(&spec, super::super::PackageVersion::Kept, &cache, &mut |_| {}).unwrap_err();
+        assert!(e.contains("is cut off"), "{e}");
     }
 
     #[test]

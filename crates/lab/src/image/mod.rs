@@ -2,7 +2,7 @@
 //!
 //! The names are `debian-6.12` (the distribution's package, through its own package tool), `deb:FILE`, `bzImage:FILE`,
 //! `vmlinux:FILE`, `tree:DIR` (a source tree to build), `tree:DIR@REVISION` (a commit of it), and `source:6.12` with
-//! any number of `+patch:FILE` (a file or the name of a patch in [`patches`]).
+//! any number of `+patch:FILE` (a file or the name of a patch in [`patches`]), and `series:DIR` (a folder of patches).
 
 pub mod build;
 pub mod build_tools;
@@ -12,7 +12,11 @@ pub mod debian;
 mod file;
 mod kernel;
 mod limits;
+mod lock;
+mod lock_names;
 pub mod patches;
+mod series;
+mod series_file;
 pub mod source;
 mod spec;
 pub(crate) mod store;
@@ -21,9 +25,8 @@ mod unpack;
 pub use kernel::{Built, Image, Revision};
 pub use spec::{ImageSpec, PackageVersion};
 
-use crate::cache::{Cache, IMAGES};
+use crate::cache::Cache;
 use build::Source;
-use std::path::Path;
 
 /// Finds, fetches or builds an image; `say` gets a line for every step that takes time. `which` applies to packaged
 /// kernels and sources ([`ImageSpec::is_packaged`]); other images are read in their present state.
@@ -36,12 +39,11 @@ pub fn resolve(
     cache: &Cache,
     say: &mut dyn FnMut(&str),
 ) -> Result<Image, String> {
-    // Two builds in one tree would corrupt each other.
-    let mut wait = || say("waiting for another numalab that prepares a kernel in the same cache");
-    let lock = cache.lock(IMAGES, &mut wait).map_err(|e| format!("cache: {e}"))?;
+    // Two builds in one tree would corrupt each other. Other images have locks of their own.
+    let _lock = lock_names::of(spec).map(|name| lock::take(&name, &spec.to_string(), cache, say)).transpose()?;
     // An interrupted build may have left gigabytes. An error is no reason to refuse the image.
     let _ = cache.sweep();
-    cache.remove_former_leftovers(&lock);
+    cache.remove_former_leftovers();
     let image = match spec {
         // A kernel from a package needs no copy: its path has the package's version or checksum.
         ImageSpec::Debian(series) => return debian::image(series, which, cache, say),
@@ -56,6 +58,7 @@ pub fn resolve(
         ImageSpec::Commit { tree, revision } => {
             build::image(&source::commit(tree, revision, cache, say)?, Source::Fixed, cache, say)
         }
+        ImageSpec::Series(folder) => build::image(&series::tree(folder, which, cache, say)?, Source::Fixed, cache, say),
         ImageSpec::Source { series, patches } => {
             build::image(&source::patched(series, patches, which, cache, say)?, Source::Fixed, cache, say)
         }
@@ -63,15 +66,21 @@ pub fn resolve(
     store::keep(image?, cache)
 }
 
-/// The image with which a changed tree is compared: its last commit, or else the packaged source of its series.
+/// The image with which a changed kernel is compared: of a series the packaged source of its base, of a tree its last
+/// commit, or else the packaged source of its series.
 ///
 /// # Errors
-/// Not a kernel tree.
-pub fn base_of(tree: &Path) -> Result<ImageSpec, String> {
-    if source::is_repository(tree) {
-        return Ok(ImageSpec::Commit { tree: tree.into(), revision: "HEAD".into() });
+/// Not a kernel tree, or no series.
+pub fn base_of(changed: &ImageSpec) -> Result<ImageSpec, String> {
+    let packaged = |series| Ok(ImageSpec::Source { series, patches: Vec::new() });
+    match changed {
+        ImageSpec::Series(folder) => packaged(series_file::listed(folder).map_err(|e| e.to_string())?.base.value),
+        ImageSpec::Tree(tree) if source::is_repository(tree) => {
+            Ok(ImageSpec::Commit { tree: tree.clone(), revision: "HEAD".into() })
+        }
+        ImageSpec::Tree(tree) => packaged(source::series_of(tree)?),
+        other => Err(format!("{other} has no base; expected a source tree or a series")),
     }
-    Ok(ImageSpec::Source { series: source::series_of(tree)?, patches: Vec::new() })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::kernel::Revision;
 use super::limits::{PATCH_BYTES_MAX, SOURCE_BYTES_MAX, SOURCE_UNPACKED_BYTES_MAX, TEXT_BYTES_MAX};
 use super::spec::PackageVersion;
 use super::unpack::{self, check_place, Tee, UnpackError, Unpacked};
-use super::{build_tools, patches};
+use super::{build_tools, lock, patches};
 use crate::cache::{self, Cache, KERNELS};
 use crate::child;
 use crate::failure::at_path;
@@ -29,6 +29,15 @@ pub struct Tree {
     pub origin: String,
     /// Commit and state, if it comes from a git repository.
     pub revision: Option<Revision>,
+    /// Lines of the configuration beside those of every kernel that is built here, as in a `.config`.
+    pub config: String,
+}
+
+impl Tree {
+    /// A tree that comes from no repository, with the usual configuration.
+    pub(super) fn plain(path: PathBuf, origin: String) -> Self {
+        Self { path, origin, revision: None, config: String::new() }
+    }
 }
 
 /// The packaged source of a series: the newest in the cache, or the newest in the package lists.
@@ -47,7 +56,8 @@ fn packaged_with(
     say: &mut dyn FnMut(&str),
 ) -> Result<Tree, String> {
     if let (PackageVersion::Kept, Some(path)) = (which, kept(series, cache)) {
-        return Ok(Tree { origin: file_name(&path), path, revision: None });
+        let origin = file_name(&path);
+        return Ok(Tree::plain(path, origin));
     }
     let package = format!("linux-source-{series}");
     if apt.candidates(&format!("^{package}$"))?.is_empty() {
@@ -61,7 +71,7 @@ fn packaged_with(
     let path = kernels.join(&origin);
     if path.join("Kbuild").is_file() {
         say(&format!("{origin} is the newest that the package lists have (`apt-get update` brings new lists)"));
-        return Ok(Tree { path, origin, revision: None });
+        return Ok(Tree::plain(path, origin));
     }
     say(&format!("unpacking {origin}"));
     let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
@@ -72,7 +82,7 @@ fn packaged_with(
     std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
     unpack(&archive, &unpacked, SOURCE_UNPACKED_BYTES_MAX).map_err(|e| format!("{}: {e}", file.display()))?;
     std::fs::rename(&unpacked, &path).map_err(at_path(&path))?;
-    Ok(Tree { path, origin, revision: None })
+    Ok(Tree::plain(path, origin))
 }
 
 /// Unpacks the archive of a source without its top folder. `tar` itself writes nothing outside of a folder; what it is
@@ -139,34 +149,63 @@ pub fn patched(
 ) -> Result<Tree, String> {
     // Read first: a wrong name is an error before anything is fetched.
     let texts = patches.iter().map(|p| patch_text(p)).collect::<Result<Vec<_>, _>>()?;
-    let base = packaged(series, which, cache, say)?;
     if patches.is_empty() {
-        return Ok(base);
-    }
-    let mut key = base.origin.clone().into_bytes();
-    for text in &texts {
-        key.extend(text);
-        key.push(0);
+        // The caller holds its lock.
+        return packaged(series, which, cache, say);
     }
     let names: Vec<String> = patches.iter().map(|p| p.display().to_string()).collect();
-    let origin = format!("{} + {}", base.origin, names.join(" + "));
+    let change = |tree: &Path, scratch: &Path| {
+        let mut both = patches.iter().zip(&texts);
+        both.try_for_each(|(patch, text)| apply_text(tree, patch, text, scratch))
+    };
+    let key = texts.iter().flat_map(|text| text.iter().copied().chain([0])).collect::<Vec<u8>>();
+    let derived = Derived { kind: "patched", base: series, key, with: names.join(" + "), change: &change };
+    self::derived(&derived, which, cache, say)
+}
+
+/// A tree that is the packaged source of a series with changes.
+pub(super) struct Derived<'a> {
+    /// First part of its directory's name.
+    pub kind: &'static str,
+    /// Series of the packaged source, e.g. `6.12`.
+    pub base: &'a str,
+    /// What distinguishes the changes from others: their texts, or a checksum of them.
+    pub key: Vec<u8>,
+    /// The changes in words.
+    pub with: String,
+    /// Makes the changes in a copy of the source; the second folder is for files that do not stay.
+    pub change: &'a dyn Fn(&Path, &Path) -> Result<(), String>,
+}
+
+/// The tree with the changes: the one in the cache, or a new copy, which starts with the objects of the packaged
+/// source. The caller holds the lock of the tree.
+///
+/// # Errors
+/// See [`packaged`]; or a change that is not possible.
+pub(super) fn derived(
+    of: &Derived<'_>,
+    which: PackageVersion,
+    cache: &Cache,
+    say: &mut dyn FnMut(&str),
+) -> Result<Tree, String> {
+    // Held until the copy is whole, because another process may build there.
+    let lock = lock::take(&lock::of_source(of.base), &format!("source:{}", of.base), cache, say)?;
+    let base = packaged(of.base, which, cache, say)?;
+    let origin = format!("{} + {}", base.origin, of.with);
     let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
-    let path = kernels.join(format!("patched-{}", &cache::sha256(&key)[..16]));
+    let key = cache::sha256(&[base.origin.as_bytes(), &of.key].concat());
+    let path = kernels.join(format!("{}-{}", of.kind, &key[..16]));
     if path.is_dir() {
-        return Ok(Tree { path, origin, revision: None });
+        return Ok(Tree::plain(path, origin));
     }
-    say(&format!("copying {} and applying {}", base.origin, names.join(", ")));
+    say(&format!("copying {} and applying {}", base.origin, of.with));
     let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
     let copy = work.path().join("tree");
     clone_tree(&base.path, &copy)?;
-    for (patch, text) in patches.iter().zip(&texts) {
-        // Written to a file, because a built-in patch has none.
-        let file = work.path().join("patch");
-        std::fs::write(&file, text).map_err(at_path(&file))?;
-        apply(&copy, &file).map_err(|e| format!("{} does not apply: {e}", patch.display()))?;
-    }
+    drop(lock);
+    (of.change)(&copy, work.path())?;
     std::fs::rename(&copy, &path).map_err(at_path(&path))?;
-    Ok(Tree { path, origin, revision: None })
+    Ok(Tree::plain(path, origin))
 }
 
 /// Copies a tree: sources as hard links, because `patch` replaces files and does not write into them; objects as files.
@@ -184,6 +223,16 @@ fn apply(tree: &Path, patch: &Path) -> Result<(), String> {
     let mut command = Command::new("patch");
     command.args(["-p1", "--forward", "--batch", "--no-backup-if-mismatch", "-r", "-", "-i"]).arg(patch);
     run(command.current_dir(tree))
+}
+
+/// Applies the text of a patch to a tree. It is written to a file in `scratch`, because a built-in patch has none.
+///
+/// # Errors
+/// The patch does not apply, with what `patch` said.
+pub(super) fn apply_text(tree: &Path, patch: &Path, text: &[u8], scratch: &Path) -> Result<(), String> {
+    let file = scratch.join("patch");
+    std::fs::write(&file, text).map_err(at_path(&file))?;
+    apply(tree, &file).map_err(|e| format!("{} does not apply: {e}", patch.display()))
 }
 
 /// The text of a patch: a built-in one of that name, else a file.
@@ -248,7 +297,7 @@ pub fn mirror(tree: &Path, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<T
     let mut from = tree.into_os_string();
     from.push("/");
     run(command.arg(from).arg(&path))?;
-    Ok(Tree { path, origin, revision })
+    Ok(Tree { revision, ..Tree::plain(path, origin) })
 }
 
 /// Whether a tree is the top of a git repository and `git` is installed.
@@ -273,8 +322,8 @@ pub fn series_of(tree: &Path) -> Result<String, String> {
     }
 }
 
-/// A `git` command for a tree, which may belong to another user. It writes nothing into the repository.
-fn git(tree: &Path) -> Command {
+/// A `git` command for a tree, which may belong to another user. It writes nothing into the repository by itself.
+pub(crate) fn git(tree: &Path) -> Command {
     let mut command = Command::new("git");
     command.args(["--no-optional-locks", "-c", "safe.directory=*", "-C"]).arg(tree);
     command
@@ -323,7 +372,7 @@ pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&s
     let kernels = cache.directory(KERNELS).map_err(|e| e.to_string())?;
     let path = kernels.join(format!("commit-{sha}"));
     if path.is_dir() {
-        return Ok(Tree { path, origin, revision });
+        return Ok(Tree { revision, ..Tree::plain(path, origin) });
     }
     say(&format!("extracting {origin}"));
     let work = cache.work_directory(KERNELS).map_err(at_path(&kernels))?;
@@ -332,15 +381,16 @@ pub fn commit(tree: &Path, revision: &str, cache: &Cache, say: &mut dyn FnMut(&s
     std::fs::create_dir(&unpacked).map_err(|e| e.to_string())?;
     run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&unpacked))?;
     std::fs::rename(&unpacked, &path).map_err(at_path(&path))?;
-    Ok(Tree { path, origin, revision })
+    Ok(Tree { revision, ..Tree::plain(path, origin) })
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a program that succeeds.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     output(command).map(|_| ())
 }
 
 /// The output of a program that succeeds. The program must not outlive numalab, which holds the lock of its tree.
-fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = child::ends_with_parent(command, libc::SIGTERM).output();
     let output = output.map_err(|e| format!("`{name}`: {e}; `numalab doctor` says what installs it"))?;

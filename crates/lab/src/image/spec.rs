@@ -1,5 +1,6 @@
 //! Names of kernel images on the command line.
 
+use numalab_model::kernel::series::Series;
 use numalab_model::kernel::{IMAGE_FORMS, IMAGE_KINDS};
 use numalab_model::spec::SpecError;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub enum ImageSpec {
         /// Patches for `patch -p1`: files, or names of built-in ones.
         patches: Vec<PathBuf>,
     },
+    /// A folder with a series of patches and the file `series.toml`.
+    Series(PathBuf),
 }
 
 /// Version of a packaged kernel or source.
@@ -59,6 +62,7 @@ impl std::fmt::Display for ImageSpec {
                 write!(f, "source:{series}")?;
                 patches.iter().try_for_each(|p| write!(f, "+patch:{}", p.display()))
             }
+            Self::Series(folder) => write!(f, "series:{}", folder.display()),
         }
     }
 }
@@ -69,17 +73,32 @@ impl ImageSpec {
         text.starts_with(IMAGE_KINDS[0]) || text.contains(':')
     }
 
-    /// The release series in the image's name, e.g. `6.12`, if it has one.
+    /// The release series that the image is of, e.g. `6.12`, if its name or the file of its series says so.
     pub fn series(&self) -> Option<String> {
         match self {
             Self::Debian(series) | Self::Source { series, .. } => Some(series.clone()),
+            // A file that is not there, or wrong, is found by the check of the image.
+            Self::Series(folder) => super::series_file::listed(folder).ok().map(|s| s.base.value),
             _ => None,
         }
     }
 
     /// Whether the package tool supplies the image, so that [`PackageVersion`] matters.
     pub fn is_packaged(&self) -> bool {
-        matches!(self, Self::Debian(_) | Self::Source { .. })
+        matches!(self, Self::Debian(_) | Self::Source { .. } | Self::Series(_))
+    }
+
+    /// The knobs that the image's kernel has: those of a series, or of `series.toml` at the top of a tree. `None` if
+    /// nothing lists them.
+    ///
+    /// # Errors
+    /// The list is wrong; of a series, it is not there.
+    pub fn knobs(&self) -> Result<Option<Series>, SpecError> {
+        match self {
+            Self::Series(folder) => super::series_file::knobs_of(folder, true),
+            Self::Tree(tree) | Self::Commit { tree, .. } => super::series_file::knobs_of(tree, false),
+            _ => Ok(None),
+        }
     }
 
     /// Parses a value of `--kernel`.
@@ -117,6 +136,13 @@ impl ImageSpec {
                 let series = series(first).ok_or_else(|| wrong(format!("kernel series `{first}`")))?;
                 Ok(Self::Source { series, patches: parts.map(PathBuf::from).collect() })
             }
+            "series" => match rest.split_once(',') {
+                Some((folder, _)) => {
+                    let what = format!("kernel image `{text}` has settings, and knobs are set when a guest runs");
+                    Err(SpecError::plain(COMMAND_LINE, what, format!("series:{folder}")))
+                }
+                None => Ok(Self::Series(rest.trim_end_matches('/').into())),
+            },
             _ => Err(wrong(format!("kind of kernel image `{kind}`")).near(text, IMAGE_KINDS)),
         }
     }
@@ -139,6 +165,8 @@ mod tests {
         let commit = ImageSpec::Commit { tree: "/src".into(), revision: "HEAD~2".into() };
         assert_eq!(ok("tree:/src@HEAD~2"), commit);
         assert_eq!(ok("tree:/home/a@b/src"), ImageSpec::Tree("/home/a@b/src".into()));
+        assert_eq!(ok("series:linux"), ImageSpec::Series("linux".into()));
+        assert_eq!(ImageSpec::parse("series:linux/").unwrap(), ImageSpec::Series("linux".into()));
         assert_eq!(ok("source:6.12"), ImageSpec::Source { series: "6.12".into(), patches: vec![] });
         let patches = vec![PathBuf::from("a.patch"), PathBuf::from("b.patch")];
         assert_eq!(ok("source:6.12+patch:a.patch+patch:b.patch"), ImageSpec::Source { series: "6.12".into(), patches });
@@ -153,6 +181,8 @@ mod tests {
         assert!(e.what.contains("series `sid`") && e.nearest.is_none(), "the kind is right: {e}");
         assert!(ImageSpec::parse("tree:").unwrap_err().what.contains("no file"));
         assert!(ImageSpec::parse("6.12").is_err());
+        let e = ImageSpec::parse("series:linux,a=b").unwrap_err();
+        assert!(e.what.contains("set when a guest runs") && e.expected == "series:linux", "{e}");
         assert!(
             ImageSpec::looks_like_image("debian-x")
                 && ImageSpec::looks_like_image("tree:/a")

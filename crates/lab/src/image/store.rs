@@ -19,12 +19,14 @@ const COPIES: &str = "images/by-sha256";
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Copies an image's file, unless a copy exists, and returns the image with the copy's path. The caller holds the lock
-/// of the images.
+/// of the image, so nobody writes its file.
 ///
 /// # Errors
 /// The file cannot be read, or the copy not be written.
 pub(super) fn keep(image: Image, cache: &Cache) -> Result<Image, String> {
     let directory = cache.directory(COPIES).map_err(|e| format!("cache: {e}"))?;
+    // Others must not remove a copy between the look at it here and the mark that it is used.
+    let _lock = cache.lock("copies", &mut || {}).map_err(|e| format!("cache: {e}"))?;
     remove_unused(&directory);
     let known = directory.join(&image.sha256);
     if cache::sha256_file(&known).is_ok_and(|s| s == image.sha256) {

@@ -7,6 +7,7 @@
 mod parse;
 mod releases;
 mod resolve;
+pub mod series;
 mod setting;
 pub mod uname;
 

@@ -35,10 +35,10 @@ pub struct KernelSpec {
 /// `image` of a kernel that is a setting of another one: it takes the image of the first kernel that has its own.
 pub const SAME_IMAGE: &str = "same";
 /// What the name of an image begins with.
-pub const IMAGE_KINDS: [&str; 6] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:"];
+pub const IMAGE_KINDS: [&str; 7] = ["debian-", "deb:", "bzImage:", "vmlinux:", "tree:", "source:", "series:"];
 /// How images are written, for messages.
 pub const IMAGE_FORMS: &str =
-    "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR or source:6.12+patch:FILE";
+    "debian-6.1, debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, source:6.12+patch:FILE or series:DIR";
 
 /// Checks the kind of an image. The rest of its name is checked when it boots.
 fn image(name: Spot<String>) -> Result<String, SpecError> {

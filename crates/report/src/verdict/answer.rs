@@ -37,8 +37,9 @@ pub(super) fn answer(c: &Comparison, workloads: &[WorkloadDecision], all: &[Find
 /// The answer where it is the same for every workload.
 fn same_everywhere(c: &Comparison, choice: &Choice, names: &[&str], first: &WorkloadDecision) -> String {
     let (base, on) = (c.baseline_name(), some(names));
-    let only_bounds = c.others().all(|k| c.kernels[k].is_bound);
-    let real = || c.others().filter(|k| only_bounds || !c.kernels[*k].is_bound);
+    let ran = || c.others().filter(|k| c.kernels[*k].failed.is_none());
+    let only_bounds = ran().all(|k| c.kernels[k].is_bound);
+    let real = || ran().filter(|k| only_bounds || !c.kernels[*k].is_bound);
     let others: Vec<&str> = real().map(|k| c.kernels[k].name.as_str()).collect();
     match choice {
         Choice::Take(take) if take.contains(&c.baseline) => {

@@ -11,6 +11,7 @@ use super::answer;
 use super::call::Call;
 use super::choice::{Choice, Decision, Standing, Sure, WorkloadDecision};
 use super::costs::costs;
+use super::failed;
 use super::finding::{findings_of, measurements, Finding};
 use super::question::asked;
 use crate::assess::{assess, Assessment, LEVEL};
@@ -27,8 +28,9 @@ pub fn decide(c: &Comparison) -> Decision {
     let agreement = Agreement::of(c).filter(|_| !c.nothing_ran());
     let mut workloads: Vec<WorkloadDecision> = Vec::new();
     for (index, w) in c.workloads.iter().enumerate() {
+        let ran = |k: &usize| c.kernels[*k].failed.is_none();
         let mut standings: Vec<Standing> =
-            c.others().filter_map(|k| standing(c, (index, w), k, &all, &assessments)).collect();
+            c.others().filter(ran).filter_map(|k| standing(c, (index, w), k, &all, &assessments)).collect();
         // Sizes and times of a prediction are tested together, so each is called by what counts there.
         for s in &mut standings {
             s.call = agreement.as_ref().and_then(|a| a.call(index, s.kernel)).map_or(s.call, Some);
@@ -39,10 +41,16 @@ pub fn decide(c: &Comparison) -> Decision {
             workloads.push(WorkloadDecision { workload: index, choice, standings, text });
         }
     }
+    let mut said = failed::sentences(c);
+    let compares = said.is_empty() || failed::leaves_something(c);
+    if compares {
+        said.push(agreement.as_ref().map_or_else(|| answer::answer(c, &workloads, &all), |a| a.answer(c)));
+    }
+    let how_sure = || agreement.as_ref().map_or_else(|| answer::how_sure(c, &workloads), |a| a.how_sure(c));
     Decision {
         question: asked(c),
-        answer: agreement.as_ref().map_or_else(|| answer::answer(c, &workloads, &all), |a| a.answer(c)),
-        how_sure: agreement.as_ref().map_or_else(|| answer::how_sure(c, &workloads), |a| a.how_sure(c)),
+        answer: said.join(" "),
+        how_sure: if compares { how_sure() } else { String::new() },
         costs: answer::costs(c, &workloads),
         workloads,
         agreement,

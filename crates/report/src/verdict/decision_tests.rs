@@ -35,6 +35,29 @@ fn the_winner_is_taken_with_how_much_and_how_sure() {
 }
 
 #[test]
+fn a_kernel_that_failed_is_told_first_and_nothing_is_asked_of_it() {
+    let panicked = |c: &mut Comparison, k: usize| {
+        c.kernels[k].failed = Some("guest kernel panic: Attempted to kill init!\nmore".into());
+        for w in &mut c.workloads {
+            w.metrics[0].samples[k].clear();
+        }
+    };
+    let mut c = comparison(&["off", "6.12"], vec![workload("w", &[SLOW, FAST])]);
+    panicked(&mut c, 1);
+    let d = decide(&c);
+    assert_eq!(d.answer, "No run of 6.12 completed: guest kernel panic: Attempted to kill init!…");
+    assert_eq!((d.how_sure.as_str(), d.workloads.len()), ("", 0));
+    let mut alone = comparison(&["6.12"], vec![workload("w", &[SLOW])]);
+    panicked(&mut alone, 0);
+    assert!(decide(&alone).answer.starts_with("No run of 6.12 completed: guest kernel panic"));
+    let mut three = comparison(&["off", "6.12", "fix"], vec![workload("w", &[SLOW, FAST, FASTER])]);
+    panicked(&mut three, 1);
+    let d = decide(&three);
+    assert!(d.answer.ends_with("!… Take fix: it beats off on w."), "{}", d.answer);
+    assert!(d.how_sure.starts_with("The difference is clear"), "{}", d.how_sure);
+}
+
+#[test]
 fn the_baseline_is_kept_where_the_others_lose() {
     let d = decide(&comparison(&["off", "6.12"], vec![workload("w", &[FAST, SLOW])]));
     assert_eq!(d.answer, "Keep off: 6.12 is worse on w.");

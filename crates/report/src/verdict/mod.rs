@@ -20,6 +20,7 @@ mod costs;
 mod decision;
 #[cfg(test)]
 mod decision_tests;
+mod failed;
 mod finding;
 mod form;
 mod headline;

@@ -24,7 +24,7 @@ pub(crate) fn hugetlb_fault(sim: &mut Simulation<'_>, s: &PageSite, clock: u64) 
             "{} touched `{}`, and no node that its policy and cpuset allow has a hugetlb page left (SIGBUS): give the \
              region a larger `pool`",
             spec.name,
-            p.name_of(s.vma, spec)
+            p.name_of(s.vma, (s.process, &sim.workload.processes))
         );
         sim.status = Status::Failed(text);
         return (0, FaultEnd::OutOfMemory);

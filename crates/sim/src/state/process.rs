@@ -16,7 +16,7 @@ use numalab_kernel::mm::{
     AddressSpace, CopiedEntries, Mapper, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_PAGES,
 };
 use numalab_kernel::numa::VmaNuma;
-use numalab_nouns::workload::{HugeAdvice, Process, RegionKind, Workload};
+use numalab_nouns::workload::{ForkPoint, HugeAdvice, Process, Region, RegionKind, Workload};
 
 /// Size of a thread stack mapping: the usual `ulimit -s` that glibc maps per thread.
 pub const STACK_BYTES: u64 = 8 << 20;
@@ -305,10 +305,12 @@ impl ProcessState {
     pub fn stack_of(&self, thread: u32) -> Option<usize> {
         self.stacks.get(thread as usize).map(|&v| v as usize)
     }
-    /// Name of a mapping: the region of the workload, or the stack of a thread.
-    pub fn name_of(&self, vma: usize, spec: &Process) -> String {
+    /// Name of a mapping of this process, number `process` of the workload: that of the region, which may be one of the
+    /// process that it was forked from, or of the stack of a thread.
+    pub fn name_of(&self, vma: usize, (process, all): (usize, &[Process])) -> String {
         let is = |id: &u32| *id as usize == vma;
-        if let Some(region) = self.region_vma.iter().position(is).and_then(|r| spec.regions.get(r)) {
+        if let Some(region) = self.region_vma.iter().position(is).and_then(|r| region(all, process, r, self.inherited))
+        {
             return region.name.clone();
         }
         if vma == self.data() {
@@ -321,6 +323,23 @@ impl ProcessState {
         self.next_top = (self.next_top - size - chunk_bytes) / chunk_bytes * chunk_bytes;
         self.next_top + misalign
     }
+}
+
+/// Region `at` among those that a process has, of which it inherited the first ones.
+fn region(all: &[Process], process: usize, at: usize, inherited: usize) -> Option<&Region> {
+    match at.checked_sub(inherited) {
+        Some(own) => all[process].regions.get(own),
+        // A child has the first regions of its parent at the same places.
+        None => all[process].parent.and_then(|parent| region(all, parent, at, inherited_by(all, parent))),
+    }
+}
+
+/// Number of regions that a process inherits: all of its parent's, or what that one inherited itself
+/// ([`ProcessState::inherit`]).
+fn inherited_by(all: &[Process], process: usize) -> usize {
+    let Some(parent) = all[process].parent else { return 0 };
+    let own = if all[process].fork == ForkPoint::AfterPrologue { all[parent].regions.len() } else { 0 };
+    inherited_by(all, parent) + own
 }
 
 /// A region's kind as the kernel sees the mapping.

@@ -92,7 +92,7 @@ impl Collector {
         if list[id] == NONE {
             list[id] = self.why.vmas.len() as u32;
             let v = state.space.vma(id);
-            let name = state.name_of(id, &workload.processes[process]);
+            let name = state.name_of(id, (process, &workload.processes));
             let entry = VmaWhy {
                 process: process as u32,
                 id: id as u32,

@@ -194,3 +194,35 @@ fn a_log_that_cannot_be_written_is_an_error() {
     let e = observe(&m, &w, &kernel("6.3"), 1, true, ask).unwrap_err();
     assert!(e.to_string().contains("no space left"), "{e}");
 }
+
+/// A child has the regions that its parent had mapped at the fork, and after them its own.
+#[test]
+fn inherited_mappings_have_the_names_of_the_parents_regions() {
+    let process = |name: &str, head: &str, region: &str, kib: u32| {
+        format!(
+            "[[process]]\nname = \"{name}\"\n{head}[[process.region]]\nname = \"{region}\"\nsize = \"{kib}KiB\"\n\
+             [[process.prologue]]\naccess = \"{region}\"\nwrite = 1\n[[process.phase]]\ncompute = \"1ms\"\n"
+        )
+    };
+    let mut text = "name = \"w\"\ntitle = \"t\"\n".to_string();
+    text += &process("a", "", "heap", 64);
+    text += &process("b", "parent = \"a\"\nfork = \"after\"\n", "own", 128);
+    text += &process("c", "parent = \"b\"\nfork = \"after\"\n", "leaf", 256);
+    text += &process("early", "parent = \"b\"\nfork = \"before\"\n", "other", 512);
+    let m = machine("2x1x2x1");
+    let w = inline(&text, &m, 1, &[]);
+    let ask = Observers { why: true, ..Observers::default() };
+    let why = observe(&m, &w, &kernel("6.12"), 1, true, ask).unwrap().why.unwrap();
+    let of = |process: u32| -> Vec<(String, u64)> {
+        let named = |name: &str| ["heap", "own", "leaf", "other"].contains(&name) || name.starts_with("mapping");
+        let all = why.vmas.iter().filter(|v| v.process == process && named(&v.name));
+        let mut list: Vec<_> = all.map(|v| (v.name.clone(), (v.end - v.start) >> 10)).collect();
+        list.sort();
+        list
+    };
+    let want = |list: &[(&str, u64)]| list.iter().map(|(n, k)| ((*n).to_string(), *k)).collect::<Vec<_>>();
+    assert_eq!(of(0), want(&[("heap", 64)]));
+    assert_eq!(of(1), want(&[("heap", 64), ("own", 128)]));
+    assert_eq!(of(2), want(&[("heap", 64), ("leaf", 256), ("own", 128)]));
+    assert_eq!(of(3), want(&[("heap", 64), ("other", 512)]), "forked before b touched its own");
+}

@@ -10,8 +10,8 @@ use std::time::Instant;
 /// Arguments of `kernel build`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Image: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, tree:DIR@REVISION, source:6.12+patch:FILE…
-    /// (docs/reference/vm.md)
+    /// Image: debian-6.12, deb:FILE, bzImage:FILE, vmlinux:FILE, tree:DIR, tree:DIR@REVISION,
+    /// source:6.12+patch:FILE…, series:DIR (docs/reference/vm.md)
     image: String,
     /// Fetch the newest package of debian-SERIES or source:SERIES, and use it from now on
     #[arg(long)]
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let spec = ImageSpec::parse(&args.image)?;
     if args.refresh && !spec.is_packaged() {
         let what = format!("--refresh: has no effect on {spec}, which is always read as it is");
-        return Err(Failure::usage(format!("{what}; expected debian-SERIES or source:SERIES")));
+        return Err(Failure::usage(format!("{what}; expected debian-SERIES, source:SERIES or series:DIR")));
     }
     let which = if args.refresh { PackageVersion::Newest } else { PackageVersion::Kept };
     spec.check().map_err(|e| SpecError { file: format!("kernel build {spec}"), ..e })?;

@@ -2,6 +2,7 @@
 
 mod build;
 mod diff;
+mod sides;
 mod try_tree;
 
 use crate::context::Context;
@@ -22,6 +23,8 @@ enum Action {
     Build(build::Args),
     /// Build a changed source tree and its base, run a workload on both, and compare
     Try(Box<try_tree::Args>),
+    /// Show what knobs change on a real kernel beside what they change in the simulator, from records of `try --sim`
+    Sides(sides::Args),
     /// Show every role and tunable of a kernel, and where its value comes from
     Show {
         /// Kernel: a name of the catalog, or a TOML file (docs/reference/kernels.md)
@@ -50,6 +53,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     match &args.action {
         Action::Build(args) => build::run(args),
         Action::Try(args) => try_tree::run(context, args),
+        Action::Sides(args) => sides::run(context, args),
         Action::Show { kernel, json } => show::show(context, Kind::Kernels, std::slice::from_ref(kernel), *json),
         Action::Diff { a, b, json } => diff::run(context, a, b, *json),
     }

@@ -28,6 +28,9 @@ use std::sync::Arc;
 /// Settings in which the plans of one image differ. The simulated kernel takes their values from the guest's plan.
 const VARIED: [&str; 2] = ["system.numa_balancing", "system.thp"];
 
+/// Name of the experiment of simulated plans.
+pub const SIMULATED: &str = "validate";
+
 /// A setting that this verb makes.
 pub(super) fn setting(name: &str, value: &str) -> Result<Setting, Failure> {
     Ok(Setting::from_argument("validate", &format!("{name}={value}"))?)
@@ -168,7 +171,7 @@ impl<'a> Bench<'a> {
         let mut workloads: Vec<&str> = guests.iter().map(|m| m.input.plan.workload.name.as_str()).collect();
         workloads.dedup();
         Experiment {
-            name: "validate".into(),
+            name: SIMULATED.into(),
             title: format!("plans of {} in the simulator", self.image),
             about: String::new(),
             machines: vec![named("validate", "calibrated")],

@@ -83,6 +83,11 @@ const PROBES: [(&str, &str, &[&str], &str, Part); 14] = [
     ("huge-faults-far", "probe-faults", &["home=nodes - 1"], "always", Part::Huge),
 ];
 
+/// Places of the probes' records in guests, each with the name of its experiment.
+pub fn places() -> impl Iterator<Item = (String, &'static str)> {
+    PROBES.iter().map(|&(dir, workload, ..)| (format!("calibration/{dir}"), workload))
+}
+
 /// The runs of a probe, by its directory.
 pub type Probe = (&'static str, Vec<Measured>);
 

@@ -21,6 +21,7 @@ mod markdown;
 mod measured;
 mod notes;
 mod placement;
+mod places;
 mod row;
 mod shares;
 mod shares_page;
@@ -52,8 +53,14 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let notes = args.notes.as_deref().map(notes::Notes::read).transpose()?.unwrap_or_default();
     let benches = args.image.iter().map(|image| Bench::new(context, args, image)).collect::<Result<Vec<_>, _>>()?;
     // Every experiment is checked before the first guest runs.
+    places::check_folder(&options::directory(args.out.as_deref(), "validate"))?;
     for bench in &benches {
-        backend::check_guests(context, &experiment_of(context, args, bench.image)?, &bench.guest, None)?;
+        let experiment = experiment_of(context, args, bench.image)?;
+        backend::check_guests(context, &experiment, &bench.guest, None)?;
+        let sides = [("kernel", experiment.name.as_str()), ("model", bench::SIMULATED)];
+        let of = |t: &Thp| sides.map(|(side, name)| (format!("thp-{}/{side}", t.word()), name));
+        places::check_places(&bench.out, args.thp.iter().flat_map(of))?;
+        places::check_places(&bench.out, calibrate::places())?;
     }
     let mut report = Vec::new();
     for bench in &benches {

@@ -1,7 +1,7 @@
 //! The directory of an experiment: the list of its runs, and their records.
 
 use super::error::RecordError;
-use super::folder::{claim, has_list, holds_records, lock, remove_leftovers, without_list, Lock};
+use super::folder::{check_free, claim, has_list, holds_records, lock, remove_leftovers, without_list, Lock};
 use super::json;
 use super::names::{is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
 use super::read::{check_format, json as parse_json, read, text, Record};
@@ -124,6 +124,18 @@ impl Store {
         }
     }
 
+    /// Checks that `dir` can take the runs of the experiment `name`, before there are any: it is new, empty, or has
+    /// runs of that experiment. Nothing is written.
+    ///
+    /// # Errors
+    /// `dir` has foreign contents or another experiment.
+    pub fn check_place(dir: &Path, name: &str) -> Result<(), RecordError> {
+        if !has_list(dir)? {
+            return check_free(dir);
+        }
+        of_experiment(dir, &Self::open(dir)?.file, name)
+    }
+
     /// Opens `dir` for the runs of an experiment, creates it if needed, and writes the list of runs. No other process
     /// can open it for runs while the value lives.
     ///
@@ -144,11 +156,7 @@ impl Store {
         let mut old: Vec<Member> = Vec::new();
         if has_list(dir)? {
             let file = Self::open(dir)?.file;
-            if file.name != experiment.name {
-                let what = format!("it holds the experiment `{}`", file.name);
-                let expected = format!("a new directory, or one of the experiment `{}`", experiment.name);
-                return Err(RecordError::Foreign { path: dir.into(), what, expected });
-            }
+            of_experiment(dir, &file, &experiment.name)?;
             // Adding kernels to a comparison must not change its baseline: only a baseline that is asked for replaces
             // the earlier one. It may be a kernel of the directory that is not run now.
             let own = |b: &str| experiment.column_names().any(|k| k.value == b);
@@ -282,6 +290,16 @@ impl Store {
             .and_then(|()| sync_dir(&self.dir))
             .map_err(|e| RecordError::unwritable(&self.dir, &e))
     }
+}
+
+/// Refuses a directory with the runs of another experiment.
+fn of_experiment(dir: &Path, file: &ExperimentFile, name: &str) -> Result<(), RecordError> {
+    if file.name == name {
+        return Ok(());
+    }
+    let what = format!("it holds the experiment `{}`", file.name);
+    let expected = format!("a new directory, or one of the experiment `{name}`");
+    Err(RecordError::Foreign { path: dir.into(), what, expected })
 }
 
 /// Whether something is at `path`, the place of a record. A record is its own folder: through a link, files elsewhere

@@ -32,11 +32,22 @@ pub(super) fn lock(dir: &Path) -> Result<Lock, RecordError> {
 /// # Errors
 /// `dir` is a file or holds other files, or the file system refuses.
 pub(super) fn claim(dir: &Path) -> Result<(), RecordError> {
+    check_free(dir)?;
+    fs::create_dir_all(dir).map_err(|e| RecordError::unwritable(dir, &e))
+}
+
+/// As [`claim`], without creating anything.
+///
+/// # Errors
+/// See [`claim`].
+pub(super) fn check_free(dir: &Path) -> Result<(), RecordError> {
     if let Some(file) = dir.ancestors().find(|p| p.exists()).filter(|p| !p.is_dir()) {
         return Err(RecordError::Io { path: file.into(), why: "a file; expected a directory".into() });
     }
+    if !dir.exists() {
+        return Ok(());
+    }
     let refused = |e: io::Error| RecordError::unwritable(dir, &e);
-    fs::create_dir_all(dir).map_err(refused)?;
     let lost = holds_records(dir);
     let mut foreign: Vec<String> = Vec::new();
     for entry in fs::read_dir(dir).map_err(refused)? {

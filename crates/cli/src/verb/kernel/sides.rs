@@ -1,0 +1,87 @@
+//! `numalab kernel sides`: what knobs change on a real kernel, beside what they change in the simulator.
+
+use crate::context::Context;
+use crate::failure::{finding, Done, Exit, Failure};
+use crate::output_file;
+use crate::records;
+use numalab_model::record::Store;
+use numalab_report::data::Comparison;
+use numalab_report::format::count;
+use numalab_report::sides::{self, Row};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `kernel sides`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Directories of records of `kernel try --sim`. Each has its simulated runs in the directory of that name with
+    /// -sim behind it
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// Write the tables as a page of Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// First line of the page, by which it is known when it is written again.
+const INTRO: &str =
+    "# Knobs on a real kernel and in the simulator\n\nThis page is written by `numalab kernel sides`. Each \
+                     table has, for every setting, the change against the kernel with default knobs on its own side: a \
+                     guest in QEMU, and the simulator. `p` is that of Welch's test after Holm's correction over the \
+                     rows of that side; below 0.05 the change is clear.\n";
+
+/// Reads the records of both sides and prints them beside each other.
+///
+/// # Errors
+/// A directory without records, a damaged record, or a page that cannot be written.
+pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    if let Some(path) = &args.markdown {
+        output_file::target_for(path, INTRO)?;
+    }
+    let (mut text, mut page) = (String::new(), INTRO.to_string());
+    let mut exit = Exit::OK;
+    for dir in &args.dirs {
+        let (rows, what) = of_directory(context, dir)?;
+        if rows.is_empty() {
+            finding(&format!("numalab: {}: no column and figure has runs on both sides", dir.display()));
+            exit = Exit::FINDING;
+        }
+        text.push_str(&format!("{what}\n{}\n", sides::text(&rows)));
+        page.push_str(&format!("\n## {what}\n\n{}", sides::markdown(&rows)));
+    }
+    if let Some(path) = &args.markdown {
+        output_file::write(path, &page)?;
+    }
+    Ok(Done { text, exit })
+}
+
+/// The rows of a directory and the one beside it, and what was run there.
+///
+/// # Errors
+/// See [`run`].
+pub fn of_directory(context: &Context, dir: &Path) -> Result<(Vec<Row>, String), Failure> {
+    let kernel = comparison(context, dir)?;
+    let simulator = comparison(context, &simulated(dir))?;
+    let what = match &kernel.origin {
+        Some(o) => format!(
+            "{} on {}, {}",
+            o.workloads.join(", "),
+            o.machines.join(", "),
+            o.runs_each
+                .map_or_else(|| "different numbers of runs".into(), |n| format!("{} each", count(n as u64, "run")))
+        ),
+        None => dir.display().to_string(),
+    };
+    Ok((sides::rows(&kernel, &simulator), what))
+}
+
+/// The directory of the simulated runs beside those of guests.
+pub fn simulated(dir: &Path) -> PathBuf {
+    let mut name = dir.as_os_str().to_os_string();
+    name.push("-sim");
+    PathBuf::from(name)
+}
+
+fn comparison(context: &Context, dir: &Path) -> Result<Comparison, Failure> {
+    let store = Store::open(dir)?;
+    Ok(records::load(context, &store, None, records::Series::Drop)?.comparison)
+}
