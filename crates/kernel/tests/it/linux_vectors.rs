@@ -1,0 +1,201 @@
+//! The vector files of `linux/vectors`, which the kernel patches are tested with too, against the simulator.
+
+use numalab_kernel::numa::page::PageFacts;
+use numalab_kernel::numa::page_filter::{PageFilter, PageFilterKind, PageFilterTunables, Verdict};
+use numalab_kernel::numa::state::VmaNuma;
+use numalab_kernel::numa::vma_filter::{Access, FilterContext, VmaFilter, VmaFilterTunables, VmaRules};
+use numalab_kernel::sched::imbalance::{ForkSides, NodeShape, PlacementLoad, PullSides, Rule, Scale};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+
+/// A row of a vector file, by the names of its columns.
+struct Row {
+    file: String,
+    line: usize,
+    cells: BTreeMap<String, String>,
+}
+
+impl Row {
+    fn word(&self, column: &str) -> &str {
+        &self.cells[column]
+    }
+    fn number<T: FromStr>(&self, column: &str) -> T {
+        self.word(column).parse().unwrap_or_else(|_| panic!("{self}: {column} is no number"))
+    }
+    fn flag(&self, column: &str) -> bool {
+        self.number::<u8>(column) == 1
+    }
+    fn expect<T: ToString>(&self, column: &str, got: T) {
+        assert_eq!(got.to_string(), self.word(column), "{self}: {column}");
+    }
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// Rows of a vector file. The first line that is no comment has the names of the columns.
+fn rows(name: &str) -> Vec<Row> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../linux/vectors").join(format!("{name}.tsv"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines = text.lines().enumerate().filter(|(_, l)| !l.starts_with('#'));
+    let columns: Vec<&str> = lines.next().unwrap().1.split('\t').collect();
+    let rows: Vec<Row> = lines
+        .map(|(i, l)| {
+            let cells: Vec<&str> = l.split('\t').collect();
+            assert_eq!(cells.len(), columns.len(), "{name}:{}", i + 1);
+            let cells = columns.iter().map(|c| (*c).to_string()).zip(cells.iter().map(|c| (*c).to_string()));
+            Row { file: name.to_string(), line: i + 1, cells: cells.collect() }
+        })
+        .collect();
+    assert!(rows.len() > 10, "{name} has {} rows", rows.len());
+    rows
+}
+
+/// Every word of a role is in its vectors.
+fn covers(rows: &[Row], column: &str, words: &[&str]) {
+    for word in words {
+        assert!(rows.iter().any(|r| r.word(column) == *word), "no vector of {word}");
+    }
+}
+
+#[test]
+fn vma_filters_answer_as_the_vectors_say() {
+    let rows = rows("vma_filter");
+    covers(&rows, "filter", VmaFilter::WORDS);
+    for row in &rows {
+        let mut vma = VmaNuma {
+            start_scan_seq: row.number("start_seq"),
+            prev_scan_seq: row.number("prev_seq"),
+            scan_counter: row.number("visits"),
+            ..VmaNuma::default()
+        };
+        let tid = 5;
+        if row.flag("accessed") {
+            vma.record(tid);
+        }
+        let start = 1 << 30;
+        let context = FilterContext {
+            seq: row.number("seq"),
+            tid,
+            scan_offset: start + u64::from(row.flag("partial")),
+            nr_threads: row.number("threads"),
+            scan_size_mb: row.number("scan_size_mb"),
+            start,
+            end: start + (row.number::<u64>("size_kb") << 10),
+        };
+        let rules = VmaRules::new(VmaFilter::parse(row.word("filter")).unwrap(), &VmaFilterTunables::default());
+        let answer = match rules.access(&vma, &context) {
+            Access::Allow => "allow",
+            Access::AllowPartial => "partial",
+            Access::Deny => "deny",
+        };
+        row.expect("answer", answer);
+    }
+}
+
+#[test]
+fn page_filters_answer_as_the_vectors_say() {
+    let rows = rows("page_filter");
+    covers(&rows, "filter", PageFilterKind::WORDS);
+    for row in &rows {
+        let set = PageFilterTunables {
+            mapcount_limit: row.number("limit"),
+            mapcount_limit_cow_only: row.flag("cow_only"),
+            mapcount_limit_refuses_migration: row.flag("refuses"),
+        };
+        let page = PageFacts {
+            shared_mapping: !row.flag("cow"),
+            mapcount: row.number("mapcount"),
+            refcount: row.number("refcount"),
+            ..PageFacts::private_anon(0)
+        };
+        assert_eq!(page.maybe_dma_pinned(), row.flag("pinned"), "{row}");
+        let filter = PageFilter::new(PageFilterKind::parse(row.word("filter")).unwrap(), &set);
+        let verdict = match filter.verdict(&page) {
+            Verdict::Mark => "mark",
+            Verdict::Skip => "skip",
+            Verdict::SkipVma => "skip_vma",
+        };
+        row.expect("spared", verdict);
+        row.expect("refused", u8::from(filter.refusal(&page).is_some()));
+    }
+}
+
+fn rule(row: &Row) -> Rule {
+    Rule::parse(row.word("rule")).unwrap()
+}
+
+#[test]
+fn imbalance_thresholds_are_those_of_the_vectors() {
+    let rows = rows("imbalance_threshold");
+    covers(&rows, "rule", Rule::WORDS);
+    for row in &rows {
+        let shape = NodeShape { llc: row.number("llc"), node: row.number("node"), nodes: row.number("nodes") };
+        let threshold = rule(row).threshold(shape);
+        let scale = match threshold.map(|t| t.scale) {
+            None => "none",
+            Some(Scale::Same) => "same",
+            Some(Scale::ByNode) => "by_node",
+            Some(Scale::ByFirstNuma) => "by_first_numa",
+        };
+        row.expect("base", threshold.map_or(0, |t| t.base));
+        row.expect("scale", scale);
+    }
+}
+
+#[test]
+fn forks_stay_as_the_vectors_say() {
+    let rows = rows("imbalance_fork");
+    covers(&rows, "rule", Rule::WORDS);
+    for row in &rows {
+        let sides = ForkSides {
+            local_nr: row.number("local_nr"),
+            local_idle: row.number("local_idle"),
+            idlest_idle: row.number("idlest_idle"),
+            local_weight: row.number("local_weight"),
+            local_allowed: row.number("local_allowed"),
+            span_weight: row.number("span_weight"),
+            imb_numa_nr: row.number("imb_numa_nr"),
+        };
+        row.expect("stays", u8::from(rule(row).fork_stays(&sides)));
+    }
+}
+
+#[test]
+fn the_balancer_moves_what_the_vectors_say() {
+    let rows = rows("imbalance_pull");
+    covers(&rows, "rule", Rule::WORDS);
+    for row in &rows {
+        let sides = PullSides {
+            local_nr: row.number("local_nr"),
+            local_weight: row.number("local_weight"),
+            busiest_nr: row.number("busiest_nr"),
+            busiest_weight: row.number("busiest_weight"),
+            span_weight: row.number("span_weight"),
+            imbalance_pct: row.number("imbalance_pct"),
+            imb_numa_nr: row.number("imb_numa_nr"),
+        };
+        row.expect("moves", rule(row).tasks_to_move(row.number("raw"), &sides));
+    }
+}
+
+#[test]
+fn placement_counts_what_the_vectors_say() {
+    let rows = rows("imbalance_placement");
+    covers(&rows, "rule", Rule::WORDS);
+    for row in &rows {
+        let load = PlacementLoad {
+            imbalance: row.number("imbalance"),
+            dst_running: row.number("dst_running"),
+            src_running: row.number("src_running"),
+            dst_weight: row.number("dst_weight"),
+            imb_numa_nr: row.number("imb_numa_nr"),
+        };
+        let counts = rule(row).placement(&load).map_or("by_load".to_string(), |n| n.to_string());
+        row.expect("counts", counts);
+    }
+}
