@@ -13,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = "mm/numalab/vectors.h"
+# Longest line, where a tab is one character here and eight in the kernel.
+WIDTH = 90
 
 
 def rows_of(path: Path) -> tuple[list[str], list[list[str]]]:
@@ -39,7 +41,11 @@ def table_of(path: Path) -> list[str]:
     out += ["};", "", f"static const struct numalab_{path.stem}_vector numalab_{path.stem}_vectors[] = {{"]
     for row in rows:
         cells = [cell if n else f'"{cell}"' for cell, n in zip(row, numbers, strict=True)]
-        out.append("\t{ " + ", ".join(cells) + " },")
+        line = "\t{ " + ", ".join(cells) + " },"
+        # The last cell of a long row goes to a line of its own.
+        if len(line) > WIDTH:
+            line = "\t{ " + ", ".join(cells[:-1]) + ",\n\t  " + cells[-1] + " },"
+        out += line.split("\n")
     return [*out, "};"]
 
 

@@ -10,6 +10,7 @@
 
 #include "linux/numalab_imb_rules.h"
 #include "linux/numalab_page_rules.h"
+#include "linux/numalab_thp_rules.h"
 #include "linux/numalab_vma_rules.h"
 #include "vectors.h"
 #include "check.h"
@@ -35,6 +36,8 @@ int main(void)
 	RUN(imbalance_fork);
 	RUN(imbalance_pull);
 	RUN(imbalance_placement);
+	RUN(thp_attempt);
+	RUN(thp_ladder);
 	printf("%u vectors, %u failures\n", rows, failures);
 	return failures || !rows;
 }

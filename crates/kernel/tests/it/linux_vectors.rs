@@ -1,5 +1,11 @@
 //! The vector files of `linux/vectors`, which the kernel patches are tested with too, against the simulator.
 
+use crate::hw::machines;
+use crate::mm::setup::config;
+use numalab_base::node_mask::NodeMask;
+use numalab_kernel::mm::policy::{MemPolicy, PolicyNodes};
+use numalab_kernel::mm::thp::{explain_ladder, ladder_text, FaultContext, Ladders, LadderQuery, Locality};
+use numalab_kernel::mm::Gfp;
 use numalab_kernel::numa::page::PageFacts;
 use numalab_kernel::numa::page_filter::{PageFilter, PageFilterKind, PageFilterTunables, Verdict};
 use numalab_kernel::numa::state::VmaNuma;
@@ -197,5 +203,61 @@ fn placement_counts_what_the_vectors_say() {
         };
         let counts = rule(row).placement(&load).map_or("by_load".to_string(), |n| n.to_string());
         row.expect("counts", counts);
+    }
+}
+
+#[test]
+fn huge_faults_attempt_what_the_vectors_say() {
+    let rows = rows("thp_attempt");
+    // Ladders have vectors of their own; a policy of a range for huge pages is not in the patches.
+    let others = ["mpol_huge", "ladder_sorted", "ladder_custom"];
+    let words: Vec<&str> = Locality::WORDS.iter().copied().filter(|w| !others.contains(w)).collect();
+    covers(&rows, "rule", &words);
+    let machine = machines::naples();
+    let (ladders, all) = (Ladders::classes_of(&machine), NodeMask::of(0..machine.nodes.len()));
+    for row in &rows {
+        let rule = Locality::parse(row.word("rule")).unwrap();
+        let policy_nodes = PolicyNodes {
+            mask: row.flag("masked").then_some(all),
+            interleaved: !row.flag("local_step"),
+            ..PolicyNodes::local(0)
+        };
+        let gfp = if row.flag("reclaim") { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT };
+        let context = FaultContext {
+            here: 0,
+            policy_nodes,
+            huge_rules: None,
+            gfp,
+            mems: all,
+            span: row.flag("span"),
+            span_max_class: 0,
+            ladders: &ladders,
+        };
+        let attempt = rule.attempt(&context, row.number("number"));
+        let place = match attempt {
+            None => "none",
+            Some(a) if a.gfp.has(Gfp::THISNODE) => "local",
+            Some(a) if a.policy_nodes == policy_nodes => "anywhere",
+            Some(_) => "near",
+        };
+        row.expect("place", place);
+        row.expect("noretry", u8::from(attempt.is_some_and(|a| a.gfp.has(Gfp::NORETRY))));
+    }
+}
+
+#[test]
+fn ladders_by_latency_are_those_of_the_vectors() {
+    let known = rows("thp_ladder").into_iter().filter(|row| row.word("machine") != "-").collect::<Vec<_>>();
+    assert!(known.len() > 1);
+    for row in &known {
+        let machine = match row.word("machine") {
+            "naples" => machines::naples(),
+            "threadripper" => machines::threadripper(),
+            other => panic!("{row}: no machine {other}"),
+        };
+        let classes: std::collections::BTreeSet<u8> = machine.distance[0].iter().copied().collect();
+        row.expect("distances", classes.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
+        let query = LadderQuery { guest: row.flag("guest"), ..LadderQuery::advised(MemPolicy::system()) };
+        row.expect("ladder", ladder_text(&explain_ladder(&machine, &config(&["thp.locality=ladder_sorted"]), &query), false));
     }
 }
