@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "linux/numalab_2012_rules.h"
 #include "linux/numalab_imb_rules.h"
 #include "linux/numalab_page_rules.h"
 #include "linux/numalab_thp_rules.h"
@@ -38,6 +39,8 @@ int main(void)
 	RUN(imbalance_placement);
 	RUN(thp_attempt);
 	RUN(thp_ladder);
+	RUN(page_migrate);
+	RUN(exchange);
 	printf("%u vectors, %u failures\n", rows, failures);
 	return failures || !rows;
 }

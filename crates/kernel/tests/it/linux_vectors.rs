@@ -6,8 +6,12 @@ use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{MemPolicy, PolicyNodes};
 use numalab_kernel::mm::thp::{explain_ladder, ladder_text, FaultContext, Ladders, LadderQuery, Locality};
 use numalab_kernel::mm::Gfp;
+use numalab_kernel::numa::autonuma::balance::Diffs;
+use numalab_kernel::numa::autonuma::first_fault;
 use numalab_kernel::numa::page::PageFacts;
 use numalab_kernel::numa::page_filter::{PageFilter, PageFilterKind, PageFilterTunables, Verdict};
+use numalab_kernel::numa::schednuma::misplaced::Verdict as Misplaced;
+use numalab_kernel::numa::schednuma::{SchedNuma, SchedNumaTunables};
 use numalab_kernel::numa::state::VmaNuma;
 use numalab_kernel::numa::vma_filter::{Access, FilterContext, VmaFilter, VmaFilterTunables, VmaRules};
 use numalab_kernel::sched::imbalance::{ForkSides, NodeShape, PlacementLoad, PullSides, Rule, Scale};
@@ -260,4 +264,46 @@ fn ladders_by_latency_are_those_of_the_vectors() {
         let query = LadderQuery { guest: row.flag("guest"), ..LadderQuery::advised(MemPolicy::system()) };
         row.expect("ladder", ladder_text(&explain_ladder(&machine, &config(&["thp.locality=ladder_sorted"]), &query), false));
     }
+}
+
+#[test]
+fn pages_move_as_the_vectors_of_2012_say() {
+    let rows = rows("page_migrate");
+    covers(&rows, "rule", &["autonuma", "schednuma"]);
+    for row in &rows {
+        let here: u32 = row.number("here");
+        let last = u32::try_from(row.number::<i64>("last")).ok();
+        let moves = match row.word("rule") {
+            "autonuma" => first_fault::filter(last, here, true).0,
+            _ => {
+                let mut design = SchedNuma::new(SchedNumaTunables::default(), 4, 1);
+                design.fork(0);
+                design.tasks[0].home = row.flag("home").then_some(2);
+                design.misplaced(0, false, last, 2, here as usize).0 == Misplaced::Misplaced
+            }
+        };
+        row.expect("moves", u8::from(moves));
+    }
+}
+
+#[test]
+fn exchanges_are_worth_what_the_vectors_say() {
+    for row in &rows("exchange") {
+        let (there, here, other): (i64, i64, i64) = (row.number("there"), row.number("here"), row.number("other"));
+        row.expect("score", Diffs { this: there - here, other: there - other }.score().unwrap_or(0));
+    }
+}
+
+/// The rules in C that the patches carry, compiled in user space.
+#[test]
+fn rules_of_the_patches_answer_as_the_vectors_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let run = std::process::Command::new("bash").arg("scripts/linux-rules.sh").current_dir(root).output();
+    let run = run.unwrap_or_else(|e| panic!("bash: {e}"));
+    let said = format!("{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    if run.status.code() == Some(3) {
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert!(run.status.success() && said.contains(" vectors, 0 failures"), "{said}");
 }
