@@ -4,7 +4,7 @@ use crate::hw::machines;
 use crate::mm::setup::config;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{MemPolicy, PolicyNodes};
-use numalab_kernel::mm::thp::{explain_ladder, ladder_text, FaultContext, Ladders, LadderQuery, Locality};
+use numalab_kernel::mm::thp::{explain_ladder, ladder_text, FaultContext, LadderQuery, Ladders, Locality};
 use numalab_kernel::mm::Gfp;
 use numalab_kernel::numa::autonuma::balance::Diffs;
 use numalab_kernel::numa::autonuma::first_fault;
@@ -262,7 +262,10 @@ fn ladders_by_latency_are_those_of_the_vectors() {
         let classes: std::collections::BTreeSet<u8> = machine.distance[0].iter().copied().collect();
         row.expect("distances", classes.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
         let query = LadderQuery { guest: row.flag("guest"), ..LadderQuery::advised(MemPolicy::system()) };
-        row.expect("ladder", ladder_text(&explain_ladder(&machine, &config(&["thp.locality=ladder_sorted"]), &query), false));
+        row.expect(
+            "ladder",
+            ladder_text(&explain_ladder(&machine, &config(&["thp.locality=ladder_sorted"]), &query), false),
+        );
     }
 }
 
