@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ten plans on unpatched kernels and on ones with the series of linux/ and default knobs, in timing `modelled`.
 
-    scripts/linux-neutral.py PATCHED[,PATCHED…] [--plain IMAGE,…] [--numalab COMMAND] [--out DIR] [--plans N]
+    scripts/linux-neutral.py PATCHED[,PATCHED…] [--plain IMAGE,…] [--numalab COMMAND] [--out DIR] [--plans N,…]
 
 Images are as `numalab run --kernel` takes them, such as vmlinux:FILE. Timing `modelled` repeats to the byte for one
 binary, and another binary shifts the clock, so that a scan more or less fits into a run. So unpatched kernels are
@@ -95,10 +95,10 @@ def main() -> None:
     parser.add_argument("--plain", default=f"source:6.12,{placebo}")
     parser.add_argument("--numalab", default="numalab")
     parser.add_argument("--out", type=Path, default=Path("out/linux-neutral"))
-    parser.add_argument("--plans", type=int, default=len(PLANS))
+    parser.add_argument("--plans", default=",".join(str(n) for n in range(len(PLANS))), help="numbers, from 0")
     args = parser.parse_args()
     bad = 0
-    for number in range(args.plans):
+    for number in (int(n) for n in args.plans.split(",")):
         found = run(args, number)
         equal, inside, out = 0, 0, []
         for name in sorted({n for runs in found.values() for r in runs for n in r}):
