@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync, patch and valgrind
 # where apt-get works without asking. Tests that lack one of these six say so and are skipped.
-.PHONY: demo test lint unit changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep soak fuzz docs target reproduce dist reference pictures site playground clean
+.PHONY: demo test lint unit linux-check changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep soak fuzz docs target reproduce dist reference pictures site playground clean
 
 CARGO ?= cargo
 
@@ -45,6 +45,10 @@ unit:
 	scripts/unit-tests.sh setup
 	scripts/unit-tests.sh build
 	scripts/unit-tests.sh run
+
+# The patches of linux/: checkpatch of the packaged source, that they apply, and their rules in user space.
+linux-check:
+	scripts/linux-check.sh
 
 # What CONTRIBUTING.md says a filter, a rule, a pattern, a release and a column take, on a copy of the sources.
 changes:

@@ -4,6 +4,7 @@
 mod after_6_12;
 mod damon;
 mod hw;
+mod linux_vectors;
 mod lists;
 mod mm;
 mod numa;

@@ -20,7 +20,7 @@ mod lru_batch;
 mod node_reclaim;
 mod policies;
 mod runs;
-mod setup;
+pub(crate) mod setup;
 mod sharing;
 mod tiers;
 mod zones;
