@@ -204,8 +204,7 @@ fn inherited_mappings_have_the_names_of_the_parents_regions() {
              [[process.prologue]]\naccess = \"{region}\"\nwrite = 1\n[[process.phase]]\ncompute = \"1ms\"\n"
         )
     };
-    let mut text = "name = \"w\"\ntitle = \"t\"\n".to_string();
-    text += &process("a", "", "heap", 64);
+    let mut text = process("a", "", "heap", 64);
     text += &process("b", "parent = \"a\"\nfork = \"after\"\n", "own", 128);
     text += &process("c", "parent = \"b\"\nfork = \"after\"\n", "leaf", 256);
     text += &process("early", "parent = \"b\"\nfork = \"before\"\n", "other", 512);
