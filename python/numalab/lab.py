@@ -74,10 +74,12 @@ class Lab:
         seed: int = 1,
         params: Mapping[str, object] | None = None,
         settings: Mapping[str, object] | None = None,
+        whole: bool = False,
     ) -> Comparison:
         """Run a workload on a machine with several kernels; return the comparison of the records in ``out``.
 
-        If a run fails or reaches its limit of time, the other runs are still carried out; see ``compare``.
+        Runs that have settled are not simulated to their end unless ``whole``. If a run fails or reaches its limit
+        of time, the other runs are still carried out; see ``compare``.
         Raises ``TypeError`` if ``kernels`` is a string or if a name is neither a string nor a path, and
         ``LabError`` if nothing was run.
         """
@@ -90,7 +92,7 @@ class Lab:
         arguments += [f"--iterations={iterations}", f"--seed={seed}"]
         arguments += [f"--param={name}={_text(value)}" for name, value in (params or {}).items()]
         arguments += [f"--set={name}={_text(value)}" for name, value in (settings or {}).items()]
-        done = self._start(*arguments)
+        done = self._start(*arguments, *(["--whole"] if whole else []))
         if not _has_result(done):
             raise self._no_result(done)
         return self._compare(out, None, _notices(done.stderr))

@@ -2,8 +2,8 @@
 //!
 //! Problem: a prediction over some seconds scores the move of memory as much as what it leads to. Approach: where every
 //! run of a size has settled ([`Settled`]), its settled rates are compared too, or the means over the time that was
-//! asked about. So is the way there: the means until the last way had settled. Units: those of the score a second. Invariant: a size of which one run has not settled has no such
-//! workload.
+//! asked about. So is the way there: the means until the last way had settled. Units: those of the score a second.
+//! Invariant: a size of which one run has not settled has no such workload.
 
 use crate::collect::WorkloadRuns;
 use crate::data::{Comparison, Metric, Workload};

@@ -2,8 +2,8 @@
 //!
 //! Problem: accesses between two faults were a stretch through the pipes of their own, and a process that comes to a
 //! large pool faults every microsecond.
-//! Approach: faults that do not interfere with other processes ([`fault_ahead`]) follow each other in one *run*. It ends
-//! with the slice, with the accesses of the step, at the first other fault, and where the task has to leave its CPU.
+//! Approach: faults that do not interfere with other processes ([`fault_ahead`]) follow each other in one *run*. It
+//! ends with the slice, with the accesses of the step, at the first other fault, and where the task leaves its CPU.
 //! Its lines cross the pipes as one stretch over its whole time.
 //! What is left out: where pages are holds for the run; when lines cross is not told apart within it.
 
