@@ -77,13 +77,16 @@ fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel], baseline: usize) -> Worklo
     out
 }
 
+/// What the warning about runs that had settled says of them.
+pub const HAD_SETTLED: &str = " runs had settled, the last after ";
+
 /// How many runs had settled before their end, so that part of them is told and not simulated; `None` if none had.
 fn settled(w: &WorkloadRuns<'_>) -> Option<String> {
     let all = w.runs.iter().flatten().count();
     let settled = w.runs.iter().flatten().filter_map(|o| o.settled.as_ref()).filter(|s| s.skipped_s > 0.0);
     let (some, last_s) = settled.fold((0, 0.0_f64), |(n, last_s), s| (n + 1, last_s.max(s.after_s)));
     let whole = "what is left of them is taken to go on alike; --whole simulates it";
-    (some > 0).then(|| format!("{some} of {all} runs had settled, the last after {} s: {whole}", significant(last_s)))
+    (some > 0).then(|| format!("{some} of {all}{HAD_SETTLED}{} s: {whole}", significant(last_s)))
 }
 
 /// Runs of kernels that differ from the baseline in their schedulers at most are long enough, since memory balancing

@@ -5,6 +5,7 @@
 
 use textwrap::{wrap, Options, WordSplitter};
 
+use crate::collect::HAD_SETTLED;
 use crate::data::{Comparison, Metric, Workload};
 use crate::format::significant;
 use crate::order::unique;
@@ -90,8 +91,10 @@ fn notes(c: &Comparison) -> Vec<String> {
     let all = c.workloads.iter().flat_map(|w| w.warnings.iter().map(move |text| (w, text)));
     let several = c.workloads.len() > 1;
     let one = |(w, text): (&Workload, &String)| if several { format!("{}: {text}", w.name) } else { text.clone() };
-    // What is assumed is in the full tables, unless the reader can put it right with an option.
-    let told = |text: &str| !text.starts_with("assumed: ") || text.contains("--memory-kind");
+    // What is assumed is in the full tables, unless the reader can put it right with an option. So is which runs had
+    // settled.
+    let kept_back = |text: &str| text.starts_with("assumed: ") || text.contains(HAD_SETTLED);
+    let told = |text: &str| !kept_back(text) || text.contains("--memory-kind");
     unique(all.filter(|(_, text)| told(text)).map(one))
 }
 
