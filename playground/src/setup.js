@@ -123,6 +123,8 @@ export function command(s) {
     if (s.seed !== 1) run.push(`--seed ${s.seed}`);
     if (s.quiet) run.push("--quiet-machine");
   }
+  // A page simulates runs to their end.
+  run.push("--whole");
   return [...lines, run.join(" ")].join("\n");
 }
 
