@@ -26,7 +26,7 @@ def ask(numalab: str, row: dict[str, Any]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as out:
         command = [numalab, "advise", "--machine", row["machine"], "--kernel", row["kernel"], "--like", row["like"]]
         command += ["--memory", row["memory"], "--threads", str(row["threads"]), "--ways", row["way"]]
-        command += ["--out", f"{out}/runs", "--json", "--quiet"]
+        command += ["--out", f"{out}/runs", "--json", "--quiet", "--quick"]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     cells = [c["kernels"][0] for c in json.loads(done.stdout)["simulated"]["simulated"]]
     return [c for c in cells if c["decides"]]
