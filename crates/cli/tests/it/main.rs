@@ -30,6 +30,7 @@ mod python_verbs;
 mod report;
 mod reproduce;
 mod run;
+mod settled_runs;
 mod signals;
 mod sources;
 mod surroundings;
