@@ -21,23 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DIR "/sys/kernel/debug/numalab/"
-#define SET_SPAN 0x4e4c0001
+#include "check.h"
+
 #define MB (1UL << 20)
 #define HUGE (2 * MB)
 #define PAGE 4096UL
-
-static int checks, failures;
-
-#define CHECK(what, ...) do {						\
-	checks++;							\
-	if (!(what)) {							\
-		failures++;						\
-		printf("numalab-guest: FAIL %s: ", #what);		\
-		printf(__VA_ARGS__);					\
-		putchar('\n');						\
-	}								\
-} while (0)
 
 static void put(const char *path, const char *text)
 {

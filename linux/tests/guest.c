@@ -17,21 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DIR "/sys/kernel/debug/numalab/"
-#define SET_SPAN 0x4e4c0001
+#include "check.h"
+
 #define GET_SPAN 0x4e4c0002
-
-static int checks, failures;
-
-#define CHECK(what, ...) do {						\
-	checks++;							\
-	if (!(what)) {							\
-		failures++;						\
-		printf("numalab-guest: FAIL %s: ", #what);		\
-		printf(__VA_ARGS__);					\
-		putchar('\n');						\
-	}								\
-} while (0)
 
 /* Writes a text; 0 or errno. */
 static int put(const char *path, const char *text)
