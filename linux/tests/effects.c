@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "guest.h"
 
 #define MB (1UL << 20)
 #define HUGE (2 * MB)

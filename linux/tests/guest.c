@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "guest.h"
 
 #define GET_SPAN 0x4e4c0002
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What both guests use: where the knobs are, and checks that count. */
-#ifndef NUMALAB_CHECK_H
-#define NUMALAB_CHECK_H
+#ifndef NUMALAB_GUEST_H
+#define NUMALAB_GUEST_H
 
 #include <stdio.h>
 
