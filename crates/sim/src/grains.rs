@@ -12,9 +12,14 @@ use numalab_nouns::workload::{ForkPoint, Op, Region, RegionKind, Span, Workload}
 /// A region is kept in no fewer grains: what is counted of it then spreads by 1 % at most.
 const LEAST_GRAINS: u64 = 1 << 14;
 
-/// Logarithm of the most base pages of a grain. With 256 of them, 64 connections on a pool of 16 GiB made 9 % fewer
-/// queries than page by page, and with 16 of them 0.9 % (docs/log/performance.md).
-const MOST_ORDER: u32 = 4;
+/// Nor in fewer for each thread of the workload. Threads meet at grains that move, more often than at pages: 64 threads
+/// on 16,384 grains of a pool of 4 GiB made 8 % fewer queries than page by page, and on 65,536 grains 0.7 %
+/// (docs/log/performance.md).
+const LEAST_GRAINS_PER_THREAD: u64 = 1 << 10;
+
+/// Logarithm of the most base pages of a grain. With 256 of them, 64 connections on a pool of 16 GiB made 7 % fewer
+/// queries than page by page, and with 64 of them 2.6 % (docs/log/performance.md).
+const MOST_ORDER: u32 = 7;
 
 /// Logarithm of the fewest: what has fewer than a GiB is small enough page by page.
 const LEAST_ORDER: u32 = 4;
@@ -44,7 +49,9 @@ pub(crate) fn grain_orders(workload: &Workload, cfg: &SimConfig) -> Vec<Vec<u32>
     if refused_by_kernel(cfg).is_some() {
         return out;
     }
-    let candidates = |r: &Region| refused_by_region(r).is_none() && order_by_size(r, cfg) > 0;
+    let threads = workload.processes.iter().map(|p| p.threads.len() as u64).sum();
+    let order_by_size = |r: &Region| cfg.grain_order.unwrap_or_else(|| order_by_size(r, threads));
+    let candidates = |r: &Region| refused_by_region(r).is_none() && order_by_size(r) > 0;
     if !workload.processes.iter().flat_map(|p| &p.regions).any(candidates) {
         return out;
     }
@@ -54,17 +61,21 @@ pub(crate) fn grain_orders(workload: &Workload, cfg: &SimConfig) -> Vec<Vec<u32>
             if candidates(region) && !uses.refused[process][number] {
                 let aligned = uses.bits[process][number] | region.size_bytes | region.misalign_bytes;
                 let whole = aligned.trailing_zeros() - BasePage::Kib4.shift();
-                out[process][number] = order_by_size(region, cfg).min(whole);
+                out[process][number] = order_by_size(region).min(whole);
             }
         }
     }
     out
 }
 
-/// The order by which a region has enough grains; that of the settings, if they name one.
-fn order_by_size(region: &Region, cfg: &SimConfig) -> u32 {
-    let most = (BasePage::Kib4.pages(region.size_bytes) / LEAST_GRAINS).max(1).ilog2();
-    cfg.grain_order.unwrap_or(if most < LEAST_ORDER { 0 } else { most.min(MOST_ORDER) })
+/// The order by which a region has enough grains for so many threads; 0 if it is small enough page by page.
+fn order_by_size(region: &Region, threads: u64) -> u32 {
+    let pages = BasePage::Kib4.pages(region.size_bytes);
+    if pages < LEAST_GRAINS << LEAST_ORDER {
+        return 0;
+    }
+    let grains = LEAST_GRAINS.max(LEAST_GRAINS_PER_THREAD * threads);
+    (pages / grains).max(1).ilog2().min(MOST_ORDER)
 }
 
 /// Why no region of a run is kept in grains, if so.

@@ -38,6 +38,8 @@ enum Held {
 #[derive(Clone, Debug)]
 pub struct LruBatches {
     batches: Vec<Vec<Held>>,
+    /// Places that pages of shared objects have in all batches.
+    of_objects: usize,
     /// Number of pages that fill a batch.
     size: usize,
     /// First place of each chain of exclusive pages; [`END`] if there is none. Place `i` of a CPU's batch is
@@ -59,7 +61,7 @@ impl LruBatches {
     /// Empty batches for `cpus` CPUs. A batch is full with `size` pages, at least 1 (`vm.lru_batch`).
     pub fn new(cpus: usize, size: usize) -> Self {
         let batches = vec![Vec::with_capacity(size); cpus];
-        Self { batches, size, first: vec![END; SLOTS], next: vec![END; cpus * size] }
+        Self { batches, of_objects: 0, size, first: vec![END; SLOTS], next: vec![END; cpus * size] }
     }
     /// Number of pages that fill a batch.
     pub fn size(&self) -> usize {
@@ -70,9 +72,22 @@ impl LruBatches {
         let held = self.batches.iter().flatten();
         held.filter(|h| matches!(h, Held::Object(p) if *p == page)).count() as u64
     }
+    /// Places that pages of shared objects have in all batches.
+    pub fn of_objects(&self) -> usize {
+        self.of_objects
+    }
+    /// The page of a shared object in the place of this number, below [`Self::of_objects`].
+    pub fn nth_of_objects(&self, number: usize) -> Option<PageRef> {
+        let page = |held: &Held| match held {
+            Held::Object(page) => Some(*page),
+            Held::Own(_) => None,
+        };
+        self.batches.iter().flatten().filter_map(page).nth(number)
+    }
     /// Adds a page of a shared object to the batch of a CPU. Returns whether the batch was full and went to the LRU.
     pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) -> bool {
         store.block_of(page).batched.set(usize::from(page.page));
+        self.of_objects += 1;
         self.push(cpu, Held::Object(page), store)
     }
     /// Adds an exclusive page to the batch of a CPU. Returns whether the batch was full and went to the LRU.
@@ -106,7 +121,10 @@ impl LruBatches {
     pub fn drain(&mut self, cpu: usize, store: &mut SharedMemory) {
         for i in 0..self.batches[cpu].len() {
             match self.batches[cpu][i] {
-                Held::Object(page) => store.block_of(page).batched.clear(usize::from(page.page)),
+                Held::Object(page) => {
+                    store.block_of(page).batched.clear(usize::from(page.page));
+                    self.of_objects -= 1;
+                }
                 Held::Own(page) => self.unchain(page.slot(), (cpu * self.size + i) as u32),
             }
         }

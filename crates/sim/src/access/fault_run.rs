@@ -11,6 +11,7 @@ use crate::access::random_pages::{RandomPages, Weights};
 use crate::access::walk::Going;
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
+use crate::numa::grain_refusals::batched_page_fault;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::mm::PendingKind;
@@ -41,15 +42,15 @@ pub(crate) enum End {
     Left(Met, Step),
 }
 
-/// Draws the page on which an access with these weights faults, of about `more` accesses to come; `None` if it goes on.
+/// Draws the page of a kind on which an access faults, of about `more` accesses to come with these weights; `None` if it
+/// goes on.
 pub(crate) fn draw_fault(
     sim: &mut Simulation<'_>,
     at: &Going<'_>,
     pages: &RandomPages,
-    weights: &Weights,
+    (kind, weights): (PendingKind, &Weights),
     more: u64,
 ) -> Option<Met> {
-    let kind = pages.kind(sim, weights);
     let more = weights.expected(kind, more, pages.count());
     let vma = sim.processes[at.process].space.vma(at.vma);
     let span = pages.span(at, vma, kind);
@@ -78,7 +79,7 @@ pub(crate) fn fault_run(
     let mut run = Run { accesses: 0, kernel_ns: 0, end: End::None };
     let room_ns = at.limit - at.clock;
     loop {
-        let weights = pages.weights(&sim.pending_counts, at.pace.span);
+        let weights = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), at.pace.span);
         let sum = weights.sum();
         let to_fault = if sum == 0.0 { u64::MAX } else { sim.rng.next_success(sum / pages.count()) };
         let spent_ns = run.accesses as f64 * per_access + run.kernel_ns as f64;
@@ -88,7 +89,15 @@ pub(crate) fn fault_run(
         if to_fault > left {
             return run;
         }
-        let Some(met) = draw_fault(sim, at, pages, &weights, left - to_fault) else {
+        let met = match pages.kind(sim, &weights) {
+            Some(kind) => draw_fault(sim, at, pages, (kind, &weights), left - to_fault),
+            None => {
+                let clock = clock_of(at, &run, per_access);
+                run.kernel_ns += batched_page_fault(sim, &at.site(0, 0, false), pages.range(), clock);
+                None
+            }
+        };
+        let Some(met) = met else {
             if run.accesses == most || left == to_fault {
                 return run;
             }
@@ -103,10 +112,15 @@ pub(crate) fn fault_run(
     }
 }
 
+/// When the next access of a run begins, ns.
+fn clock_of(at: &Going<'_>, run: &Run, per_access: f64) -> u64 {
+    at.clock + run.kernel_ns + (run.accesses as f64 * per_access) as u64
+}
+
 /// Handles a fault of a run, and adds its time. Returns how the run ends with it.
 fn fault(sim: &mut Simulation<'_>, at: &Going<'_>, met: Met, (per_access, run): (f64, &mut Run)) -> End {
     let (chunk, page, store) = met;
-    let clock = at.clock + run.kernel_ns + (run.accesses as f64 * per_access) as u64;
+    let clock = clock_of(at, run, per_access);
     let before = sim.processes[at.process].space.vma(at.vma).pending_of_chunk(chunk);
     let Some((ns, fate)) = fault_ahead(sim, &at.site(chunk, page, store), clock) else { return End::Met(met) };
     run.kernel_ns += ns;

@@ -89,10 +89,12 @@ impl Random {
             End::None if !pages.runs() => return Next::Go,
             End::None => None,
             End::Fault if n < run.accesses => return Next::Go,
-            End::Fault => match draw_fault(sim, at, pages, pending, most - n) {
-                Some(met) => return random_fault(sim, at, met),
-                None => return Next::Go,
-            },
+            End::Fault => {
+                match pages.kind(sim, pending).and_then(|kind| draw_fault(sim, at, pages, (kind, pending), most - n)) {
+                    Some(met) => return random_fault(sim, at, met),
+                    None => return Next::Go,
+                }
+            }
             End::Met(access) | End::Left(access, _) => Some(access),
         };
         let t = &mut sim.tasks[at.task as usize];
@@ -145,7 +147,7 @@ impl Walker for Random {
             return random_fault(sim, at, again);
         }
         let Some(pages) = self.pages else { return Next::End(Step::Go) };
-        let pending = pages.weights(&sim.pending_counts, at.pace.span);
+        let pending = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), at.pace.span);
         if at.pace.zeros > 0.0 {
             self.look(sim, at);
         }

@@ -46,11 +46,13 @@ pub(crate) struct Weights {
     marked: f64,
     /// Write-protected grains.
     read_only: f64,
+    /// Single pages that are in LRU batches.
+    batched: f64,
 }
 
 impl Weights {
     pub(crate) fn sum(&self) -> f64 {
-        self.others + self.marked + self.read_only
+        self.others + self.marked + self.read_only + self.batched
     }
     fn of(&self, kind: PendingKind) -> f64 {
         match kind {
@@ -104,34 +106,39 @@ impl RandomPages {
         self.grains.is_some()
     }
 
-    /// What accesses to a span may meet now.
-    pub(crate) fn weights(&self, counts: &PendingCounts, span: u32) -> Weights {
+    /// What accesses to a span may meet now, where so many pages of shared objects are in LRU batches.
+    pub(crate) fn weights(&self, (counts, batched): (&PendingCounts, usize), span: u32) -> Weights {
         let pages = |kind| counts.pending(span, kind) as f64;
         match self.grains {
-            None => Weights { others: pages(self.single), marked: 0.0, read_only: 0.0 },
+            None => Weights { others: pages(self.single), marked: 0.0, read_only: 0.0, batched: 0.0 },
             Some(odds) => Weights {
                 others: pages(PendingKind::Absent) * odds.absent,
                 marked: pages(PendingKind::Marked) * odds.marked,
                 read_only: pages(PendingKind::ReadOnly) * odds.read_only,
+                batched: if pages(PendingKind::Marked) > 0.0 { batched as f64 * odds.marked } else { 0.0 },
             },
         }
     }
 
-    /// The kind of the page that an access with these weights has met.
-    pub(crate) fn kind(&self, sim: &mut Simulation<'_>, weights: &Weights) -> PendingKind {
+    /// The kind of the page that an access with these weights has met; `None` for a page in an LRU batch.
+    pub(crate) fn kind(&self, sim: &mut Simulation<'_>, weights: &Weights) -> Option<PendingKind> {
         if self.grains.is_none() {
-            return self.single;
+            return Some(self.single);
         }
         let kinds = [PendingKind::Absent, PendingKind::Marked, PendingKind::ReadOnly];
-        let mut there = kinds.into_iter().filter(|k| weights.of(*k) > 0.0);
-        let Some(first) = there.next() else { return PendingKind::Absent };
-        let Some(second) = there.next() else { return first };
-        let at = sim.rng.unit() * weights.sum();
-        match there.next() {
-            _ if at < weights.of(first) => first,
-            Some(third) if at >= weights.of(first) + weights.of(second) => third,
-            _ => second,
+        let alone = weights.sum();
+        if let Some(only) = kinds.into_iter().find(|k| weights.of(*k) == alone) {
+            return Some(only);
         }
+        let mut at = sim.rng.unit() * alone;
+        for kind in kinds {
+            let weight = weights.of(kind);
+            if at < weight {
+                return Some(kind);
+            }
+            at -= weight;
+        }
+        None
     }
 
     /// Whether the access of `s`, drawn with the odds of its kind, faults.

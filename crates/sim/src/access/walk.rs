@@ -101,7 +101,7 @@ pub(crate) fn go<W: Walker>(
         end,
         limit: end_of_turn(sim, process, *clock, W::limit(sim, process, end)),
         done: sim.tasks[task as usize].done,
-        all: walker.units(access).saturating_mul(sim.tasks[task as usize].rounds),
+        all: walker.units(access),
         kernel_ns: 0,
     };
     walker.begin(sim, &mut at);

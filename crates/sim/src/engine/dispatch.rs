@@ -7,6 +7,7 @@ use crate::charge::working_set::{enter_cpu, leave_cpu, turns_core};
 use crate::engine::carry_out::Engine;
 use crate::engine::next_tick::next_tick;
 use crate::numa::scan_in_task::task_numa_work;
+use crate::numa::shared_page_migration::{migration_phase, plan_phase_end};
 use crate::numa_2012::schednuma_copy::end_copy_of;
 use crate::numa_2012::schednuma_scan::schednuma_scan;
 use crate::process::program_pages::others_touch_program;
@@ -101,6 +102,28 @@ impl Engine<'_> {
         self.sim.hw.busy_cores[socket] = now;
     }
 
+    /// Carries out the scan that a tick has asked for, if one has. Returns its time, ns.
+    fn queued_scan(&mut self, cpu: usize, task: u32, (clock, end): (u64, u64)) -> u64 {
+        if !self.sim.kernel.numa.tasks[task as usize].work_queued {
+            return 0;
+        }
+        let ns = task_numa_work(&mut self.sim, cpu, task, (clock, end), others_touch_program);
+        self.sim.record.stalls.of(task).numa_work.add(ns);
+        ns
+    }
+
+    /// The migrating task of `cpu` has come to the end of a phase, or to a tick inside it.
+    pub(crate) fn migration_event(&mut self, cpu: usize) {
+        let Some(task) = self.sim.cpus[cpu].task else { return };
+        let left_ns = self.sim.tasks[task as usize].migration.as_ref().map_or(0, |m| m.phase_left_ns);
+        if left_ns == 0 {
+            return migration_phase(&mut self.sim, cpu);
+        }
+        let end = next_tick(&mut self.sim, cpu);
+        let ns = self.queued_scan(cpu, task, (self.sim.now_ns, end));
+        plan_phase_end(&mut self.sim, cpu, task, left_ns + ns);
+    }
+
     /// Runs `task` on `cpu` from now to the next tick or until it stops; returns the end and why.
     pub(crate) fn slice(&mut self, cpu: usize, task: u32) -> (u64, Pending) {
         let end = next_tick(&mut self.sim, cpu);
@@ -121,10 +144,8 @@ impl Engine<'_> {
                 return (clock, fall_asleep_blocked(&mut self.sim.tasks, task, clock));
             }
         }
-        if clock < end && self.sim.kernel.numa.tasks[task as usize].work_queued {
-            let ns = task_numa_work(&mut self.sim, cpu, task, (clock, end), others_touch_program);
-            self.sim.record.stalls.of(task).numa_work.add(ns);
-            clock += ns;
+        if clock < end {
+            clock += self.queued_scan(cpu, task, (clock, end));
         }
         loop {
             if clock >= end {

@@ -11,7 +11,7 @@ use crate::engine::carry_out::Engine;
 use crate::engine::next_tick::next_tick;
 use crate::hardware::access_rates::EPOCH_NS;
 use crate::mm::mm_threads::memory_daemons;
-use crate::numa::shared_page_migration::{finish_hint_fault, migration_phase};
+use crate::numa::shared_page_migration::finish_hint_fault;
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
 use crate::record::samples::{is_due, sample, sample_now};
@@ -259,7 +259,7 @@ impl Engine<'_> {
             Pending::Moves => apply_due_migrations(&mut self.sim, cpu),
             Pending::Resume | Pending::Search => {}
             Pending::HintFault => finish_hint_fault(&mut self.sim, cpu),
-            Pending::Migration => migration_phase(&mut self.sim, cpu),
+            Pending::Migration => self.migration_event(cpu),
         }
         self.carry_out_effects();
         self.after_sched();

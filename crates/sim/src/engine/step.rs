@@ -12,7 +12,6 @@ use crate::hardware::bins::bin_end_ns;
 use crate::mm::discard::discard;
 use crate::mm::move_pages::move_pages;
 use crate::state::cpu::Pending;
-use crate::state::loop_frame::rounds_are_alike;
 use crate::state::step::Step;
 use crate::state::task::Activity;
 use numalab_nouns::workload::{Access, Op};
@@ -30,10 +29,7 @@ impl Engine<'_> {
         let ops = t.ops;
         match &ops[t.pc] {
             Op::Access(a) => self.access(cpu, task, a, clock, end),
-            Op::Compute { ns } => {
-                let ns = ns.saturating_mul(t.rounds);
-                compute(&mut self.sim, cpu, task, ns, clock, end)
-            }
+            Op::Compute { ns } => compute(&mut self.sim, cpu, task, *ns, clock, end),
             Op::Sleep { ns, exponential } => {
                 let ns = if *exponential { self.sim.rng.exponential(*ns as f64) as u64 } else { *ns };
                 let ns = ns + self.timer_slack_ns(task);
@@ -62,19 +58,18 @@ impl Engine<'_> {
                 Step::Stop(Pending::Wait)
             }
             Op::LoopStart(bound) => {
-                let together = self.rounds_go_together(task);
-                self.sim.tasks[task as usize].open_loop(*bound, *clock, together);
+                t.open_loop(*bound, *clock);
                 Step::Go
             }
             Op::LoopEnd => {
-                let ns = t.close_loop(*clock, end);
+                let ns = t.close_loop(*clock);
                 *clock += ns;
                 charge_user(&mut self.sim, task, ns);
                 Step::Go
             }
             Op::Score { id, amount } => {
                 t.advance();
-                self.sim.record.scores[*id as usize] += amount * t.rounds as f64;
+                self.sim.record.scores[*id as usize] += amount;
                 Step::Go
             }
             Op::ScoreClock { id, run } => {
@@ -90,18 +85,6 @@ impl Engine<'_> {
             Op::Discard(span) => discard(&mut self.sim, cpu, task, span, clock),
             Op::Join => self.join(task),
         }
-    }
-
-    /// Whether rounds of the loop that begins at the current op of `task` may be carried out together: those that use
-    /// memory kept in grains.
-    fn rounds_go_together(&self, task: u32) -> bool {
-        let t = &self.sim.tasks[task as usize];
-        let p = &self.sim.processes[t.process as usize];
-        let in_grains = |a: &Access| {
-            let vma = p.region_vma[a.span.region as usize] as usize;
-            p.space.vma(vma).grain.pages() > 1
-        };
-        rounds_are_alike(t.ops, t.pc + 1, in_grains)
     }
 
     /// Carries out an access up to `end`. The first ones after a wait end early: others come back too, and the machine

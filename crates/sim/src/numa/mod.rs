@@ -1,6 +1,7 @@
 //! NUMA balancing of 3.8 and later: scan, hint fault, page migration, task migration.
 
 pub(crate) mod concurrent_hint_fault;
+pub(crate) mod grain_refusals;
 pub(crate) mod held_page;
 pub(crate) mod hint_fault;
 pub(crate) mod migrate_page;

@@ -11,6 +11,7 @@ use crate::mm::cow_fault::shared_write_fault;
 use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
 use crate::mm::pins::is_pinned;
 use crate::mm::reclaim_threads::wake_kswapd_after_refusal;
+use crate::numa::grain_refusals::{batched_pages, refuse_one, refuse_owed};
 use crate::numa::held_page::ATTEMPTS;
 use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
@@ -74,34 +75,42 @@ pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
 
 /// Decides what becomes of a page (`numa_migrate_check`), and removes the mark.
 fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> DecidedFault {
-    sim.kernel.vm.pgfault += sim.mm.shared.object(at.object).grain();
     let before = log_before(&sim.record.log, &sim.kernel.numa, s.task);
     let fault = fault_site(sim.cfg.jiffy_ns(), s, clock);
     let mut facts = sim.processes[s.process].space.vma(s.vma).shared_facts(at, &sim.mm.shared);
+    let batched = batched_pages(sim, at, facts.grain);
+    facts.grain -= batched.saturating_sub(1);
+    sim.kernel.vm.pgfault += u64::from(facts.grain);
     let decision = numa_migrate_check(sim, fault, s, &mut facts);
     if !sim.mm.shared.locked(at) {
         sim.processes[s.process].space.vma_mut(s.vma).unmark(s.chunk, s.page);
     }
     sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
-    DecidedFault { site: *s, at, fault, facts, decision, before }
+    DecidedFault { site: *s, at, fault, facts, batched, decision, before }
 }
 
 /// Begins to move the page, if it should move, or else records the fault.
 fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: u64) -> (u64, FaultEnd) {
-    let DecidedFault { site, at, fault, mut facts, decision, before } = decided;
+    let DecidedFault { site, at, fault, mut facts, batched, mut decision, before } = decided;
     let ns = hint_faults_ns(sim, &facts);
+    let grain = sim.mm.shared.object(at.object).grain() as u32;
     let mut result = MigrateResult::NotTried;
+    if decision.target.is_some() && grain > 1 && is_refused(sim, (at, fault), (&mut facts, batched), &decision) {
+        decision.target = None;
+    }
     if let Some(target) = decision.target {
         let page = usize::from(at.page);
         let b = sim.mm.shared.block_of(at);
-        let batched = facts.grain == 1 && sim.kernel.numa.cfg.switches.migration_lru_batch && b.batched.get(page);
-        let isolatable = !b.locked.get(page) && !batched;
+        let in_batch = grain == 1 && sim.kernel.numa.cfg.switches.migration_lru_batch && b.batched.get(page);
+        let isolatable = !b.locked.get(page) && !in_batch;
         let zones = sim.mm.physical.zones(target);
         result = MigrateResult::Refused;
         let refusal = sim.kernel.numa.migrate_misplaced_folio_prepare(fault, &facts, target, zones, isolatable).err();
         wake_kswapd_after_refusal(&mut sim.mm.physical, &sim.kernel.numa, refusal, target, facts.base_pages());
         if refusal.is_none() {
-            let refused = refuse_batched(sim, (at, fault), &facts, &decision);
+            let owed = batched == 0 && refuse_owed(sim, fault, &facts, &decision);
+            let refused = batched.max(owed.into());
+            facts.grain = grain;
             let m = PageMigration {
                 site,
                 at,
@@ -113,6 +122,7 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
                 frame: Frame::UNKNOWN,
                 attempt: 0,
                 phase: Phase::Move,
+                phase_left_ns: 0,
                 moved: false,
                 held: None,
                 entries: Vec::new(),
@@ -129,32 +139,28 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
     (ns + account_hint_fault(sim, &site, at, (fault, before, clock), &mut facts, &decision, result), FaultEnd::Go)
 }
 
+/// Refuses what cannot move of a grain: one page that is in an LRU batch, or one that another task moves just now.
+/// Returns whether the others stay too.
+fn is_refused(
+    sim: &mut Simulation<'_>,
+    (at, fault): (PageRef, FaultSite),
+    (facts, batched): (&mut PageFacts, u32),
+    decision: &FaultDecision,
+) -> bool {
+    let locked = sim.mm.shared.locked(at);
+    if locked || batched > 0 {
+        refuse_one(sim, fault, facts, decision);
+        facts.grain -= 1;
+    }
+    if locked {
+        sim.mm.refusals_owed += u64::from(facts.grain);
+    }
+    locked || facts.grain == 0
+}
+
 /// Time of the hint faults on a page, or on all pages of a grain, ns.
 fn hint_faults_ns(sim: &Simulation<'_>, facts: &PageFacts) -> u64 {
     u64::from(facts.grain) * sim.machine.costs.hint_fault_ns as u64
-}
-
-/// Pages of a grain that stay, because they are in LRU batches: one at most. A single one makes its task scan less
-/// often. So those of a grain that has several are owed, and count one by one at the next faults.
-fn refuse_batched(
-    sim: &mut Simulation<'_>,
-    (at, fault): (PageRef, FaultSite),
-    facts: &PageFacts,
-    decision: &FaultDecision,
-) -> u32 {
-    if facts.grain == 1 || !sim.kernel.numa.cfg.switches.migration_lru_batch {
-        return 0;
-    }
-    if sim.mm.shared.block_of(at).batched.get(usize::from(at.page)) {
-        sim.mm.refusals_owed += sim.mm.lru_batches.count(at);
-    }
-    if sim.mm.refusals_owed == 0 {
-        return 0;
-    }
-    sim.mm.refusals_owed -= 1;
-    sim.kernel.numa.reasons.refused[Refusal::NotIsolated as usize] += 1;
-    task_numa_fault(sim, fault, &mut PageFacts { grain: 1, ..*facts }, decision, MigrateResult::Refused);
-    1
 }
 
 /// Records a hint fault on a shared page. Returns the time of a write fault that follows at once, ns.
@@ -333,8 +339,20 @@ fn who_holds(sim: &Simulation<'_>, m: &PageMigration) -> Option<Refusal> {
 /// The migrating task stays in the kernel for `ns`.
 fn stay_in_kernel(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
     charge_system(sim, task, ns);
-    let at = sim.now_ns + ns;
-    sim.tasks[task as usize].planned_until_ns = at;
+    plan_phase_end(sim, cpu, task, ns);
+}
+
+/// Plans the end of the phase that has `ns` left. Between two pages of a grain the task returns to its program, so a
+/// phase that lasts beyond the next tick stops there, for the scan that the tick may ask for.
+pub(crate) fn plan_phase_end(sim: &mut Simulation<'_>, cpu: usize, task: u32, ns: u64) {
+    let (end_ns, tick_ns) = (sim.now_ns + ns, sim.cpus[cpu].next_tick_ns);
+    let t = &mut sim.tasks[task as usize];
+    let stops = t.migration.as_ref().is_some_and(|m| m.facts.grain > 1);
+    let at = if stops && (sim.now_ns + 1..end_ns).contains(&tick_ns) { tick_ns } else { end_ns };
+    if let Some(m) = &mut t.migration {
+        m.phase_left_ns = end_ns - at;
+    }
+    t.planned_until_ns = at;
     sim.effects.plan(cpu, at, Pending::Migration);
 }
 

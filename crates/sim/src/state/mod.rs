@@ -20,7 +20,6 @@ pub(crate) mod khugepaged_cursor;
 pub(crate) mod lock_line;
 pub(crate) mod log;
 pub(crate) mod logged;
-pub(crate) mod loop_frame;
 pub(crate) mod maps;
 pub(crate) mod memory_daemons;
 pub(crate) mod mmap_lock;

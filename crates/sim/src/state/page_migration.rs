@@ -61,7 +61,10 @@ pub struct DecidedFault {
     pub(crate) site: PageSite,
     pub(crate) at: PageRef,
     pub(crate) fault: FaultSite,
+    /// Its pages are those that fault now.
     pub(crate) facts: PageFacts,
+    /// Pages of a grain that are in LRU batches. All but one have faults of their own.
+    pub(crate) batched: u32,
     pub(crate) decision: FaultDecision,
     pub(crate) before: Option<Before>,
 }
@@ -81,6 +84,8 @@ pub struct PageMigration {
     pub(crate) frame: Frame,
     pub(crate) attempt: u32,
     pub(crate) phase: Phase,
+    /// Time of the phase after the tick at which it stops, ns; 0 if it ends with its event.
+    pub(crate) phase_left_ns: u64,
     pub(crate) moved: bool,
     /// Who held the page at the last attempt.
     pub(crate) held: Option<Refusal>,

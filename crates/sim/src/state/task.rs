@@ -1,12 +1,24 @@
 //! A thread of the workload: its program, where it is in it, what it has used.
 
 use crate::state::lock_line::OwnUses;
-use crate::state::loop_frame::LoopFrame;
 use crate::state::page_migration::{DecidedFault, PageMigration, PlannedSweep};
 use crate::state::unrun::Unrun;
 use crate::state::wait::Wait;
 use numalab_kernel::mm::policy::MemPolicy;
 use numalab_nouns::workload::{Bound, Op, Span};
+
+/// One open loop of a task's program.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopFrame {
+    /// Op after `LoopStart`.
+    pub body: usize,
+    /// Rounds left after the current one, for counted loops.
+    pub left: u64,
+    /// End time, for timed loops (`u64::MAX` for counted ones).
+    pub until_ns: u64,
+    /// When the current round began, ns.
+    pub round_ns: u64,
+}
 
 /// The pages of a transfer that a direct I/O is getting, counted from the start of the mapping's first chunk.
 #[derive(Clone, Copy, Debug)]
@@ -101,8 +113,6 @@ pub struct Task<'a> {
     pub flushes: FlushesMet,
     /// Open loops, innermost last.
     pub loops: Vec<LoopFrame>,
-    /// Rounds of the innermost loop that its ops stand for.
-    pub rounds: u64,
     /// When each request that it is in began, ns; innermost last.
     pub requests: Vec<u64>,
     /// Nanoseconds of the current compute op still to do, in units of unshared core time.
@@ -169,7 +179,6 @@ impl<'a> Task<'a> {
             ops,
             pc: 0,
             loops: Vec::with_capacity(4),
-            rounds: 1,
             requests: Vec::new(),
             done: 0,
             compute_left_ns: 0,
@@ -226,21 +235,35 @@ impl<'a> Task<'a> {
         self.unload();
         self.pc = 0;
         self.loops.clear();
-        self.rounds = 1;
         self.done = 0;
         self.entered = false;
     }
-    /// Enters a loop at the current op. Its rounds may be carried out `together`.
-    pub fn open_loop(&mut self, bound: Bound, now_ns: u64, together: bool) {
-        self.loops.push(LoopFrame::new(bound, self.pc + 1, now_ns, together));
+    /// Enters a loop at the current op.
+    pub fn open_loop(&mut self, bound: Bound, now_ns: u64) {
+        let (left, until_ns) = match bound {
+            Bound::Count(n) => (n - 1, u64::MAX),
+            Bound::Time { ns } => (0, now_ns + ns),
+        };
+        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns, round_ns: now_ns });
         self.advance();
     }
-    /// Comes to the end of the innermost loop, in a slice that ends at `end_ns`: begins its next pass, or leaves the
-    /// loop. Returns what the end costs, ns.
-    pub fn close_loop(&mut self, now_ns: u64, end_ns: u64) -> u64 {
+    /// Comes to the end of the innermost loop: begins the next round, or leaves the loop. Returns what the end costs,
+    /// ns.
+    ///
+    /// A round whose steps all round to 0 ns costs 1 ns if another follows. Else a loop could run for ever at one
+    /// instant.
+    pub fn close_loop(&mut self, now_ns: u64) -> u64 {
         if let Some(frame) = self.loops.last_mut() {
-            if let Some(ns) = frame.next_pass(now_ns, end_ns) {
-                self.rounds = frame.rounds;
+            let again = if frame.until_ns == u64::MAX {
+                let more = frame.left > 0;
+                frame.left = frame.left.saturating_sub(1);
+                more
+            } else {
+                now_ns < frame.until_ns
+            };
+            if again {
+                let ns = u64::from(now_ns <= frame.round_ns);
+                frame.round_ns = now_ns + ns;
                 self.pc = frame.body;
                 self.done = 0;
                 self.entered = false;
@@ -248,7 +271,6 @@ impl<'a> Task<'a> {
             }
             self.loops.pop();
         }
-        self.rounds = 1;
         self.advance();
         0
     }

@@ -141,6 +141,19 @@ fn a_pool_that_one_process_fills_costs_the_same() {
     assert!(few.state_bytes < many.state_bytes && few.events < many.events / 4, "{few:?} {many:?}");
 }
 
+/// The pool is busy at any time as it is page by page: threads do not come to it all at once, tick by tick.
+#[test]
+fn as_many_queries_as_page_by_page_where_memory_is_busy() {
+    let m = machine("milan-2s-nps1");
+    let w = workload("buffer-pool", &m, 1, &[("connections", "64"), ("pool", "1GiB"), ("duration", "500ms")]);
+    let queries = |exact: bool| {
+        let cfg = kernel_set("6.12", &[("system.numa_balancing", "0")]).with_exact_pages(exact);
+        of("queries", &numalab_sim::measure(&m, &w, &cfg, 1, false).unwrap().0)
+    };
+    let (pages, grains) = (queries(true), queries(false));
+    assert!((grains - pages).abs() < 0.01 * pages, "{grains} in grains, {pages} page by page");
+}
+
 /// A region is kept in grains only if it is large, and nobody names its pages.
 #[test]
 fn only_large_regions_that_are_accessed_at_random_have_grains() {
@@ -151,9 +164,9 @@ fn only_large_regions_that_are_accessed_at_random_have_grains() {
         numalab_sim::predict_memory(&m, &w, &cfg).objects as f64
     };
     let ratio = |pool: &str, sets: &[(&str, &str)]| objects(pool, &[], true) / objects(pool, sets, false);
-    for pool in ["1GiB", "4GiB"] {
+    for (pool, pages) in [("1GiB", 16.0), ("4GiB", 64.0), ("16GiB", 128.0)] {
         let ratio = ratio(pool, &[]);
-        assert!((15.0..17.0).contains(&ratio), "{pool} in grains of 16 pages: {ratio}");
+        assert!((0.9 * pages..1.1 * pages).contains(&ratio), "{pool} in grains of {pages} pages: {ratio}");
     }
     for (pool, sets) in [("512MiB", vec![]), ("4GiB", vec![("system.numa_balancing", "2")])] {
         assert_eq!(ratio(pool, &sets), 1.0, "{pool} {sets:?}");
