@@ -15,7 +15,7 @@ const LEAST_GRAINS: u64 = 1 << 14;
 /// Nor in fewer for each thread of the workload. Threads meet at grains that move, more often than at pages: 64 threads
 /// on 16,384 grains of a pool of 4 GiB made 8 % fewer queries than page by page, and on 65,536 grains 0.7 %
 /// (docs/log/performance.md).
-const LEAST_GRAINS_PER_THREAD: u64 = 1 << 10;
+const LEAST_GRAINS_PER_THREAD: u64 = 1_000;
 
 /// Logarithm of the most base pages of a grain. With 256 of them, 64 connections on a pool of 16 GiB made 7 % fewer
 /// queries than page by page, and with 64 of them 2.6 % (docs/log/performance.md).
@@ -49,7 +49,8 @@ pub(crate) fn grain_orders(workload: &Workload, cfg: &SimConfig) -> Vec<Vec<u32>
     if refused_by_kernel(cfg).is_some() {
         return out;
     }
-    let threads = workload.processes.iter().map(|p| p.threads.len() as u64).sum();
+    let own = &workload.processes[..workload.processes.len().saturating_sub(cfg.background)];
+    let threads = own.iter().map(|p| p.threads.len() as u64).sum();
     let order_by_size = |r: &Region| cfg.grain_order.unwrap_or_else(|| order_by_size(r, threads));
     let candidates = |r: &Region| refused_by_region(r).is_none() && order_by_size(r) > 0;
     if !workload.processes.iter().flat_map(|p| &p.regions).any(candidates) {
