@@ -38,7 +38,8 @@ enum Held {
 #[derive(Clone, Debug)]
 pub struct LruBatches {
     batches: Vec<Vec<Held>>,
-    /// Places that pages of shared objects have in all batches.
+    /// Places that pages of shared objects have in the batch of each CPU, and in all.
+    of_cpu: Vec<usize>,
     of_objects: usize,
     /// Number of pages that fill a batch.
     size: usize,
@@ -61,7 +62,14 @@ impl LruBatches {
     /// Empty batches for `cpus` CPUs. A batch is full with `size` pages, at least 1 (`vm.lru_batch`).
     pub fn new(cpus: usize, size: usize) -> Self {
         let batches = vec![Vec::with_capacity(size); cpus];
-        Self { batches, of_objects: 0, size, first: vec![END; SLOTS], next: vec![END; cpus * size] }
+        Self {
+            batches,
+            of_cpu: vec![0; cpus],
+            of_objects: 0,
+            size,
+            first: vec![END; SLOTS],
+            next: vec![END; cpus * size],
+        }
     }
     /// Number of pages that fill a batch.
     pub fn size(&self) -> usize {
@@ -69,24 +77,33 @@ impl LruBatches {
     }
     /// How often a page of a shared object is in batches; more than once only if it stands for a grain.
     pub fn count(&self, page: PageRef) -> u64 {
-        let held = self.batches.iter().flatten();
-        held.filter(|h| matches!(h, Held::Object(p) if *p == page)).count() as u64
+        let cpus = (0..self.batches.len()).filter(|&cpu| self.of_cpu[cpu] > 0);
+        cpus.flat_map(|cpu| self.objects(cpu)).filter(|p| *p == page).count() as u64
     }
     /// Places that pages of shared objects have in all batches.
     pub fn of_objects(&self) -> usize {
         self.of_objects
     }
     /// The page of a shared object in the place of this number, below [`Self::of_objects`].
-    pub fn nth_of_objects(&self, number: usize) -> Option<PageRef> {
-        let page = |held: &Held| match held {
+    pub fn nth_of_objects(&self, mut number: usize) -> Option<PageRef> {
+        let cpu = self.of_cpu.iter().position(|&places| {
+            let here = number < places;
+            number -= if here { 0 } else { places };
+            here
+        })?;
+        self.objects(cpu).nth(number)
+    }
+    /// The pages of shared objects in the batch of a CPU.
+    fn objects(&self, cpu: usize) -> impl Iterator<Item = PageRef> + '_ {
+        self.batches[cpu].iter().filter_map(|held| match held {
             Held::Object(page) => Some(*page),
             Held::Own(_) => None,
-        };
-        self.batches.iter().flatten().filter_map(page).nth(number)
+        })
     }
     /// Adds a page of a shared object to the batch of a CPU. Returns whether the batch was full and went to the LRU.
     pub fn add(&mut self, cpu: usize, page: PageRef, store: &mut SharedMemory) -> bool {
         store.block_of(page).batched.set(usize::from(page.page));
+        self.of_cpu[cpu] += 1;
         self.of_objects += 1;
         self.push(cpu, Held::Object(page), store)
     }
@@ -123,11 +140,11 @@ impl LruBatches {
             match self.batches[cpu][i] {
                 Held::Object(page) => {
                     store.block_of(page).batched.clear(usize::from(page.page));
-                    self.of_objects -= 1;
                 }
                 Held::Own(page) => self.unchain(page.slot(), (cpu * self.size + i) as u32),
             }
         }
+        self.of_objects -= std::mem::take(&mut self.of_cpu[cpu]);
         self.batches[cpu].clear();
     }
     /// Takes a place out of its chain.
