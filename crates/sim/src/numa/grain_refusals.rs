@@ -2,8 +2,9 @@
 //!
 //! One refused page makes its task scan less often, so *how many* tasks meet one matters, and not how many pages there
 //! are. Of n pages in LRU batches each is met at its own instant. So all but one fault by themselves, before the fault
-//! of the whole grain, which refuses the last of them. Where a grain is locked by another task, one page is: the others
-//! are owed, and count one by one at the next faults.
+//! of the whole grain, which refuses the last of them. A grain that another task has locked refuses one page. It is locked
+//! for as long as all its pages, so where a fault waits for less than that, locked pages would be met more often: what
+//! is missing is owed, and counts one by one at the next faults.
 
 use crate::numa::task_numa_fault::{fault_site, numa_migrate_check, task_numa_fault};
 use crate::state::page_site::PageSite;
@@ -28,6 +29,18 @@ pub(crate) fn batched_pages(sim: &Simulation<'_>, at: PageRef, grain: u32) -> u3
 pub(crate) fn refuse_one(sim: &mut Simulation<'_>, fault: FaultSite, facts: &PageFacts, decision: &FaultDecision) {
     sim.kernel.numa.reasons.refused[Refusal::NotIsolated as usize] += 1;
     task_numa_fault(sim, fault, &mut PageFacts { grain: 1, ..*facts }, decision, MigrateResult::Refused);
+}
+
+/// A fault that was decided `waited_ns` ago has found a grain that was locked since. Of n faults on n pages, each page
+/// locked for T, n min(waited, T) would find one, where the grain is found min(waited, n T): the rest is owed.
+pub(crate) fn owe_locked(sim: &mut Simulation<'_>, at: PageRef, waited_ns: u64) {
+    let Some(&(_, migrator)) = sim.mm.migrating.iter().find(|m| m.0 == at) else { return };
+    let Some(m) = &sim.tasks[migrator as usize].migration else { return };
+    let (pages, page_ns) = (f64::from(m.facts.grain), m.page_ns as f64);
+    let waited_ns = (waited_ns as f64).max(1.0);
+    let found = pages * waited_ns.min(page_ns) / waited_ns.min(pages * page_ns);
+    let owed = (found - 1.0).max(0.0);
+    sim.mm.refusals_owed += owed as u64 + u64::from(sim.rng.unit() < owed.fract());
 }
 
 /// As [`refuse_one`], for a page that is owed, if one is.

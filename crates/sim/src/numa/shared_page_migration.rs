@@ -11,7 +11,7 @@ use crate::mm::cow_fault::shared_write_fault;
 use crate::mm::page_lock::{has_page_waiters, wake_page_waiters};
 use crate::mm::pins::is_pinned;
 use crate::mm::reclaim_threads::wake_kswapd_after_refusal;
-use crate::numa::grain_refusals::{batched_pages, refuse_one, refuse_owed};
+use crate::numa::grain_refusals::{batched_pages, owe_locked, refuse_one, refuse_owed};
 use crate::numa::held_page::ATTEMPTS;
 use crate::numa::task_migration::apply_new_migrations;
 use crate::numa::task_numa_fault::{fault_site, log_hint_fault, numa_migrate_check, task_numa_fault};
@@ -86,16 +86,19 @@ fn decide_hint_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock:
         sim.processes[s.process].space.vma_mut(s.vma).unmark(s.chunk, s.page);
     }
     sim.mm.shared.block_of(at).last[usize::from(at.page)] = facts.last.raw();
-    DecidedFault { site: *s, at, fault, facts, batched, decision, before }
+    DecidedFault { site: *s, at, fault, facts, batched, decision, before, decided_ns: sim.now_ns }
 }
 
 /// Begins to move the page, if it should move, or else records the fault.
 fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: u64) -> (u64, FaultEnd) {
-    let DecidedFault { site, at, fault, mut facts, batched, mut decision, before } = decided;
+    let DecidedFault { site, at, fault, mut facts, batched, mut decision, before, decided_ns } = decided;
     let ns = hint_faults_ns(sim, &facts);
     let grain = sim.mm.shared.object(at.object).grain() as u32;
     let mut result = MigrateResult::NotTried;
-    if decision.target.is_some() && grain > 1 && is_refused(sim, (at, fault), (&mut facts, batched), &decision) {
+    if decision.target.is_some()
+        && grain > 1
+        && is_refused(sim, (at, fault, decided_ns), (&mut facts, batched), &decision)
+    {
         decision.target = None;
     }
     if let Some(target) = decision.target {
@@ -122,6 +125,7 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
                 frame: Frame::UNKNOWN,
                 attempt: 0,
                 phase: Phase::Move,
+                page_ns: 0,
                 phase_left_ns: 0,
                 moved: false,
                 held: None,
@@ -143,7 +147,7 @@ fn carry_out_hint_fault(sim: &mut Simulation<'_>, decided: DecidedFault, clock: 
 /// Returns whether the others stay too.
 fn is_refused(
     sim: &mut Simulation<'_>,
-    (at, fault): (PageRef, FaultSite),
+    (at, fault, decided_ns): (PageRef, FaultSite, u64),
     (facts, batched): (&mut PageFacts, u32),
     decision: &FaultDecision,
 ) -> bool {
@@ -153,7 +157,7 @@ fn is_refused(
         facts.grain -= 1;
     }
     if locked {
-        sim.mm.refusals_owed += u64::from(facts.grain);
+        owe_locked(sim, at, sim.now_ns - decided_ns);
     }
     locked || facts.grain == 0
 }
@@ -205,6 +209,8 @@ fn start_attempt(sim: &mut Simulation<'_>, mut m: PageMigration) -> Option<u64> 
     m.phase = Phase::Move;
     m.moved = false;
     let unmap_ns = replace_entries(sim, &mut m);
+    let copy_ns = sim.hw.costs.migrate_4k_ns(m.facts.nid, m.target, 1.0) as u64;
+    m.page_ns = unmap_ns / u64::from(m.facts.grain) + copy_ns;
     let until = sim.now_ns + 2 * unmap_ns + sim.cfg.jiffy_ns();
     sim.mm.shared_migration_until_ns = sim.mm.shared_migration_until_ns.max(until);
     cut_planned_sweeps(sim, &m);

@@ -67,6 +67,8 @@ pub struct DecidedFault {
     pub(crate) batched: u32,
     pub(crate) decision: FaultDecision,
     pub(crate) before: Option<Before>,
+    /// When it was decided, ns.
+    pub(crate) decided_ns: u64,
 }
 
 /// A migration under way.
@@ -84,6 +86,8 @@ pub struct PageMigration {
     pub(crate) frame: Frame,
     pub(crate) attempt: u32,
     pub(crate) phase: Phase,
+    /// About how long one of its pages is locked, ns.
+    pub(crate) page_ns: u64,
     /// Time of the phase after the tick at which it stops, ns; 0 if it ends with its event.
     pub(crate) phase_left_ns: u64,
     pub(crate) moved: bool,
