@@ -9,6 +9,7 @@
 mod error;
 mod experiment;
 mod folder;
+mod index;
 mod json;
 mod manifest;
 mod names;
@@ -16,6 +17,8 @@ mod part;
 mod read;
 mod sane;
 mod series;
+mod summaries;
+mod summary;
 mod write;
 
 pub use error::RecordError;
@@ -25,6 +28,8 @@ pub use manifest::{FileEntry, Manifest, SeriesEntry};
 pub use names::{goes_with_records, SOURCES};
 pub use part::{part_of, Part};
 pub use read::{read, Record};
+pub use summaries::Summaries;
+pub use summary::Summary;
 pub use write::write;
 
 #[cfg(test)]
