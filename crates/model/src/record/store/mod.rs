@@ -2,8 +2,8 @@
 //!
 //! Approach: [`Store`] is the directory of an experiment. It has one directory per plan, named by the plan's id, with
 //! `manifest.json`, `scalars.json` and one CSV file per time series (docs/reference/records.md). A record is built
-//! beside its place and renamed into it. [`Summaries`] are what
-//! comparisons need of records, and are kept in an index.
+//! beside its place and renamed into it. [`Summaries`] are what comparisons need of records, and are
+//! kept in an index.
 //! Invariants: nothing in a record depends on the clock, the host, the number of jobs or the build. A directory that
 //! this program did not write is never written to.
 
