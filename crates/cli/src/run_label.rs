@@ -4,5 +4,10 @@ use numalab_model::plan::Plan;
 
 /// Machine, workload, kernel and seed of a plan: `2x1x2x1 numa02 6.12 seed 1`.
 pub fn run_label(plan: &Plan) -> String {
-    format!("{} {} {} seed {}", plan.machine.name, plan.workload.name, plan.kernel.name, plan.seed)
+    with_seed(plan, plan.seed)
+}
+
+/// As [`run_label`], with a seed that stands beside the plan.
+pub fn with_seed(plan: &Plan, seed: u64) -> String {
+    format!("{} {} {} seed {seed}", plan.machine.name, plan.workload.name, plan.kernel.name)
 }

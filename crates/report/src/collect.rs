@@ -8,7 +8,9 @@ use numalab_model::record::{Outcome, Scalar, Status, TIMES, TOO_SHORT};
 
 use crate::data::{Comparison, Counter, Duration, Kernel, Metric, Runs, Workload};
 use crate::format::significant;
+use crate::order::unique;
 use crate::two_groups;
+use std::collections::BTreeMap;
 
 /// All runs of one workload.
 #[derive(Clone, Debug)]
@@ -21,7 +23,14 @@ pub struct WorkloadRuns<'a> {
 
 /// Builds a comparison from the runs of each workload; `baseline` is an index into `kernels`.
 pub fn collect(kernels: Vec<Kernel>, baseline: usize, workloads: &[WorkloadRuns<'_>]) -> Comparison {
-    let workloads = workloads.iter().map(|w| workload(w, &kernels, baseline)).collect();
+    let one = |w: &WorkloadRuns<'_>| {
+        let mut all = Collector::new((0..kernels.len()).map(|k| w.runs.get(k).map_or(0, Vec::len)).collect());
+        for (kernel, runs) in w.runs.iter().take(kernels.len()).enumerate() {
+            runs.iter().for_each(|outcome| all.add(kernel, outcome));
+        }
+        all.workload(&w.name, &kernels, baseline)
+    };
+    let workloads = workloads.iter().map(one).collect();
     Comparison { kernels, baseline, workloads, ..Comparison::default() }
 }
 
@@ -31,60 +40,116 @@ pub fn metric_name(scalar: &str) -> &str {
     scalar.strip_suffix("_s").filter(|name| TIMES.contains(name)).unwrap_or(scalar)
 }
 
-fn workload(w: &WorkloadRuns<'_>, kernels: &[Kernel], baseline: usize) -> Workload {
-    let columns = kernels.len();
-    let of_scheduler = |k: usize| kernels[k].differs_in_scheduler_only(&kernels[baseline]);
-    let all_of_scheduler = columns > 1 && (0..columns).all(of_scheduler);
-    let mut out = Workload { name: w.name.clone(), ..Workload::default() };
-    let common = common_warnings(w);
-    let shown = |text: &&str| !(all_of_scheduler && text.contains(TOO_SHORT));
-    out.warnings.extend(common.iter().copied().filter(shown).map(str::to_string));
-    for (k, kernel) in kernels.iter().enumerate() {
-        let runs = w.runs.get(k).map_or(&[][..], Vec::as_slice);
-        let mut count = Runs { total: runs.len(), ..Runs::default() };
-        for outcome in runs {
-            let completed = outcome.status == Status::Completed;
-            match &outcome.status {
-                Status::Completed => {}
-                Status::Timeout => count.timeout += 1,
-                Status::Failed(why) => {
-                    count.failed += 1;
-                    warn(&mut out.warnings, format!("{}: a run failed: {why}", kernel.name));
-                }
-            }
-            for text in outcome.warnings.iter().map(String::as_str).filter(shown).filter(|text| !common.contains(text))
-            {
-                warn(&mut out.warnings, format!("{}: {text}", kernel.name));
-            }
-            // A run without a result still adds its rows, which are then empty rather than missing.
-            let column = completed.then_some(k);
-            add_scalars(&mut out.metrics, &outcome.scalars, column, columns);
-            add_counters(&mut out.counters, &outcome.counters, column, columns);
-            add_counters(&mut out.reasons, &outcome.reasons, column, columns);
-        }
-        if let Some(text) = missing_runs(count) {
-            warn(&mut out.warnings, format!("{}: {text}", kernel.name));
-        }
-        out.runs.push(count);
-        out.too_short.push(runs.iter().any(|o| too_short(o)));
-        out.durations.push(duration(runs));
+/// Takes the runs of one workload, kernel by kernel, and keeps eight bytes of each figure.
+#[derive(Debug, Default)]
+pub struct Collector {
+    /// Metrics, counters, reasons, runs, whether they were too short, and durations so far.
+    out: Workload,
+    /// Warnings and failures of each kernel, each with its place among them.
+    warnings: Vec<BTreeMap<Told, usize>>,
+    /// Warnings that every run so far gave; `None` before the first.
+    common: Option<Vec<String>>,
+    /// How many runs had settled, and when the last of them had, s.
+    settled: (usize, f64),
+    /// How many runs of each kernel there may be.
+    expected: Vec<usize>,
+}
+
+/// Something that is told of a run.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Warning(String),
+    /// Why it failed.
+    Failure(String),
+}
+
+impl Collector {
+    /// Before the first run, for kernels of so many runs each. With more of them it only takes more memory.
+    pub fn new(expected: Vec<usize>) -> Self {
+        let kernels = expected.len();
+        let mut all = Self { expected, ..Self::default() };
+        all.out.runs = vec![Runs::default(); kernels];
+        all.out.too_short = vec![false; kernels];
+        all.out.durations = vec![None; kernels];
+        all.warnings.resize_with(kernels, BTreeMap::new);
+        all
     }
-    forgive_schedulers(&mut out.too_short, baseline, of_scheduler);
-    if let Some(text) = settled(w) {
-        warn(&mut out.warnings, text);
+
+    /// Adds a run of a kernel. Runs come kernel by kernel, in the order of seeds; the order decides that of the rows.
+    ///
+    /// # Panics
+    /// If there is no such kernel.
+    pub fn add(&mut self, kernel: usize, outcome: &Outcome) {
+        let (count, completed) = (&mut self.out.runs[kernel], outcome.status == Status::Completed);
+        count.total += 1;
+        match &outcome.status {
+            Status::Completed => {}
+            Status::Timeout => count.timeout += 1,
+            Status::Failed(why) => {
+                count.failed += 1;
+                tell(&mut self.warnings[kernel], Told::Failure(why.clone()));
+            }
+        }
+        outcome.warnings.iter().for_each(|text| tell(&mut self.warnings[kernel], Told::Warning(text.clone())));
+        match &mut self.common {
+            Some(common) => common.retain(|text| outcome.warnings.contains(text)),
+            None => self.common = Some(outcome.warnings.clone()),
+        }
+        // A run without a result still adds its rows, which are then empty rather than missing.
+        let column = Column { kernel, completed, columns: self.warnings.len(), expected: self.expected[kernel] };
+        add_scalars(&mut self.out.metrics, &outcome.scalars, &column);
+        add_counters(&mut self.out.counters, &outcome.counters, &column);
+        add_counters(&mut self.out.reasons, &outcome.reasons, &column);
+        self.out.too_short[kernel] |= too_short(outcome);
+        if completed {
+            add_duration(self.out.durations[kernel].get_or_insert_default(), outcome);
+        }
+        if let Some(s) = outcome.settled.as_ref().filter(|s| s.skipped_s > 0.0) {
+            self.settled = (self.settled.0 + 1, self.settled.1.max(s.after_s));
+        }
     }
-    two_groups::sentences(&out, kernels).into_iter().for_each(|text| warn(&mut out.warnings, text));
-    out
+
+    /// The workload that the runs are of; `baseline` is an index into `kernels`.
+    pub fn workload(self, name: &str, kernels: &[Kernel], baseline: usize) -> Workload {
+        let Self { mut out, warnings, common, settled, .. } = self;
+        let of_scheduler = |k: usize| kernels[k].differs_in_scheduler_only(&kernels[baseline]);
+        let all_of_scheduler = kernels.len() > 1 && (0..kernels.len()).all(of_scheduler);
+        let shown = |text: &&String| !(all_of_scheduler && text.contains(TOO_SHORT));
+        let common = common.unwrap_or_default();
+        out.name = name.to_string();
+        out.warnings.extend(common.iter().filter(shown).cloned());
+        for (k, (kernel, told)) in kernels.iter().zip(&warnings).enumerate() {
+            let mut told: Vec<_> = told.iter().collect();
+            told.sort_by_key(|(_, place)| **place);
+            let sentences = told.into_iter().filter_map(|(one, _)| match one {
+                Told::Failure(why) => Some(format!("a run failed: {why}")),
+                Told::Warning(text) => (shown(&text) && !common.contains(text)).then(|| text.clone()),
+            });
+            let sentences = sentences.chain(missing_runs(out.runs[k]));
+            out.warnings.extend(sentences.map(|text| format!("{}: {text}", kernel.name)));
+        }
+        out.metrics.iter_mut().flat_map(|m| &mut m.samples).for_each(Vec::shrink_to_fit);
+        out.counters.iter_mut().chain(&mut out.reasons).flat_map(|c| &mut c.samples).for_each(Vec::shrink_to_fit);
+        forgive_schedulers(&mut out.too_short, baseline, of_scheduler);
+        let all = out.runs.iter().map(|r| r.total).sum();
+        out.warnings.extend(settled_runs(settled, all));
+        let groups = two_groups::sentences(&out, kernels);
+        out.warnings = unique(out.warnings.drain(..).chain(groups));
+        out
+    }
+}
+
+fn tell(told: &mut BTreeMap<Told, usize>, new: Told) {
+    let place = told.len();
+    told.entry(new).or_insert(place);
 }
 
 /// What the warning about runs that had settled says of them.
 pub const HAD_SETTLED: &str = " runs had settled, the last after ";
 
-/// How many runs had settled before their end, so that part of them is told and not simulated; `None` if none had.
-fn settled(w: &WorkloadRuns<'_>) -> Option<String> {
-    let all = w.runs.iter().flatten().count();
-    let settled = w.runs.iter().flatten().filter_map(|o| o.settled.as_ref()).filter(|s| s.skipped_s > 0.0);
-    let (some, last_s) = settled.fold((0, 0.0_f64), |(n, last_s), s| (n + 1, last_s.max(s.after_s)));
+/// How many of all runs had settled before their end, so that part of them is told and not simulated; `None` if none
+/// had.
+fn settled_runs((some, last_s): (usize, f64), all: usize) -> Option<String> {
     let whole = "what is left of them is taken to go on alike; --whole simulates it";
     (some > 0).then(|| format!("{some} of {all}{HAD_SETTLED}{} s: {whole}", significant(last_s)))
 }
@@ -123,60 +188,74 @@ fn missing_runs(runs: Runs) -> Option<String> {
     }
 }
 
-/// Warnings that every run of every kernel gives. They are about the machine or the workload, so no kernel is named
-/// with them.
-fn common_warnings<'a>(w: &WorkloadRuns<'a>) -> Vec<&'a str> {
-    let mut runs = w.runs.iter().flatten();
-    let Some(first) = runs.next() else { return Vec::new() };
-    let mut common: Vec<&str> = first.warnings.iter().map(String::as_str).collect();
-    for run in runs {
-        common.retain(|text| run.warnings.iter().any(|other| other == text));
-    }
-    common
+/// The column of a run.
+struct Column {
+    kernel: usize,
+    /// Whether the run gives samples; else only rows of its names are added.
+    completed: bool,
+    /// Number of columns.
+    columns: usize,
+    /// Number of runs that this column may have.
+    expected: usize,
 }
 
-fn warn(warnings: &mut Vec<String>, text: String) {
-    if !warnings.contains(&text) {
-        warnings.push(text);
+impl Column {
+    /// Adds a sample to a row. Memory for all of them is asked for once: in steps it would be up to twice as much.
+    fn push(&self, samples: &mut [Vec<f64>], value: f64) {
+        if !self.completed {
+            return;
+        }
+        let own = &mut samples[self.kernel];
+        if own.capacity() == 0 {
+            own.reserve_exact(self.expected);
+        }
+        own.push(value);
     }
 }
 
-/// Adds scalars as samples of a kernel. With `None`, only rows of their names are added.
-fn add_scalars(metrics: &mut Vec<Metric>, scalars: &[Scalar], kernel: Option<usize>, columns: usize) {
-    for s in scalars {
+/// Adds scalars as samples.
+fn add_scalars(metrics: &mut Vec<Metric>, scalars: &[Scalar], column: &Column) {
+    for (guess, s) in scalars.iter().enumerate() {
         let name = metric_name(&s.name);
-        let at = metrics.iter().position(|m| m.name == name).unwrap_or_else(|| {
-            metrics.push(Metric::new(name, &s.unit, s.higher_is_better, vec![Vec::new(); columns]));
+        let at = place(metrics, guess, |m| m.name == name).unwrap_or_else(|| {
+            metrics.push(Metric::new(name, &s.unit, s.higher_is_better, vec![Vec::new(); column.columns]));
             metrics.len() - 1
         });
-        if let Some(kernel) = kernel {
-            metrics[at].samples[kernel].push(s.value);
-        }
+        column.push(&mut metrics[at].samples, s.value);
     }
 }
 
 /// Adds counters as [`add_scalars`] adds scalars.
-fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], kernel: Option<usize>, columns: usize) {
-    for (name, value) in values {
-        let at = counters.iter().position(|c| c.name == *name).unwrap_or_else(|| {
-            counters.push(Counter { name: name.clone(), samples: vec![Vec::new(); columns] });
+fn add_counters(counters: &mut Vec<Counter>, values: &[(String, u64)], column: &Column) {
+    for (guess, (name, value)) in values.iter().enumerate() {
+        let at = place(counters, guess, |c| c.name == *name).unwrap_or_else(|| {
+            counters.push(Counter { name: name.clone(), samples: vec![Vec::new(); column.columns] });
             counters.len() - 1
         });
-        if let Some(kernel) = kernel {
-            // The conversion is exact up to 2^53, which a counter of pages does not reach.
-            counters[at].samples[kernel].push(*value as f64);
-        }
+        // The conversion is exact up to 2^53, which a counter of pages does not reach.
+        column.push(&mut counters[at].samples, *value as f64);
     }
 }
 
-/// Sums of the times over the completed runs of a kernel; a time that no run reports counts as 0. `None` without
-/// completed runs.
-fn duration(runs: &[&Outcome]) -> Option<Duration> {
-    let completed = || runs.iter().filter(|o| o.status == Status::Completed);
-    completed().next()?;
-    let total =
-        |name: &str| completed().flat_map(|o| &o.scalars).filter(|s| s.name == name).fold(0.0, |sum, s| sum + s.value);
-    Some(Duration { user_s: total("user_s"), system_s: total("system_s"), elapsed_s: total("elapsed_s") })
+/// Where the row of a figure is. Runs mostly have the same figures in the same order, so the place in this run is tried
+/// first.
+fn place<T>(rows: &[T], guess: usize, is: impl Fn(&T) -> bool) -> Option<usize> {
+    if rows.get(guess).is_some_and(&is) {
+        return Some(guess);
+    }
+    rows.iter().position(is)
+}
+
+/// Adds the times of a completed run; a time that it does not report counts as 0.
+fn add_duration(sum: &mut Duration, outcome: &Outcome) {
+    for s in &outcome.scalars {
+        match s.name.as_str() {
+            "user_s" => sum.user_s += s.value,
+            "system_s" => sum.system_s += s.value,
+            "elapsed_s" => sum.elapsed_s += s.value,
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod bound;
 use numalab_model::spec::SpecError;
 
 use crate::data::{Comparison, Metric, Workload};
-use crate::figures::every_metric;
+use crate::figures::{each_metric, every_metric};
 use crate::format::readable;
 use bound::{bound, error, Bound, Limit};
 
@@ -115,7 +115,8 @@ impl FailIf {
             if self.workload.as_ref().is_some_and(|name| *name != w.name) {
                 continue;
             }
-            for m in every_metric(w).iter().filter(|m| m.name == self.metric) {
+            for m in each_metric(w).filter(|m| m.name == self.metric) {
+                let m = &m;
                 let limit = self
                     .bound
                     .of(&m.name, &m.unit)

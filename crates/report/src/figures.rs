@@ -14,8 +14,19 @@ use crate::dictionary;
 /// All figures of a workload as metrics: times and scores, derived columns, counters with their unit and direction from
 /// the dictionary, and reasons.
 pub fn every_metric(w: &Workload) -> Vec<Metric> {
+    each_metric(w).collect()
+}
+
+/// As [`every_metric`], one at a time: all of them would be a second copy of every sample.
+pub fn each_metric(w: &Workload) -> impl Iterator<Item = Metric> + '_ {
     let counters = w.counters.iter().chain(&w.reasons).map(counter_metric);
-    w.metrics.iter().chain(&w.derived).cloned().chain(counters).collect()
+    w.metrics.iter().chain(&w.derived).cloned().chain(counters)
+}
+
+/// The first figure of a workload that has this name.
+pub fn named_metric(w: &Workload, name: &str) -> Option<Metric> {
+    let counter = || w.counters.iter().chain(&w.reasons).find(|c| c.name == name).map(counter_metric);
+    w.metric(name).cloned().or_else(counter)
 }
 
 /// A counter as a metric. One that the dictionary does not know is a number of events, of which less is better.
@@ -99,7 +110,7 @@ pub struct CellRow {
 pub fn cells(c: &Comparison) -> Vec<CellRow> {
     let mut out = Vec::new();
     for w in &c.workloads {
-        for m in every_metric(w) {
+        for m in each_metric(w) {
             for (k, (kernel, figures)) in on_kernels(c, &m).into_iter().enumerate() {
                 out.push(CellRow {
                     workload: w.program().to_string(),

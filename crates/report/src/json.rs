@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use crate::assess::{assess, Assessment};
 use crate::data::{Comparison, Runs, Workload};
-use crate::figures::{every_metric, on_kernels, Figures};
+use crate::figures::{each_metric, on_kernels, Figures};
 use crate::verdict;
 
 /// The error where a report cannot be written as JSON.
@@ -177,13 +177,12 @@ fn runs(c: &Comparison, w: &Workload) -> Vec<(String, JsonRuns)> {
 }
 
 fn metrics(c: &Comparison, w: &Workload) -> Vec<JsonMetric> {
-    every_metric(w)
-        .iter()
+    each_metric(w)
         .map(|m| JsonMetric {
             name: m.name.clone(),
             unit: m.unit.clone(),
             better: m.better.name(),
-            kernels: on_kernels(c, m),
+            kernels: on_kernels(c, &m),
         })
         .collect()
 }

@@ -11,12 +11,22 @@ use numalab_model::experiment::Simulated;
 use numalab_model::record::{Outcome, Settled, Status};
 use numalab_stats::{describe, Better};
 
-/// Adds the settled workloads of a prediction to a comparison, and to its list of what was simulated.
-pub fn add(c: &mut Comparison, runs: &[WorkloadRuns<'_>]) {
+/// How each completed run of a workload had settled, by kernel: `None` for a run that had not.
+pub type SettledRuns = Vec<Vec<Option<Settled>>>;
+
+/// How the runs of a workload had settled.
+pub fn of_runs(w: &WorkloadRuns<'_>) -> SettledRuns {
+    let completed = |o: &&&Outcome| o.status == Status::Completed;
+    w.runs.iter().map(|runs| runs.iter().filter(completed).map(|o| o.settled.clone()).collect()).collect()
+}
+
+/// Adds the settled workloads of a prediction to a comparison, and to its list of what was simulated. `runs` has those
+/// of each workload.
+pub fn add(c: &mut Comparison, runs: &[SettledRuns]) {
     let Some(prediction) = c.origin.as_ref().and_then(|o| o.prediction.clone()) else { return };
     for simulated in &prediction.simulated {
         let Some(at) = c.workloads.iter().position(|w| w.program() == simulated.workload) else { continue };
-        let Some(of) = runs.get(at).and_then(|r| settled_runs(&r.runs)) else { continue };
+        let Some(of) = runs.get(at).and_then(settled_runs) else { continue };
         let slowest_ms = slowest_ms(&of);
         let horizon_ms = prediction.horizon_ms;
         let name = match horizon_ms {
@@ -51,13 +61,16 @@ pub fn add(c: &mut Comparison, runs: &[WorkloadRuns<'_>]) {
 }
 
 /// How the runs of each kernel had settled; `None` if there is a completed run that had not, or a kernel without any.
-fn settled_runs<'a>(runs: &[Vec<&'a Outcome>]) -> Option<Vec<Vec<&'a Settled>>> {
-    let completed = |o: &&&Outcome| o.status == Status::Completed;
-    let of = |runs: &Vec<&'a Outcome>| -> Option<Vec<&'a Settled>> {
-        let all: Option<Vec<&Settled>> = runs.iter().filter(completed).map(|o| o.settled.as_ref()).collect();
-        all.filter(|a| !a.is_empty())
-    };
-    runs.iter().map(of).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+fn settled_runs(runs: &SettledRuns) -> Option<Vec<Vec<&Settled>>> {
+    let mut out = Vec::new();
+    for kernel in runs {
+        let all: Vec<&Settled> = kernel.iter().map(Option::as_ref).collect::<Option<_>>()?;
+        if all.is_empty() {
+            return None;
+        }
+        out.push(all);
+    }
+    Some(out).filter(|all| !all.is_empty())
 }
 
 /// The workload of settled rates, or of the means over so much time from the start. Of scores alone that count units a
@@ -102,9 +115,9 @@ mod tests {
     use numalab_model::experiment::Prediction;
     use numalab_model::record::SettledRate;
 
-    fn outcome(after_s: f64, before: f64, rate: f64) -> Outcome {
+    fn settled(after_s: f64, before: f64, rate: f64) -> Option<Settled> {
         let rates = vec![SettledRate { name: "swept".into(), per_second: rate, before_per_second: before }];
-        Outcome { settled: Some(Settled { after_s, rates, ..Settled::default() }), ..Outcome::default() }
+        Some(Settled { after_s, rates, ..Settled::default() })
     }
 
     fn comparison(horizon_ms: Option<u64>) -> Comparison {
@@ -126,15 +139,14 @@ mod tests {
         }
     }
 
-    fn add_to(c: &mut Comparison, on: &Outcome, interleave: &Outcome) {
-        let runs = vec![vec![on], vec![interleave]];
-        add(c, &[WorkloadRuns { name: "w".into(), runs }]);
+    fn add_to(c: &mut Comparison, on: Option<Settled>, interleave: Option<Settled>) {
+        add(c, &[vec![vec![on], vec![interleave]]]);
     }
 
     #[test]
     fn settled_rates_stand_beside_what_was_run() {
         let mut c = comparison(None);
-        add_to(&mut c, &outcome(14.0, 60.0, 110.0), &outcome(0.0, 0.0, 100.0));
+        add_to(&mut c, settled(14.0, 60.0, 110.0), settled(0.0, 0.0, 100.0));
         assert_eq!((&*c.workloads[1].name, &*c.workloads[2].name), ("w until settled", "w once settled"));
         assert_eq!(c.workloads[1].metrics[0].samples, [[60.0], [100.0]]);
         assert_eq!(c.workloads[2].metrics[0].samples, [[110.0], [100.0]]);
@@ -146,7 +158,7 @@ mod tests {
     #[test]
     fn a_horizon_counts_what_it_takes_to_get_there() {
         let mut c = comparison(Some(28_000));
-        add_to(&mut c, &outcome(14.0, 60.0, 110.0), &outcome(0.0, 0.0, 100.0));
+        add_to(&mut c, settled(14.0, 60.0, 110.0), settled(0.0, 0.0, 100.0));
         assert_eq!(c.workloads[2].name, "w over 28 s");
         assert_eq!(c.workloads[2].metrics[0].samples, [[85.0], [100.0]]);
     }
@@ -154,7 +166,7 @@ mod tests {
     #[test]
     fn one_run_that_has_not_settled_takes_it_away() {
         let mut c = comparison(None);
-        add_to(&mut c, &outcome(14.0, 60.0, 110.0), &Outcome::default());
+        add_to(&mut c, settled(14.0, 60.0, 110.0), None);
         assert_eq!((c.workloads.len(), c.origin.unwrap().prediction.unwrap().simulated.len()), (1, 1));
     }
 }

@@ -50,7 +50,7 @@ pub fn answer(c: &Compared) -> Result<Value, String> {
         ..Origin::default()
     });
     comparison.axes.push(("machine".into(), c.machine.clone()));
-    settled::add(&mut comparison, &workloads);
+    settled::add(&mut comparison, &workloads.each_ref().map(settled::of_runs));
     let decision = decide(&comparison);
     Ok(answer::lines(&comparison, &decision).into_iter().map(|(label, text)| json!([label, text])).collect())
 }

@@ -4,7 +4,7 @@
 //! agree in everything but the kernel. Without a common seed, only that is compared which a seed does not decide: the
 //! machine, and those parameters and workloads that are the same in every run of a kernel.
 
-use crate::records::run::{Run, WORKLOADS};
+use crate::records::run::Run;
 use numalab_model::plan::Plan;
 use numalab_report::order::unique;
 use std::collections::HashMap;
@@ -44,24 +44,23 @@ pub fn incomparable(workloads: usize, kernels: &[&str], runs: &[Run]) -> Vec<Inc
 
 /// What the runs of two kernels differ in besides the kernel. `None` if they agree, or if one kernel has no runs.
 fn difference(first: &[&Run], other: &[&Run]) -> Option<String> {
-    let seed = |r: &Run| r.manifest.plan.seed;
     let mut of_seed = HashMap::new();
     for f in first {
-        of_seed.entry(seed(f)).or_insert(*f);
+        of_seed.entry(f.seed).or_insert(*f);
     }
-    let mut pairs = other.iter().filter_map(|r| Some((*of_seed.get(&seed(r))?, *r))).peekable();
+    let mut pairs = other.iter().filter_map(|r| Some((*of_seed.get(&r.seed)?, *r))).peekable();
     if pairs.peek().is_none() {
         return without_common_seed(first, other);
     }
-    pairs.find_map(|(f, r)| with_same_seed(&f.manifest.plan, &r.manifest.plan))
+    pairs.find_map(|(f, r)| with_same_seed(f, r))
 }
 
 /// What two runs of the same seed differ in.
-fn with_same_seed(a: &Plan, b: &Plan) -> Option<String> {
-    if a.machine.sha256 != b.machine.sha256 {
-        return Some(another_machine(a));
+fn with_same_seed(a: &Run, b: &Run) -> Option<String> {
+    if a.plan.machine.sha256 != b.plan.machine.sha256 {
+        return Some(another_machine(&a.plan));
     }
-    if a.workload.sha256 == b.workload.sha256 {
+    if a.workload_sha256 == b.workload_sha256 {
         return None;
     }
     let changed = changed_parameters(&[a], &[b]);
@@ -69,21 +68,18 @@ fn with_same_seed(a: &Plan, b: &Plan) -> Option<String> {
 }
 
 /// What the runs of two kernels without a common seed differ in.
-fn without_common_seed(first: &[&Run], other: &[&Run]) -> Option<String> {
-    let plans = |runs: &[&Run]| -> Vec<_> { runs.iter().map(|r| r.manifest.plan.clone()).collect() };
-    let (a, b) = (plans(first), plans(other));
-    let (a, b): (Vec<&Plan>, Vec<&Plan>) = (a.iter().collect(), b.iter().collect());
-    let differ = |of: &dyn Fn(&Plan) -> String| matches!((same(a.iter().map(|p| of(p))), same(b.iter().map(|p| of(p)))), (Some(x), Some(y)) if x != y);
-    if differ(&|p| p.machine.sha256.clone()) {
-        return a.first().map(|p| another_machine(p));
+fn without_common_seed(a: &[&Run], b: &[&Run]) -> Option<String> {
+    let differ = |of: fn(&Run) -> &str| matches!((same(a.iter().map(|r| of(r))), same(b.iter().map(|r| of(r)))), (Some(x), Some(y)) if x != y);
+    if differ(|r| &r.plan.machine.sha256) {
+        return a.first().map(|r| another_machine(&r.plan));
     }
-    let changed = changed_parameters(&a, &b);
+    let changed = changed_parameters(a, b);
     if !changed.is_empty() {
         return Some(changed.join(", "));
     }
     // Another seed may give other work from the same file, so the files must differ too.
-    let edited = source(first.first()?) != source(other.first()?);
-    (edited && differ(&|p| p.workload.sha256.clone())).then(|| CHANGED.into())
+    let edited = a.first()?.workload_file_sha256 != b.first()?.workload_file_sha256;
+    (edited && differ(|r| &r.workload_sha256)).then(|| CHANGED.into())
 }
 
 /// The difference if neither the machine nor the parameters explain it.
@@ -93,12 +89,6 @@ fn another_machine(plan: &Plan) -> String {
     format!("another machine is called {} there", plan.machine.name)
 }
 
-/// SHA-256 digest of the file that a run's workload was read from.
-fn source(run: &Run) -> Option<&str> {
-    let file = run.manifest.files.iter().find(|f| f.name.starts_with(WORKLOADS))?;
-    Some(&file.sha256)
-}
-
 /// The value that all items share. `None` if they differ, or if there are no items.
 fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
@@ -106,12 +96,13 @@ fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
 }
 
 /// The parameters that have one value in all runs of `a` and another one in all runs of `b`.
-fn changed_parameters(a: &[&Plan], b: &[&Plan]) -> Vec<String> {
-    let all = || a.iter().chain(b).flat_map(|p| &p.workload.params);
-    let one = |of: &[&Plan], name: &str| {
-        same(of.iter().map(|p| p.workload.params.iter().find(|x| x.0 == name).map(|x| x.1.clone())))
-    };
-    let shown = |v: Option<String>| v.unwrap_or_else(|| "absent".into());
+fn changed_parameters(a: &[&Run], b: &[&Run]) -> Vec<String> {
+    let all = || a.iter().chain(b).flat_map(|r| &r.plan.workload.params);
+    fn one<'a>(of: &[&'a Run], name: &str) -> Option<Option<&'a str>> {
+        let value = |r: &&'a Run| r.plan.workload.params.iter().find(|x| x.0 == name).map(|x| x.1.as_str());
+        same(of.iter().map(value))
+    }
+    let shown = |v: Option<&str>| v.unwrap_or("absent").to_string();
     let differs = |name: &str| match (one(a, name), one(b, name)) {
         (Some(old), Some(new)) if old != new => Some(format!("{name} is {}, not {}", shown(new), shown(old))),
         _ => None,

@@ -5,23 +5,29 @@ use crate::failure::{Exit, Failure};
 use crate::records::comparable::{incomparable, Incomparable};
 use crate::records::run::Run;
 use numalab_model::plan::KernelPlan;
-use numalab_model::record::{Member, Status, Store};
+use numalab_model::record::{Member, Status, Store, Summaries, Summary};
 use numalab_model::spec::SpecError;
-use numalab_report::collect::{collect, WorkloadRuns};
-use numalab_report::data::{Comparison, Kernel};
+use numalab_report::collect::Collector;
+use numalab_report::data::{Comparison, Kernel, Workload};
 use numalab_report::derive;
 use numalab_report::order::unique;
 use numalab_report::origin::{made_by, Origin};
-use numalab_report::settled;
+use numalab_report::settled::{self, SettledRuns};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether time series and tunables are kept when records are read. Only the HTML page needs them.
+/// Whether time series are kept when records are read. Only the HTML page needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
-    /// They are kept.
+    /// They are kept: of all runs, or of [`DRAWN_RUNS`] of each kernel and workload if there are very many.
     Keep,
-    /// They are dropped as soon as a record is read: some kilobytes are left of it.
+    /// They are dropped as soon as a record is read.
     Drop,
 }
+
+/// Largest experiment of which the page may draw every run; of a larger one it draws this many of each kernel and
+/// workload.
+const ALL_DRAWN_MAX: usize = 1000;
+const DRAWN_RUNS: usize = 16;
 
 /// The records of an experiment, lined up for a report.
 #[derive(Debug)]
@@ -41,7 +47,7 @@ impl Loaded {
     /// least [`Exit::FINDING`] if a run has no record.
     pub fn exit(&self) -> Exit {
         let missing = if self.missing > 0 { Exit::FINDING } else { Exit::OK };
-        self.runs.iter().map(|r| Exit::of(&r.outcome.status)).fold(missing, Exit::max)
+        self.runs.iter().map(|r| Exit::of(&r.status)).fold(missing, Exit::max)
     }
 
     /// One sentence for each reason why the figures are not those of all runs of the experiment.
@@ -82,12 +88,16 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     };
     // The baseline becomes the first kernel; the others keep their order.
     kernels[..=listed].rotate_right(1);
-    let (blocks, runs) = read_runs(store, &kernels, series)?;
+    let (mut blocks, runs) = read_runs(store, &kernels, series)?;
     let columns: Vec<Kernel> = kernels.iter().enumerate().map(|(k, name)| column(name, k, &runs)).collect();
-    let mut comparison = collect(columns, 0, &by_workload(&blocks, kernels.len(), &runs));
-    for (w, block) in comparison.workloads.iter_mut().zip(&blocks) {
-        w.machine.clone_from(&block.machine);
+    let mut workloads = Vec::new();
+    let mut ends = Vec::new();
+    for block in &mut blocks {
+        let collected = std::mem::take(&mut block.collector).workload(&block.name, &columns, 0);
+        workloads.push(Workload { machine: block.machine.clone(), ..collected });
+        ends.push(std::mem::take(&mut block.settled));
     }
+    let mut comparison = Comparison { kernels: columns, workloads, ..Comparison::default() };
     derive::apply(&mut comparison, &context.columns);
     comparison.origin = Some(origin(store, &runs));
     let machines = unique(members.iter().map(|r| r.machine.as_str()));
@@ -102,7 +112,7 @@ pub fn load(context: &Context, store: &Store, baseline: Option<&str>, series: Se
     for (index, (w, block)) in comparison.workloads.iter_mut().zip(&blocks).enumerate() {
         w.notes = notes(index, block, &incomparable, &runs);
     }
-    settled::add(&mut comparison, &by_workload(&blocks, kernels.len(), &runs));
+    settled::add(&mut comparison, &ends);
     let sentence = |c: Incomparable| format!("numalab: {}: {}", blocks[c.workload].name, c.sentence);
     Ok(Loaded {
         missing: members.len() - runs.len(),
@@ -122,44 +132,98 @@ struct Block {
     missing: usize,
     /// Number of its runs in the experiment.
     all: usize,
+    /// The figures of its runs.
+    collector: Collector,
+    /// How its completed runs had settled, of a prediction.
+    settled: SettledRuns,
 }
 
-/// Reads the records of every machine and workload. Runs are sorted by workload, then kernel.
+/// Reads the records of every machine and workload, one at a time. Runs are sorted by workload, then kernel.
 fn read_runs(store: &Store, kernels: &[&str], series: Series) -> Result<(Vec<Block>, Vec<Run>), Failure> {
     let members = &store.file().runs;
     let machines = unique(members.iter().map(|r| r.machine.as_str()));
     let workloads = unique(members.iter().map(|r| r.workload.as_str()));
-    let (mut blocks, mut runs, mut plans) = (Vec::<Block>::new(), Vec::<Run>::new(), Vec::new());
+    let place: BTreeMap<&str, usize> = kernels.iter().enumerate().map(|(k, name)| (*name, k)).collect();
+    let of = |m: &Member| place.get(m.kernel.as_str()).copied().unwrap_or(0);
+    let mut reader = Reader { store, series, summaries: Summaries::of(store), drawn: BTreeMap::new() };
+    let (mut blocks, mut runs) = (Vec::<Block>::new(), Vec::<Run>::new());
     for machine in &machines {
         for workload in &workloads {
-            let (before, mut missing) = (runs.len(), 0);
-            for member in members.iter().filter(|r| r.machine == *machine && r.workload == *workload) {
-                let Some(record) = store.record(member)? else {
-                    missing += 1;
-                    continue;
-                };
-                let kernel = kernels.iter().position(|k| *k == member.kernel).unwrap_or(0);
-                let (manifest, outcome) = (record.manifest, record.outcome);
-                let mut run = Run { workload: blocks.len(), kernel, manifest, outcome };
-                if series == Series::Drop {
-                    run.drop_bulk();
+            let mut own: Vec<&Member> =
+                members.iter().filter(|r| r.machine == *machine && r.workload == *workload).collect();
+            own.sort_by_key(|m| of(m));
+            let several = machines.len() > 1;
+            let mut expected = vec![0; kernels.len()];
+            own.iter().for_each(|m| expected[of(m)] += 1);
+            let mut block = Block {
+                name: if several { format!("{workload} on {machine}") } else { workload.to_string() },
+                machine: several.then(|| machine.to_string()),
+                missing: 0,
+                all: own.len(),
+                collector: Collector::new(expected),
+                settled: vec![Vec::new(); kernels.len()],
+            };
+            for member in own {
+                match reader.run(member, blocks.len(), of(member), &mut block)? {
+                    Some(run) => runs.push(run),
+                    None => block.missing += 1,
                 }
-                run.share_kernel(&mut plans);
-                runs.push(run);
             }
-            if runs.len() > before {
-                let several = machines.len() > 1;
-                blocks.push(Block {
-                    name: if several { format!("{workload} on {machine}") } else { workload.to_string() },
-                    machine: several.then(|| machine.to_string()),
-                    missing,
-                    all: runs.len() - before + missing,
-                });
+            if block.missing < block.all {
+                blocks.push(block);
             }
         }
     }
-    runs.sort_by_key(|r| (r.workload, r.kernel));
+    reader.summaries.keep();
     Ok((blocks, runs))
+}
+
+/// Reads the records of an experiment.
+struct Reader<'a> {
+    store: &'a Store,
+    series: Series,
+    summaries: Summaries<'a>,
+    /// How many runs of a workload and kernel have their series, and how many of these completed.
+    drawn: BTreeMap<(usize, usize), (usize, usize)>,
+}
+
+impl Reader<'_> {
+    /// Reads the record of a run, and adds its figures to its workload. `None` without a record.
+    fn run(
+        &mut self,
+        member: &Member,
+        workload: usize,
+        kernel: usize,
+        block: &mut Block,
+    ) -> Result<Option<Run>, Failure> {
+        let (all, completed) = self.drawn.entry((workload, kernel)).or_default();
+        let room = self.store.file().runs.len() <= ALL_DRAWN_MAX || *all < DRAWN_RUNS;
+        // The page also shows the final placement of the first run that was not cut off.
+        let draw = self.series == Series::Keep && (room || *completed == 0);
+        let Some(summary) = self.summaries.get(member, draw)? else { return Ok(None) };
+        let Summary { plan, seed, workload_sha256, workload_file_sha256, guest_timing, outcome } = summary;
+        block.collector.add(kernel, &outcome);
+        let status = outcome.status.clone();
+        if self.store.file().prediction.is_some() && status == Status::Completed {
+            block.settled[kernel].push(outcome.settled.clone());
+        }
+        let drawn = (draw && (room || status == Status::Completed)).then(|| Box::new(outcome));
+        *all += usize::from(drawn.is_some());
+        *completed += usize::from(drawn.is_some() && status == Status::Completed);
+        let record = member.record.as_str().into();
+        Ok(Some(Run {
+            workload,
+            kernel,
+            record,
+            plan,
+            seed,
+            workload_sha256,
+            workload_file_sha256,
+            guest_timing,
+            status,
+            drawn,
+        }))
+    }
 }
 
 /// The sentences of [`Loaded::remarks`] that are about one workload, with one sentence for each incomplete run.
@@ -173,19 +237,19 @@ fn notes(workload: usize, block: &Block, incomparable: &[Incomparable], runs: &[
 /// What was run, for the heading of a report.
 fn origin(store: &Store, runs: &[Run]) -> Origin {
     let (file, members) = (store.file(), &store.file().runs);
-    let place = |m: &Member| (m.machine.clone(), m.workload.clone(), m.kernel.clone());
-    let each = |p: &(String, String, String)| members.iter().filter(|m| place(m) == *p).count();
-    let counts = unique(unique(members.iter().map(place)).iter().map(each));
+    let mut each = BTreeMap::<_, usize>::new();
+    members.iter().for_each(|m| *each.entry((&m.machine, &m.workload, &m.kernel)).or_default() += 1);
+    let counts: BTreeSet<usize> = each.into_values().collect();
     let mut seeds: Vec<u64> = members.iter().map(|m| m.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
-    let plans = || runs.iter().map(|r| &r.manifest.plan);
+    let plans = || runs.iter().map(|r| &r.plan);
     Origin {
         // An experiment of the command line has no title: its machines and workloads describe it.
         title: if file.title == AD_HOC { String::new() } else { format!("{}: {}", file.name, file.title) },
-        machines: unique(members.iter().map(|m| m.machine.clone())),
-        workloads: unique(members.iter().map(|m| m.workload.clone())),
-        runs_each: Some(counts.as_slice()).filter(|c| c.len() == 1).map(|c| c[0]),
+        machines: names(members.iter().map(|m| &m.machine)),
+        workloads: names(members.iter().map(|m| &m.workload)),
+        runs_each: counts.first().copied().filter(|_| counts.len() == 1),
         recorded: runs.len(),
         asked: members.len(),
         seeds,
@@ -193,6 +257,11 @@ fn origin(store: &Store, runs: &[Run]) -> Origin {
         versions: unique(plans().map(|p| made_by(&p.backend, &p.version))),
         prediction: file.prediction.clone(),
     }
+}
+
+/// Names, each once.
+fn names<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
+    unique(all).into_iter().cloned().collect()
 }
 
 /// Title of an experiment that was given on the command line instead of in a file.
@@ -208,31 +277,20 @@ fn baseline_index(kernels: &[&str], place: &str, name: &str) -> Result<usize, Sp
     })
 }
 
-/// The outcomes of each workload, by kernel.
-fn by_workload<'a>(blocks: &[Block], kernels: usize, runs: &'a [Run]) -> Vec<WorkloadRuns<'a>> {
-    let of =
-        |w: usize, k: usize| runs.iter().filter(|r| (r.workload, r.kernel) == (w, k)).map(|r| &r.outcome).collect();
-    let one = |(w, block): (usize, &Block)| WorkloadRuns {
-        name: block.name.clone(),
-        runs: (0..kernels).map(|k| of(w, k)).collect(),
-    };
-    blocks.iter().enumerate().map(one).collect()
-}
-
 /// The heading of a kernel's column. Figures that were not measured on hardware are marked with their backend.
 fn column(name: &str, kernel: usize, runs: &[Run]) -> Kernel {
     let mut labels = runs.iter().filter(|r| r.kernel == kernel).map(Run::backend_label);
     let mark = labels.find(|b| b != "host").unwrap_or_default();
-    let mut roles = runs.iter().filter(|r| r.kernel == kernel).flat_map(|r| &r.manifest.plan.kernel.roles);
+    let mut roles = runs.iter().filter(|r| r.kernel == kernel).flat_map(|r| &r.plan.kernel.roles);
     let is_bound = roles.any(|r| r.role == "page_migrate" && r.implementation == "oracle");
     let simulated = (mark == "sim").then(|| runs.iter().find(|r| r.kernel == kernel)).flatten();
-    let beside_scheduler = simulated.map(|r| beside_scheduler(&r.manifest.plan.kernel));
+    let beside_scheduler = simulated.map(|r| beside_scheduler(&r.plan.kernel));
     Kernel { name: name.to_string(), mark, is_bound, beside_scheduler, failed: failed(kernel, runs) }
 }
 
 /// Why no run of a kernel completed, if one failed.
 fn failed(kernel: usize, runs: &[Run]) -> Option<String> {
-    let own = || runs.iter().filter(|r| r.kernel == kernel).map(|r| &r.outcome.status);
+    let own = || runs.iter().filter(|r| r.kernel == kernel).map(|r| &r.status);
     if own().any(|status| *status == Status::Completed) {
         return None;
     }

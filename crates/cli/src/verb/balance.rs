@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Arguments of `balance`.
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("scope").required(true).args(["pid", "cgroup", "all"])))]
+#[command(group(clap::ArgGroup::new("scope").required(true).args(["pid", "cgroup", "all", "undo"])))]
 pub struct Args {
     /// Process to balance, with its descendants
     #[arg(long, value_name = "PID")]
@@ -25,6 +25,9 @@ pub struct Args {
     /// Balance all processes that this user may change
     #[arg(long)]
     all: bool,
+    /// Put back what a daemon that was killed has left changed, and end
+    #[arg(long)]
+    undo: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -89,6 +92,15 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
             .map_err(|e| Failure::environment(format!("signals: {e}")))?;
     }
     let log = Log::new(Box::new(std::io::stdout()), args.json);
+    if args.undo {
+        return match Daemon::undo_left(roots, options, Box::new(Kernel), log) {
+            Ok(0) => said(args, "no daemon has left anything changed"),
+            Ok(_) => Ok(Done::text(String::new())),
+            Err(Halt::Machine(why) | Halt::State(why) | Halt::KernelBalances(why) | Halt::Sampler(why)) => {
+                Err(Failure::environment(format!("balance: {why}")))
+            }
+        };
+    }
     let mut daemon = match Daemon::start(roots, options, Box::new(Kernel), log) {
         Ok(daemon) => daemon,
         // Nothing to balance is an answer, not a failure.

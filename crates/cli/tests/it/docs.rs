@@ -124,3 +124,19 @@ fn locked_dependencies_build_with_the_named_compiler() {
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     assert!(readme.contains(&format!("needs Rust {named} or newer")), "README names another compiler than {named}");
 }
+
+/// The named compiler is the one that builds and tests are made with: what is older is proved by nothing. Outside
+/// continuous integration a newer one may run the tests.
+#[test]
+fn the_named_compiler_is_the_one_that_builds_are_made_with() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    let out = std::process::Command::new(compiler).arg("--version").current_dir(&root).output().unwrap();
+    let said = String::from_utf8(out.stdout).unwrap();
+    let of = |text: &str| text.split('.').map(|n| n.parse().unwrap()).take(2).collect::<Vec<u32>>();
+    let (runs, named) = (of(said.split_whitespace().nth(1).unwrap()), of(env!("CARGO_PKG_RUST_VERSION")));
+    assert!(runs >= named, "{said} is older than rust-version in Cargo.toml");
+    if std::env::var_os("CI").is_some() {
+        assert_eq!(runs, named, "rust-version in Cargo.toml names another compiler than {said}");
+    }
+}

@@ -23,6 +23,7 @@ mod host;
 mod images;
 mod kernel_try;
 mod machines;
+mod many_records;
 mod operators;
 mod private_state;
 mod programs;

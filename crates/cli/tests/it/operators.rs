@@ -62,6 +62,18 @@ fn a_recorded_command_keeps_its_output_and_a_failure_is_a_finding() {
     lab.refused("record --as a,b -- true", &["--as", "without commas"]);
 }
 
+/// What the unit runs after every end of the daemon is a command that puts back what was left, and ends.
+#[test]
+fn the_unit_puts_back_what_a_killed_daemon_left() {
+    let lab = Lab::new();
+    let unit = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist/numalab-balance.service")).unwrap();
+    let line = |key: &str| unit.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix("/usr/local/bin/")).unwrap();
+    assert!(line("ExecStart=").starts_with("numalab balance --all"));
+    let ended = lab.shell(&format!("mkdir -m 700 run && RUNTIME_DIRECTORY=$PWD/run {}", line("ExecStopPost=")));
+    assert_eq!((ended.code, ended.out.contains("no daemon has left anything changed")), (0, true), "{ended:?}");
+    assert_eq!(fs::read_dir(lab.path("run")).unwrap().count(), 0);
+}
+
 #[test]
 fn balance_asks_for_a_scope_and_does_nothing_on_one_node() {
     let lab = Lab::new();

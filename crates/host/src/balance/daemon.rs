@@ -105,7 +105,36 @@ impl Daemon {
     ///
     /// # Errors
     /// There is nothing to balance here, or no place for the state.
-    pub fn start(roots: Roots, set: Options, hands: Box<dyn Hands>, mut log: Log) -> Result<Self, Halt> {
+    pub fn start(roots: Roots, set: Options, hands: Box<dyn Hands>, log: Log) -> Result<Self, Halt> {
+        let mut daemon = Self::after_undo(roots, set, hands, log)?;
+        if daemon.shape.topo.cpu_nodes().len() < 2 {
+            return Err(Halt::Machine("this machine has one node with CPUs: there is nothing to balance".into()));
+        }
+        match numa_balancing::mode(&daemon.roots.proc) {
+            Some(mode) if mode > 0 && !daemon.set.dry_run => Err(Halt::KernelBalances(format!(
+                "kernel.numa_balancing is {mode}: the kernel balances already, and two would undo each other's work; \
+                 expected 0 (`sysctl kernel.numa_balancing=0`), or --dry-run"
+            ))),
+            _ => daemon.choose_sampler().map(|()| daemon),
+        }
+    }
+
+    /// Undoes what an earlier daemon left behind, and does nothing else. A dry run says what it would undo. Returns how
+    /// many threads and kdamonds were left.
+    ///
+    /// # Errors
+    /// As of [`Daemon::start`]; another daemon uses the state.
+    pub fn undo_left(roots: Roots, set: Options, hands: Box<dyn Hands>, log: Log) -> Result<usize, Halt> {
+        let left = State::look(&set.state).map_err(Halt::State)?;
+        let left = left.entries().len() + left.damon().len();
+        if left > 0 {
+            Self::after_undo(roots, set, hands, log)?;
+        }
+        Ok(left)
+    }
+
+    /// A daemon that has undone what an earlier one left behind, and has done nothing else.
+    fn after_undo(roots: Roots, set: Options, hands: Box<dyn Hands>, mut log: Log) -> Result<Self, Halt> {
         let shape = Shape::read(&roots).map_err(Halt::Machine)?;
         let opened = if set.dry_run { State::look(&set.state) } else { State::open(&set.state) };
         let state = opened.map_err(Halt::State)?;
@@ -139,16 +168,7 @@ impl Daemon {
             daemon.undo(reason);
         }
         daemon.remove_kdamonds(&left);
-        if daemon.shape.topo.cpu_nodes().len() < 2 {
-            return Err(Halt::Machine("this machine has one node with CPUs: there is nothing to balance".into()));
-        }
-        match numa_balancing::mode(&daemon.roots.proc) {
-            Some(mode) if mode > 0 && !daemon.set.dry_run => Err(Halt::KernelBalances(format!(
-                "kernel.numa_balancing is {mode}: the kernel balances already, and two would undo each other's work; \
-                 expected 0 (`sysctl kernel.numa_balancing=0`), or --dry-run"
-            ))),
-            _ => daemon.choose_sampler().map(|()| daemon),
-        }
+        Ok(daemon)
     }
 
     /// Chooses how to find out which memory is in use, and says so.

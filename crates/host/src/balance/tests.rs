@@ -343,6 +343,32 @@ fn a_restart_undoes_what_a_crash_left_behind() {
     drop(d);
 }
 
+/// What a killed daemon left is put back without a daemon, also while the kernel balances; the second time nothing is
+/// left, and nothing is made.
+#[test]
+fn what_a_killed_daemon_left_is_put_back_without_another_daemon() {
+    let (dir, w) = (tempfile::tempdir().unwrap(), World::new());
+    w.tree.proc("sys/kernel/numa_balancing", "1\n");
+    w.tree.proc("7/task/7/status", &status("2-3"));
+    w.tree.proc("8/task/8/status", &status("1"));
+    let entry = r#"{"pid":7,"tid":7,"start":1007,"before":[0,1,2,3],"set":[2,3]}"#;
+    let state = format!(r#"{{"format":"numalab balance state 1","entries":[{entry}]}}"#);
+    std::fs::write(dir.path().join("state.json"), state).unwrap();
+    let undo = || {
+        let log = Log::new(Box::new(Shared(Arc::clone(&w.lines))), false);
+        Daemon::undo_left(w.tree.roots.clone(), w.options(dir.path()), Box::new(w.mock.clone()), log).unwrap()
+    };
+    assert_eq!((undo(), undo()), (1, 0));
+    assert_eq!(w.mock.done.lock().unwrap().affinities, [(7, vec![0, 1, 2, 3])], "{}", w.log());
+    assert!(!dir.path().join("state.json").exists());
+    let empty = tempfile::tempdir().unwrap();
+    let none = w.options(&empty.path().join("absent"));
+    let log = Log::new(Box::new(Shared(Arc::clone(&w.lines))), false);
+    let left = Daemon::undo_left(w.tree.roots.clone(), none, Box::new(w.mock.clone()), log);
+    assert_eq!(left.unwrap(), 0);
+    assert!(!empty.path().join("absent").exists());
+}
+
 /// Every file of a tree with its contents, mode and time of change.
 fn snapshot(dir: &Path) -> BTreeMap<std::path::PathBuf, (Vec<u8>, u32, i64, i64)> {
     use std::os::unix::fs::MetadataExt;

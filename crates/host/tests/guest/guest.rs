@@ -72,11 +72,8 @@ fn mount(kind: &str, place: &str) {
     unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
 }
 
-/// The daemon: `daemon RATE_MB_S [SAMPLER]`, until SIGTERM. Balances everything, with a look every 300 ms.
-pub fn daemon(args: &[String]) -> ! {
-    let stop = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(libc::SIGTERM, Arc::clone(&stop)).unwrap();
-    let options = Options {
+fn options(args: &[String]) -> Options {
+    Options {
         scope: Scope::All,
         every: Duration::from_millis(300),
         rate_bytes_per_s: args[0].parse::<f64>().unwrap() * 1e6,
@@ -84,9 +81,22 @@ pub fn daemon(args: &[String]) -> ! {
         dry_run: false,
         sampler: Some(args.get(1).map_or("procfs", String::as_str).into()),
         state: "/run/state.json".into(),
-    };
+    }
+}
+
+/// What `numalab balance --undo` does: `undo RATE_MB_S`, of which the rate is not read.
+pub fn undo(args: &[String]) -> ! {
     let log = Log::new(Box::new(std::io::stdout()), false);
-    let mut daemon = Daemon::start(Roots::default(), options, Box::new(Kernel), log).unwrap_or_else(|why| {
+    let left = Daemon::undo_left(Roots::default(), options(args), Box::new(Kernel), log);
+    std::process::exit(i32::from(!left.is_ok_and(|n| n > 0)))
+}
+
+/// The daemon: `daemon RATE_MB_S [SAMPLER]`, until SIGTERM. Balances everything, with a look every 300 ms.
+pub fn daemon(args: &[String]) -> ! {
+    let stop = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(libc::SIGTERM, Arc::clone(&stop)).unwrap();
+    let log = Log::new(Box::new(std::io::stdout()), false);
+    let mut daemon = Daemon::start(Roots::default(), options(args), Box::new(Kernel), log).unwrap_or_else(|why| {
         println!("the daemon did not start: {why:?}");
         std::process::exit(3)
     });
@@ -325,24 +335,40 @@ fn shared_cow() -> Result<String, String> {
     Ok(format!("{after:?} stayed, {moved} other pages moved"))
 }
 
-/// A daemon that is killed leaves threads pinned; the next one undoes it.
+/// A daemon that is killed leaves threads pinned; the next one undoes it, and so does `balance --undo`, which the unit
+/// runs after every end. A program that has pinned itself keeps its affinity and its memory all the while.
 fn sigkill() -> Result<String, String> {
-    let target = Started::new(&["target", "16", "0", "2", "1", "bind"]);
-    touched(&target, 16)?;
-    let mut daemon = Started::new(&["daemon", "400"]);
-    must(comes_true(|| pinned_threads(target.pid()) > 0), || {
-        format!("no thread was moved: {:?} on {:?}", pages(target.pid()), nodes_of(target.pid()))
-    })?;
-    daemon.0.kill().map_err(|e| e.to_string())?;
-    daemon.0.wait().map_err(|e| e.to_string())?;
-    let left = pinned_threads(target.pid());
-    must(left > 0, || "the kill undid it".into())?;
-    let next = Started::new(&["daemon", "400"]);
-    must(comes_true(|| pinned_threads(target.pid()) == 0), || "the restart undid nothing".into())?;
-    next.end()?;
-    must(pinned_threads(target.pid()) == 0, || "threads stay pinned".into())?;
-    target.end()?;
-    Ok(format!("{left} threads were pinned, and none is"))
+    let own = Started::new(&["target", "16", "0", "1", "1", "keep"]);
+    touched(&own, 16)?;
+    let (own_pages, own_pinned) = (pages(own.pid()), pinned_threads(own.pid()));
+    let mut counts = Vec::new();
+    for undoes in ["daemon", "undo"] {
+        let target = Started::new(&["target", "16", "0", "2", "1", "bind"]);
+        touched(&target, 16)?;
+        let mut daemon = Started::new(&["daemon", "400"]);
+        must(comes_true(|| pinned_threads(target.pid()) > 0), || {
+            format!("no thread was moved: {:?} on {:?}", pages(target.pid()), nodes_of(target.pid()))
+        })?;
+        daemon.0.kill().map_err(|e| e.to_string())?;
+        daemon.0.wait().map_err(|e| e.to_string())?;
+        let left = pinned_threads(target.pid());
+        must(left > 0, || "the kill undid it".into())?;
+        let mut next = Started::new(&[undoes, "400"]);
+        must(comes_true(|| pinned_threads(target.pid()) == 0), || format!("{undoes} undid nothing"))?;
+        match undoes {
+            "daemon" => next.end()?,
+            _ => must(next.0.wait().is_ok_and(|s| s.success()), || "--undo failed".into())?,
+        }
+        must(pinned_threads(target.pid()) == 0, || format!("threads stay pinned after {undoes}"))?;
+        target.end()?;
+        counts.push(left);
+    }
+    let (pinned, after) = (pinned_threads(own.pid()), pages(own.pid()));
+    must(pinned == own_pinned && pinned > 0, || "the affinity of another program changed".into())?;
+    // Memory that it touches later may be added, but none moves.
+    must(after.iter().zip(&own_pages).all(|(now, old)| now >= old), || format!("{own_pages:?} became {after:?}"))?;
+    own.end()?;
+    Ok(format!("{counts:?} threads were pinned, and none is"))
 }
 
 /// Targets that fork, execute another program and end while their pages move are unharmed, and so is the daemon.

@@ -22,6 +22,7 @@ fn main() {
     match args.first().map(String::as_str) {
         Some("target") => target::main(&args[1..]),
         Some("daemon") => guest::daemon(&args[1..]),
+        Some("undo") => guest::undo(&args[1..]),
         _ => host::main(&args),
     }
 }

@@ -1,7 +1,7 @@
 //! Writing a file in place of whatever has its name: completely or not at all, and never through a link.
 
 use std::fs::{File, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -47,6 +47,15 @@ impl Replacement {
         // Some file systems report that they are full only when the file reaches the disk.
         self.unfinished.as_file().sync_all()?;
         self.unfinished.persist(&self.place).map(drop).map_err(|e| e.error)
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file().flush()
     }
 }
 

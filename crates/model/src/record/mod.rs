@@ -16,5 +16,5 @@ pub use numalab_nouns::record::{
 #[cfg(feature = "store")]
 pub use store::{
     goes_with_records, holds_records, part_of, read, write, ExperimentFile, FileEntry, Manifest, Member, Part, Record,
-    RecordError, SeriesEntry, Store, SOURCES,
+    RecordError, SeriesEntry, Store, Summaries, Summary, SOURCES,
 };

@@ -4,7 +4,7 @@ use super::bars;
 use super::glossary::Glossary;
 use super::markup::Html;
 use crate::data::{Comparison, Counter, Metric, Workload};
-use crate::figures::{every_metric, largest_mean};
+use crate::figures::{largest_mean, named_metric};
 use crate::format::{human, ratio, unit_for};
 use crate::reasons;
 use crate::verdict::{measurements, Decision, Finding};
@@ -93,9 +93,8 @@ fn missing_runs(h: &mut Html, c: &Comparison, w: &Workload) {
 
 /// The costs of a workload as a table.
 fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
-    let figures = every_metric(w);
-    let present: Vec<(&Metric, &str)> =
-        COSTS.iter().filter_map(|(name, words)| figure(&figures, name).map(|m| (m, *words))).collect();
+    let present: Vec<(Metric, &str)> =
+        COSTS.iter().filter_map(|(name, words)| figure(w, name).map(|m| (m, *words))).collect();
     if present.is_empty() {
         return;
     }
@@ -109,7 +108,7 @@ fn costs(h: &mut Html, c: &Comparison, glossary: &Glossary, w: &Workload) {
     for (m, words) in present {
         h.raw("<tr><th scope=\"row\">");
         glossary.term_as(h, &m.name, words);
-        let (unit, by) = unit_for(&m.unit, largest_mean(m));
+        let (unit, by) = unit_for(&m.unit, largest_mean(&m));
         h.raw(" <small>").text(unit).raw("</small></th>");
         let base = describe::amean(m.of(c.baseline));
         for k in 0..c.kernels.len() {
@@ -155,8 +154,8 @@ fn changed_reason(c: &Comparison, w: &Workload, kernel: usize, explained: &mut V
 }
 
 /// A figure by name; `None` if no kernel has it.
-fn figure<'a>(figures: &'a [Metric], name: &str) -> Option<&'a Metric> {
-    figures.iter().find(|m| m.name == name && m.samples.iter().any(|s| !s.is_empty()))
+fn figure(w: &Workload, name: &str) -> Option<Metric> {
+    named_metric(w, name).filter(|m| m.samples.iter().any(|s| !s.is_empty()))
 }
 
 #[cfg(test)]

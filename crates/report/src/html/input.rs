@@ -21,6 +21,8 @@ pub struct Input<'a> {
     pub machines: Vec<&'a Machine>,
     /// Runs with their series, kernel by kernel, in the order of seeds.
     pub runs: Vec<Run<'a>>,
+    /// Number of further runs of each workload, whose series are not here.
+    pub not_drawn: Vec<usize>,
     /// What each kernel is, in one line, in the order of the comparison's kernels; an empty line if nobody knows.
     pub about_kernels: Vec<String>,
     /// What each workload is, in one line, in the order of the comparison's workloads; an empty line if nobody knows.
@@ -39,6 +41,7 @@ impl<'a> Input<'a> {
             facts: Vec::new(),
             machines: Vec::new(),
             runs: Vec::new(),
+            not_drawn: Vec::new(),
             about_kernels: Vec::new(),
             about_workloads: Vec::new(),
             settings: Vec::new(),

@@ -4,16 +4,16 @@
 use super::glossary::Glossary;
 use super::markup::Html;
 use crate::data::Comparison;
-use crate::figures::{every_metric, largest_mean, Figures};
+use crate::figures::{each_metric, largest_mean, Figures};
 use crate::format::{human, ratio as ratio_text, unit_for};
 
 /// The tables of all workloads. The script of the page filters their rows.
 pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
     let mut h = Html::new();
     for w in &c.workloads {
-        let metrics = every_metric(w);
+        let rows = w.metrics.len() + w.derived.len() + w.counters.len() + w.reasons.len();
         h.raw("<details class=\"block lookup\"><summary>Every figure: ").text(&w.name);
-        h.raw(" <span class=\"count\">").count(metrics.len(), "row").raw("</span></summary>");
+        h.raw(" <span class=\"count\">").count(rows, "row").raw("</span></summary>");
         h.raw("<p class=\"note\">Arithmetic mean ± standard deviation per run, number of runs, ratio to the baseline; the same figures as ");
         h.raw("<code>numalab compare --json</code>.</p>");
         let label = format!("Filter figures of {}", w.name);
@@ -25,13 +25,13 @@ pub fn render(c: &Comparison, glossary: &Glossary) -> Html {
             h.element("th", &[("scope", "col"), ("class", "num")], &kernel.run_name());
         }
         h.raw("</tr></thead><tbody>");
-        for m in &metrics {
+        for m in each_metric(w) {
             h.open("tr", &[("data-metric", &m.name)]).raw("<th scope=\"row\">");
             glossary.term(&mut h, &m.name);
-            let (unit, by) = unit_for(&m.unit, largest_mean(m));
+            let (unit, by) = unit_for(&m.unit, largest_mean(&m));
             h.raw("</th>").element("td", &[], unit);
             for k in 0..c.kernels.len() {
-                cell(&mut h, &Figures::new(m, k, c.baseline), (&m.unit, by), k == c.baseline);
+                cell(&mut h, &Figures::new(&m, k, c.baseline), (&m.unit, by), k == c.baseline);
             }
             h.raw("</tr>");
         }

@@ -65,7 +65,7 @@ fn workload(input: &Input<'_>, index: usize, limits: &Limits) -> Option<Workload
         step: axis.step_ns as f64 / 1e9,
         points: axis.points,
         end: axis.end_ns as f64 / 1e9,
-        left_out: all.len() - runs.len(),
+        left_out: all.len() - runs.len() + input.not_drawn.get(index).copied().unwrap_or(0),
         runs: runs.iter().map(|(number, r)| run(r, *number, &axis, limits)).collect(),
     })
 }

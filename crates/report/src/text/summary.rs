@@ -4,8 +4,8 @@
 
 use numalab_stats::describe;
 
-use crate::data::{Comparison, Metric, Workload};
-use crate::figures::every_metric;
+use crate::data::{Comparison, Workload};
+use crate::figures::named_metric;
 use crate::format::{significant, unit_for};
 use crate::verdict::{findings, headline, Finding};
 
@@ -53,8 +53,7 @@ fn answer(c: &Comparison, w: &Workload, kernel: usize, own: &[Finding]) -> Strin
         // The change between runs of different work says nothing about the kernels.
         return out;
     }
-    let figures = every_metric(w);
-    let costs: Vec<String> = COSTS.iter().filter_map(|cost| changed(c, &figures, *cost, kernel)).collect();
+    let costs: Vec<String> = COSTS.iter().filter_map(|cost| changed(c, w, *cost, kernel)).collect();
     if !costs.is_empty() {
         out.push_str(&format!("    {}\n", costs.join("; ")));
     }
@@ -68,8 +67,8 @@ fn short(sentence: &str) -> &str {
 }
 
 /// The change of a figure: "system time 0.30 → 2.31 s". `None` if it is 0 or missing on both sides.
-fn changed(c: &Comparison, figures: &[Metric], (name, words): (&str, &str), kernel: usize) -> Option<String> {
-    let m = figures.iter().find(|m| m.name == name)?;
+fn changed(c: &Comparison, w: &Workload, (name, words): (&str, &str), kernel: usize) -> Option<String> {
+    let m = named_metric(w, name)?;
     let means = [c.baseline, kernel].map(|k| describe::amean(m.of(k)));
     if means.iter().all(|x| x.unwrap_or(0.0) == 0.0) {
         return None;
@@ -83,7 +82,7 @@ fn changed(c: &Comparison, figures: &[Metric], (name, words): (&str, &str), kern
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Kernel;
+    use crate::data::{Kernel, Metric};
 
     fn comparison() -> Comparison {
         let elapsed = vec![vec![10.0, 10.1, 9.9], vec![7.4, 7.5, 7.6], vec![10.0, 10.1, 9.9]];

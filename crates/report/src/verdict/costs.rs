@@ -1,7 +1,7 @@
 //! What a kernel cost on a workload: system time, memory moved, faults.
 
 use crate::data::{Comparison, Workload};
-use crate::figures::every_metric;
+use crate::figures::named_metric;
 use crate::format::{plain, unit_for};
 use numalab_stats::describe;
 
@@ -56,9 +56,8 @@ fn short(x: f64) -> String {
 
 /// The costs of a kernel. Figures that are 0 or missing on both sides are left out.
 pub(super) fn costs(c: &Comparison, w: &Workload, kernel: usize) -> Vec<Cost> {
-    let figures = every_metric(w);
     let one = |(name, words, _): &(&str, &str, &str)| {
-        let m = figures.iter().find(|m| m.name == *name)?;
+        let m = named_metric(w, name)?;
         let [baseline, mean] = [c.baseline, kernel].map(|k| describe::amean(m.of(k)));
         if baseline.unwrap_or(0.0) == 0.0 && mean.unwrap_or(0.0) == 0.0 {
             return None;

@@ -5,7 +5,7 @@ use crate::failure::{note, Failure};
 use crate::records::Run;
 use crate::sources;
 use numalab_model::machine::Machine;
-use numalab_model::plan::{of_machine, PlanId};
+use numalab_model::plan::of_machine;
 use numalab_model::record::{Store, SOURCES};
 
 /// The machines of the runs, each once: from the given files, the catalog, or the files that a record was made from. A
@@ -17,7 +17,7 @@ pub fn machines(context: &Context, store: &Store, runs: &[Run], files: &[String]
     let given =
         files.iter().map(|f| sources::machine(context, &named("--machine", f))).collect::<Result<Vec<_>, _>>()?;
     for machine in &given {
-        if runs.iter().all(|r| r.manifest.plan.machine.sha256 != of_machine(machine)) {
+        if runs.iter().all(|r| r.plan.machine.sha256 != of_machine(machine)) {
             let text =
                 format!("numalab: no run here is of machine {} as --machine gives it; it is not drawn", machine.name);
             note(&text);
@@ -26,17 +26,14 @@ pub fn machines(context: &Context, store: &Store, runs: &[Run], files: &[String]
     let mut out: Vec<Machine> = Vec::new();
     let mut seen: Vec<&str> = Vec::new();
     for run in runs {
-        let plan = &run.manifest.plan.machine;
+        let plan = &run.plan.machine;
         if seen.contains(&plan.sha256.as_str()) {
             continue;
         }
         seen.push(&plan.sha256);
         let same = |m: &Machine| of_machine(m) == plan.sha256;
         let by_name = |c: &Context| sources::machine(c, &named("machine", &plan.name)).ok().filter(same);
-        let kept = || {
-            let id = PlanId::of(&run.manifest.plan).ok()?;
-            by_name(&Context::new(Some(&store.dir().join(id.short()).join(SOURCES))).ok()?)
-        };
+        let kept = || by_name(&Context::new(Some(&store.dir().join(&*run.record).join(SOURCES))).ok()?);
         match given.iter().find(|m| same(m)).cloned().or_else(|| by_name(context)).or_else(kept) {
             Some(m) => out.push(m),
             None => note(&format!(

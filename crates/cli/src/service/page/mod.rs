@@ -6,7 +6,7 @@ mod workload_line;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output_file;
-use crate::records::{self, Loaded, Series};
+use crate::records::{self, Loaded, Run, Series};
 use crate::service::entries;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::RoleChoice;
@@ -49,21 +49,22 @@ pub fn page(
     rule: StarRule,
     files: &[String],
 ) -> Result<String, Failure> {
-    let plans: Vec<&Plan> = loaded.runs.iter().map(|r| &r.manifest.plan).collect();
+    let plans = plans(&loaded.runs);
     let machines = machines::machines(context, store, &loaded.runs, files)?;
-    let runs = loaded.runs.iter().map(|r| html::Run {
-        workload: r.workload,
-        kernel: r.kernel,
-        seed: r.manifest.plan.seed,
-        outcome: &r.outcome,
+    let runs = loaded.runs.iter().filter_map(|r| {
+        let outcome = r.drawn.as_deref()?;
+        Some(html::Run { workload: r.workload, kernel: r.kernel, seed: r.seed, outcome })
     });
+    let mut not_drawn = vec![0; loaded.comparison.workloads.len()];
+    loaded.runs.iter().filter(|r| r.drawn.is_none()).for_each(|r| not_drawn[r.workload] += 1);
     let kernels = 0..loaded.comparison.kernels.len();
-    let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &r.manifest.plan);
+    let plan_of = |k: usize| loaded.runs.iter().find(|r| r.kernel == k).map(|r| &*r.plan);
     Ok(html::render(&Input {
         rule,
         facts: loaded.comparison.origin.as_ref().map_or_else(Vec::new, |o| facts(loaded, o, &plans)),
         machines: machines.iter().collect(),
         runs: runs.collect(),
+        not_drawn,
         about_kernels: kernels
             .clone()
             .map(|k| plan_of(k).map_or_else(String::new, |p| about_kernel(context, p)))
@@ -77,6 +78,17 @@ pub fn page(
         settings: kernels.map(|k| plan_of(k).map_or_else(Vec::new, |p| settings(context, &p.kernel))).collect(),
         ..Input::new(&title(store), &loaded.comparison)
     }))
+}
+
+/// The plans of runs. Of runs that share one, it comes once.
+fn plans(runs: &[Run]) -> Vec<&Plan> {
+    let mut out: Vec<&Plan> = Vec::new();
+    for run in runs {
+        if out.last().is_none_or(|last| !std::ptr::eq(*last, &*run.plan)) {
+            out.push(&run.plan);
+        }
+    }
+    out
 }
 
 /// The title of the page.
@@ -115,7 +127,7 @@ fn facts(loaded: &Loaded, origin: &Origin, plans: &[&Plan]) -> Vec<(String, Stri
 fn runs(loaded: &Loaded) -> String {
     let recorded = loaded.runs.len();
     let all = recorded + loaded.missing;
-    match loaded.runs.iter().filter(|r| r.outcome.status == Status::Completed).count() {
+    match loaded.runs.iter().filter(|r| r.status == Status::Completed).count() {
         n if n == recorded => format!("{recorded} of {all}"),
         0 => format!("{recorded} of {all}, none of them completed"),
         n => format!("{recorded} of {all}, {n} of them completed"),

@@ -3,7 +3,7 @@
 use super::error::RecordError;
 use super::folder::{check_free, claim, has_list, holds_records, lock, remove_leftovers, without_list, Lock};
 use super::json;
-use super::names::{is_short_id, EXPERIMENT, MANIFEST, PARTIAL};
+use super::names::{is_short_id, EXPERIMENT, INDEX, MANIFEST, PARTIAL};
 use super::read::{check_format, json as parse_json, read, text, Record};
 use super::sane;
 use super::write::{sync_dir, write};
@@ -73,8 +73,8 @@ impl Member {
         }
     }
     /// The first difference between this entry and the plan of its record, in words.
-    fn contradicts(&self, plan: &Plan) -> Option<String> {
-        let (listed, own) = (self.seed.to_string(), plan.seed.to_string());
+    pub(super) fn contradicts(&self, plan: &Plan, seed: u64) -> Option<String> {
+        let (listed, own) = (self.seed.to_string(), seed.to_string());
         let parts = [
             ("machine", &self.machine, &plan.machine.name),
             ("workload", &self.workload, &plan.workload.name),
@@ -95,8 +95,8 @@ impl Member {
 pub struct Store {
     dir: PathBuf,
     file: ExperimentFile,
-    /// The runs to list once every run asked for has its record.
-    settled: Vec<Member>,
+    /// The runs to list once every run asked for has its record, if they are not those of `file`.
+    settled: Option<Vec<Member>>,
     /// The right to write; a reader has none.
     _lock: Option<Lock>,
 }
@@ -112,15 +112,14 @@ impl Store {
             return Err(without_list(dir));
         }
         let text = text(&path)?;
-        let loose = parse_json(&path, &text)?;
-        check_format(&path, &loose, FORMAT, VERSION)?;
-        sane::check(&path, &loose)?;
+        check_format(&path, &text, FORMAT, VERSION)?;
+        sane::check(&path, &text)?;
         let mut file: ExperimentFile = parse_json(&path, &text)?;
         sane::clean(&mut file.title);
         let mut listed = BTreeSet::new();
         match file.runs.iter().find(|r| !listed.insert(&r.record)) {
             Some(r) => Err(RecordError::damaged(&path, format!("it lists record {} twice", r.record))),
-            None => Ok(Self { dir: dir.into(), settled: file.runs.clone(), file, _lock: None }),
+            None => Ok(Self { dir: dir.into(), settled: None, file, _lock: None }),
         }
     }
 
@@ -177,6 +176,7 @@ impl Store {
             runs,
         };
         remove_leftovers(dir)?;
+        let settled = Some(settled).filter(|s| *s != file.runs);
         let store = Self { dir: dir.into(), file, settled, _lock: Some(lock) };
         store.save(&store.file)?;
         Ok(store)
@@ -187,6 +187,7 @@ impl Store {
     pub fn abandon(&self) {
         if !holds_records(&self.dir) {
             let _ = fs::remove_file(self.dir.join(EXPERIMENT));
+            let _ = fs::remove_file(self.dir.join(INDEX));
             let _ = remove_leftovers(&self.dir);
             // Fails if anything else is in it.
             let _ = fs::remove_dir(&self.dir);
@@ -195,7 +196,7 @@ impl Store {
 
     /// Whether earlier runs are listed in place of those asked for, until [`Store::settle`] is called.
     pub fn replaces(&self) -> bool {
-        self.settled != self.file.runs
+        self.settled.is_some()
     }
 
     /// Writes the list with all runs asked for in place of those that they replace. Each of them has its record by now.
@@ -203,7 +204,8 @@ impl Store {
     /// # Errors
     /// The file system refuses.
     pub fn settle(&self) -> Result<(), RecordError> {
-        self.save(&ExperimentFile { runs: self.settled.clone(), ..self.file.clone() })
+        let Some(runs) = self.settled.clone() else { return self.save(&self.file) };
+        self.save(&ExperimentFile { runs, ..self.file.clone() })
     }
 
     /// The list of runs.
@@ -266,16 +268,33 @@ impl Store {
     /// # Errors
     /// The record is damaged, or its plan is not the one that is listed.
     pub fn record(&self, member: &Member) -> Result<Option<Record>, RecordError> {
-        if !is_short_id(&member.record) {
-            let path = self.dir.join(EXPERIMENT);
-            return Err(RecordError::damaged(&path, format!("a record named {:?}", member.record)));
-        }
-        let path = self.dir.join(&member.record);
+        let path = self.place(member)?;
         let record = is_there(&path)?.then(|| read(&path)).transpose()?;
-        // Reports show figures under the names of the list, so the names must be right.
-        match record.as_ref().and_then(|r| member.contradicts(&r.manifest.plan)) {
+        if let Some(r) = &record {
+            self.agree(member, &r.manifest.plan, r.manifest.plan.seed)?;
+        }
+        Ok(record)
+    }
+
+    /// The directory of a listed run's record.
+    ///
+    /// # Errors
+    /// The list has a name that no record has.
+    pub(super) fn place(&self, member: &Member) -> Result<PathBuf, RecordError> {
+        if is_short_id(&member.record) {
+            return Ok(self.dir.join(&member.record));
+        }
+        Err(RecordError::damaged(&self.dir.join(EXPERIMENT), format!("a record named {:?}", member.record)))
+    }
+
+    /// Refuses a record that is not the one that is listed: reports show figures under the names of the list.
+    ///
+    /// # Errors
+    /// The plan and its seed are not those of the list.
+    pub(super) fn agree(&self, member: &Member, plan: &Plan, seed: u64) -> Result<(), RecordError> {
+        match member.contradicts(plan, seed) {
             Some(what) => Err(RecordError::damaged(&self.dir.join(EXPERIMENT), what)),
-            None => Ok(record),
+            None => Ok(()),
         }
     }
 

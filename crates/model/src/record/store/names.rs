@@ -2,6 +2,8 @@
 
 /// The list of runs; a directory with it is an experiment's.
 pub const EXPERIMENT: &str = "experiment.json";
+/// What comparisons need of the records, in one file that is made anew when it does not fit them.
+pub const INDEX: &str = "index.jsonl";
 /// The page that `numalab report` writes into a directory unless another place is given.
 pub const PAGE: &str = "report.html";
 /// Beginning of the name of a record under construction.
@@ -24,11 +26,12 @@ pub fn is_short_id(name: &str) -> bool {
     name.len() == 16 && name.chars().all(|c| c.is_ascii_hexdigit())
 }
 
-/// Whether `name` belongs to the records of a directory: a record, one of its logs, the page, or the runs of a search.
+/// Whether `name` belongs to the records of a directory: a record, one of its logs, the page, the index,
+/// or the runs of a search.
 pub fn goes_with_records(name: &str) -> bool {
     let (record, ending) = name.split_once('.').unwrap_or((name, ""));
     let of_record = is_short_id(record) && (ending.is_empty() || LOG_ENDINGS.contains(&ending));
-    of_record || [PAGE, CALIBRATION].contains(&name)
+    of_record || [PAGE, INDEX, CALIBRATION].contains(&name)
 }
 
 /// Whether `name` is that of a record or list under construction.

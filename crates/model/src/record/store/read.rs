@@ -9,6 +9,7 @@ use crate::files::input::{self, InputErrorKind};
 use crate::plan::{hex, PlanId};
 use crate::record::{Outcome, Series};
 use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
     let manifest = manifest(path)?;
     let damaged = |what: String| RecordError::damaged(path, what);
     let text = listed(path, &manifest, SCALARS)?;
-    sane::check(&path.join(SCALARS), &json(&path.join(SCALARS), &text)?)?;
+    sane::check(&path.join(SCALARS), &text)?;
     let scalars: Scalars = json(&path.join(SCALARS), &text)?;
     let parts = scalars.into_parts().map_err(damaged)?;
     let mut all: Vec<Series> = Vec::new();
@@ -89,9 +90,8 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     }
     let text = text(&file)?;
     // The version is checked first: another version may have other fields.
-    let loose: serde_json::Value = json(&file, &text)?;
-    check_format(&file, &loose, FORMAT, VERSION)?;
-    sane::check(&file, &loose)?;
+    check_format(&file, &text, FORMAT, VERSION)?;
+    sane::check(&file, &text)?;
     let mut manifest: Manifest = json(&file, &text)?;
     let id = PlanId::of(&manifest.plan).map_err(|e| RecordError::damaged(&file, e.to_string()))?;
     if id.full() != manifest.id {
@@ -107,16 +107,28 @@ fn manifest(path: &Path) -> Result<Manifest, RecordError> {
     Ok(manifest)
 }
 
-/// Refuses a JSON file of another format or version.
+/// The keys that every JSON file of records has.
+#[derive(Default, Deserialize)]
+struct Head {
+    format: Option<serde_json::Value>,
+    format_version: Option<serde_json::Value>,
+}
+
+/// Refuses the text of a JSON file of another format or version.
 ///
 /// # Errors
-/// The keys `format` and `format_version` differ from `format` and `version`.
-pub fn check_format(file: &Path, value: &serde_json::Value, format: &str, version: u64) -> Result<(), RecordError> {
-    if value.get("format").and_then(|f| f.as_str()) != Some(format) {
+/// No JSON, or the keys `format` and `format_version` differ from `format` and `version`.
+pub fn check_format(file: &Path, text: &str, format: &str, version: u64) -> Result<(), RecordError> {
+    let head: Head = match serde_json::from_str(text) {
+        // JSON that is no object with one key of each.
+        Err(e) if e.is_data() => Head::default(),
+        read => read.map_err(|e| RecordError::damaged(file, e.to_string()))?,
+    };
+    if head.format.as_ref().and_then(|f| f.as_str()) != Some(format) {
         let what = "not written by numalab".to_string();
         return Err(RecordError::Foreign { path: file.into(), what, expected: format!("a {format}") });
     }
-    match value.get("format_version").and_then(serde_json::Value::as_u64) {
+    match head.format_version.as_ref().and_then(serde_json::Value::as_u64) {
         Some(v) if v == version => Ok(()),
         found => {
             let found = found.unwrap_or(0);
