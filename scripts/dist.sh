@@ -45,6 +45,9 @@ cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$tree/share/doc/numalab/"
 # What others wrote, under their licences, and the list of it.
 scripts/notices.py numalab-cli "$tree/share/doc/numalab"
 install -D -m 644 dist/numalab-balance.service "$tree/lib/systemd/system/numalab-balance.service"
+for file in prometheus.yml alerts.yml grafana-dashboard.json; do
+  install -D -m 644 "dist/monitoring/$file" "$tree/share/numalab/monitoring/$file"
+done
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" | gzip -n9 >"$dist/$name.tar.gz"
 
 # The wheel has the command inside the extension, for every Python from 3.11 on. Its tag names the oldest glibc it runs with.
