@@ -295,4 +295,7 @@ pub const OTHERS: &[(&str, Word, &str)] = &[
         Word::Hardware,
         "AMD Zen 4 and later: loads that memory of another node answered.",
     ),
+    ("mem-loads", Word::Hardware, "Intel: loads sampled with their latency and place (perf mem, PEBS)."),
+    ("mem-stores", Word::Hardware, "Intel: stores sampled with their place (perf mem, PEBS)."),
+    ("ibs_op", Word::Hardware, "AMD: operations sampled with latency and place of their access (perf mem, IBS)."),
 ];
