@@ -41,6 +41,7 @@ main() {
   systemctl start numalab-balance
   sleep 15
   echo "beside the kernel's balancing: $(property ActiveState), exit code $(property ExecMainStatus), restarts $(property NRestarts)"
+  [ "$(property ExecMainStatus)" = 3 ] && [ "$(property NRestarts)" = 0 ]
 }
 if main; then echo "RESULT systemd ok"; else echo "RESULT systemd FAILED"; journalctl -b -u numalab-balance --no-pager | tail -n 40; fi
 reboot -f
