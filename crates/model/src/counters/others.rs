@@ -68,6 +68,7 @@ pub const OTHERS: &[(&str, Word, &str)] = &[
     ("nr_file_pages", Word::Gauge, "Pages of the page cache."),
     ("nr_dirty", Word::Gauge, "Pages that wait to be written."),
     ("nr_writeback", Word::Gauge, "Pages that are being written."),
+    ("nr_writeback_temp", Word::Gauge, "Copies of pages that FUSE is writing. Newer kernels do without copies."),
     ("nr_shmem", Word::Gauge, "Pages of shared memory and tmpfs."),
     ("nr_shmem_hugepages", Word::Gauge, "Huge pages of shared memory."),
     ("nr_shmem_pmdmapped", Word::Gauge, "Huge pages of shared memory that are mapped as such."),
