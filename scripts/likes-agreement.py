@@ -38,7 +38,16 @@ def ask(numalab: str, row: dict[str, Any]) -> list[dict[str, Any]]:
     against = row.get("against")
     ways = ",".join([row["way"], *([against] if against else [])])
     with tempfile.TemporaryDirectory() as out:
-        command = [numalab, "advise", "--machine", row["machine"], "--kernel", row["kernel"], "--like", row["like"]]
+        command = [
+            numalab,
+            "advise",
+            "--machine",
+            row["machine"],
+            "--kernel",
+            row["kernel"],
+            "--like",
+            row["like"],
+        ]
         command += ["--memory", row["memory"], "--threads", str(row["threads"]), "--ways", ways]
         command += ["--out", f"{out}/runs", "--json", "--quiet", *([] if in_full(row) else ["--quick"])]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
@@ -78,11 +87,14 @@ def asked(row: dict[str, Any]) -> str:
 def table(rows: list[tuple[dict[str, Any], str, str]]) -> str:
     """The rows as Markdown, with the score above."""
     counts = {word: sum(verdict == word for _, _, verdict in rows) for word in ("right", "wrong", "open")}
-    score = f"The sign is right in {counts['right']} of {len(rows)}, wrong in {counts['wrong']}, open in {counts['open']}."
+    wrong, open_ = counts["wrong"], counts["open"]
+    score = f"The sign is right in {counts['right']} of {len(rows)}, wrong in {wrong}, open in {open_}."
     lines = [score, "", "| program | asked | published | predicted | sign | |", "|---|---|---|---|---|---|"]
     for row, said, verdict in rows:
         published = f"[{row['published']}]({row['source']})"
-        lines.append(f"| `{row['like']}` | {asked(row)} | {published} | {said} | {verdict} | {row.get('note', '')} |")
+        lines.append(
+            f"| `{row['like']}` | {asked(row)} | {published} | {said} | {verdict} | {row.get('note', '')} |"
+        )
     return "\n".join(lines)
 
 
