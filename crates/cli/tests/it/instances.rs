@@ -124,13 +124,13 @@ fn advice_compares_one_instance_for_each_node_with_a_large_one() {
     }
     let refused = |like: &str, parts: &[&str]| {
         let of = format!("advise --machine 2x1x8x1 --like {like} --memory 1GiB --threads 8 --ways per-node");
-        lab.refused(&of, parts);
+        Lab::new().refused(&of, parts);
     };
     refused("jvm", &["`--ways` has \"per-node\"", "warehouses", "--like g1"]);
     refused("ceph", &["cannot be divided"]);
     // Each instance of a language model has all of its weights.
     let large = "advise --machine 2x1x8x1 --like inference --threads 8 --ways per-node --memory";
-    lab.refused(&format!("{large} 1000GiB"), &["--memory"]);
+    Lab::new().refused(&format!("{large} 1000GiB"), &["--memory"]);
 }
 
 /// ZGC's heap is shared memory without a policy, which 6.12.0 does not mark and 6.12.117 does.
