@@ -1,7 +1,7 @@
 # numalab: `make demo` is the tour and needs a Rust toolchain. `make test` runs every test and needs Python 3.11
 # (with venv) and Node.js (with npm) besides; it installs packages of theirs for itself, and Chromium, QEMU, cpio, rsync, patch and valgrind
 # where apt-get works without asking. Tests that lack one of these six say so and are skipped.
-.PHONY: demo test lint unit linux-check changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep soak fuzz docs target reproduce dist reference pictures site playground clean
+.PHONY: demo test lint unit linux-check changes checked python browser vm build bench bench-against instructions check-physics bench-python fidelity sweep soak fuzz docs target reproduce dist agreement reference pictures site playground clean
 
 CARGO ?= cargo
 
@@ -123,6 +123,10 @@ reference: build
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-report --test it docs::
 	NUMALAB_DOCS=write $(CARGO) test -p numalab-cli --lib reference
 	NUMALAB_DOCS=write scripts/python-tests.sh tests/test_docs.py tests/test_readme.py tests/test_python_api.py
+
+# The table of docs/reference/likes.md: published measurements, and what `advise --like` predicts for them. Some minutes to half an hour.
+agreement: build
+	scripts/likes-agreement.py target/release/numalab --write
 
 # Pictures of the manual, drawn from runs: how balancing works (docs/images/balancing-*.svg), and the page of first-steps
 # (docs/images/report-*.png; a test tells when they are stale).

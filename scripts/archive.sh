@@ -51,4 +51,7 @@ install -m 644 README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$top/share/doc
 # What others wrote, under their licences, and the list of it.
 scripts/notices.py numalab-cli "$top/share/doc/numalab"
 install -D -m 644 dist/numalab-balance.service "$top/lib/systemd/system/numalab-balance.service"
+for file in prometheus.yml alerts.yml grafana-dashboard.json; do
+  install -D -m 644 "dist/monitoring/$file" "$top/share/numalab/monitoring/$file"
+done
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$tree" -c "$name" | gzip -n9 >"$dir/$name.tar.gz"

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Compares the advice of `advise --like` with published measurements, and writes the table of docs/reference/likes.md.
 
-Usage: scripts/likes-agreement.py NUMALAB [--write] [ROW ...]
+Usage: scripts/likes-agreement.py NUMALAB [--write] [--list] [ROW ...]
 
 Each row of scripts/likes-published.toml is asked as it stands there. The sign is right if the predicted gain of the
 way has the published sign in every size and time that decides, and one of them is clear. It is open if no size is
-clear. Nothing is fitted to the table: a row that misses stays.
+clear. Where no difference was published, it is right if none is clear. Nothing is fitted to the table: a row that
+misses stays. `--list` shows the rows without asking.
 """
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,40 +21,80 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/likes.md"
 BEGIN, END = "<!-- agreement -->", "<!-- end of agreement -->"
+SIZES_MIB = {"MiB": 1, "GiB": 1024}
+# A difference between two ways below this, in percent, is none.
+CLEAR_PERCENT = 3.0
+
+
+def in_full(row: dict[str, Any]) -> bool:
+    """Whether the row is small enough to be simulated as asked: a rule that looks at no result."""
+    number, unit = re.fullmatch(r"(\d+)(MiB|GiB)", row["memory"]).groups()  # type: ignore[union-attr]
+    mib = int(number) * SIZES_MIB[unit]
+    return mib < 1024 or (mib <= 16 * 1024 and row["threads"] <= 24)
 
 
 def ask(numalab: str, row: dict[str, Any]) -> list[dict[str, Any]]:
     """The deciding figures of the row's way, one for each size and time."""
+    against = row.get("against")
+    ways = ",".join([row["way"], *([against] if against else [])])
     with tempfile.TemporaryDirectory() as out:
-        command = [numalab, "advise", "--machine", row["machine"], "--kernel", row["kernel"], "--like", row["like"]]
-        command += ["--memory", row["memory"], "--threads", str(row["threads"]), "--ways", row["way"]]
-        command += ["--out", f"{out}/runs", "--json", "--quiet", "--quick"]
+        command = [
+            numalab,
+            "advise",
+            "--machine",
+            row["machine"],
+            "--kernel",
+            row["kernel"],
+            "--like",
+            row["like"],
+        ]
+        command += ["--memory", row["memory"], "--threads", str(row["threads"]), "--ways", ways]
+        command += ["--out", f"{out}/runs", "--json", "--quiet", *([] if in_full(row) else ["--quick"])]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    cells = [c["kernels"][0] for c in json.loads(done.stdout)["simulated"]["simulated"]]
+    rows = [c["kernels"] for c in json.loads(done.stdout)["simulated"]["simulated"]]
+    cells = [versus(k[0], k[1]) if against else k[0] for k in rows]
     return [c for c in cells if c["decides"]]
+
+
+def versus(way: dict[str, Any], against: dict[str, Any]) -> dict[str, Any]:
+    """One way against another, from the gains of both over balancing on."""
+    gain = ((1 + way["gain_percent"] / 100) / (1 + against["gain_percent"] / 100) - 1) * 100
+    call = "better" if gain > CLEAR_PERCENT else "worse" if gain < -CLEAR_PERCENT else "cannot_tell"
+    return {"gain_percent": gain, "call": call, "decides": way["decides"]}
 
 
 def judged(row: dict[str, Any], cells: list[dict[str, Any]]) -> tuple[str, str]:
     """The predicted gains, and whether the sign is right, wrong or open."""
     gains = [c["gain_percent"] for c in cells if c["gain_percent"] is not None]
-    wanted = "better" if row["sign"] > 0 else "worse"
     calls = [c["call"] for c in cells]
     said = " to ".join(f"{g:+.1f} %" for g in sorted({min(gains), max(gains)}))
+    clear = any(call in ("better", "worse") for call in calls)
+    if row["sign"] == 0:
+        return said, "wrong" if clear else "right"
+    wanted = "better" if row["sign"] > 0 else "worse"
     if wanted in calls and all(call in (wanted, "cannot_tell") for call in calls):
         return said, "right"
-    clear = any(call in ("better", "worse") for call in calls)
     return said, "wrong" if clear else "open"
+
+
+def asked(row: dict[str, Any]) -> str:
+    """What is asked, in words."""
+    way = row["way"] + (f" against {row['against']}" if "against" in row else "")
+    size = "as asked" if in_full(row) else "quick"
+    return f"{way} on `{row['machine']}`, {row['kernel']}, {row['memory']}, {row['threads']} threads, {size}"
 
 
 def table(rows: list[tuple[dict[str, Any], str, str]]) -> str:
     """The rows as Markdown, with the score above."""
-    right = sum(verdict == "right" for _, _, verdict in rows)
-    lines = [f"The sign is right in {right} of {len(rows)}.", ""]
-    lines += ["| program | asked | published | predicted | sign | |", "|---|---|---|---|---|---|"]
+    counts = {word: sum(verdict == word for _, _, verdict in rows) for word in ("right", "wrong", "open")}
+    wrong, open_ = counts["wrong"], counts["open"]
+    score = f"The sign is right in {counts['right']} of {len(rows)}, wrong in {wrong}, open in {open_}."
+    lines = [score, "", "| program | asked | published | predicted | sign | |", "|---|---|---|---|---|---|"]
     for row, said, verdict in rows:
-        asked = f"{row['way']} on `{row['machine']}`, {row['kernel']}, {row['memory']}, {row['threads']} threads"
         published = f"[{row['published']}]({row['source']})"
-        lines.append(f"| `{row['like']}` | {asked} | {published} | {said} | {verdict} | {row.get('note', '')} |")
+        lines.append(
+            f"| `{row['like']}` | {asked(row)} | {published} | {said} | {verdict} | {row.get('note', '')} |"
+        )
     return "\n".join(lines)
 
 
@@ -65,9 +107,14 @@ def main() -> None:
     for number, row in enumerate(every, 1):
         if wanted and number not in wanted:
             continue
+        if "--list" in rest:
+            print(f"{number} {row['like']}: {asked(row)}")
+            continue
         said, verdict = judged(row, ask(numalab, row))
         print(f"{number} {row['like']} {row['way']}: {said}, {verdict}", file=sys.stderr, flush=True)
         rows.append((row, said, verdict))
+    if "--list" in rest:
+        return
     text = table(rows)
     if "--write" not in rest or wanted:
         print(text)

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# A real PostgreSQL (with pgbench) and a real Redis in a guest of four memory nodes, under `numalab advise` and `numalab balance`.
+# A real PostgreSQL (with pgbench) and a real Redis in a guest, under `numalab watch`, `record`, `advise --pid` and `balance`.
 #
-#   scripts/services-guest.sh [postgres|redis|all] [KERNEL]
+#   scripts/services-guest.sh [postgres|redis|systemd|all] [KERNEL]
+#
+# `systemd` boots the guest with systemd, and starts the unit of the balancing daemon there (dist/numalab-balance.service).
 #
 # KERNEL is a packaged kernel (debian-6.12, the default, or debian-6.1). Debian's packages of both services and of busybox are
 # fetched with apt-get and unpacked below target/services; nothing is installed. What happens in the guest is in
 # scripts/services-guest/. Its console is shown, and kept in target/services/SERVICE-KERNEL.txt.
 #
-# NUMALAB names a command that is linked statically; else target/dist's is built. ACCEL is QEMU's accelerator; `kvm` is faster
-# than the emulation that is the default. It takes 5 to 15 minutes a service under emulation.
-# GUEST_WORDS shortens it, for example "scale=1 budget=90s balance=20s": pgbench's scale, and the times of advise and balance.
+# NUMALAB names a command that is linked statically, or against the C library of this Debian; else target/dist's is built.
+# ACCEL is QEMU's accelerator; `kvm` is faster than the emulation that is the default. It takes 5 to 15 minutes a service under
+# emulation. NODES is the number of memory nodes, 2 or 4 (the default), of two CPUs each.
+# GUEST_WORDS shortens it, for example "scale=1 budget=90s balance=20s": pgbench's scale, and the times of advise and balance;
+# also window=, settle= and keys=.
 # Exit codes: 0 all is well, 1 the guest reports a failure, 2 wrong words, 3 this host lacks something.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +21,7 @@ which=${1:-all}
 kernel=${2:-debian-6.12}
 accel=${ACCEL:-tcg,thread=multi}
 limit_s=${LIMIT_S:-2400}
+nodes=${NODES:-4}
 work=target/services
 
 lacks() {
@@ -25,10 +30,17 @@ lacks() {
 }
 
 case $which in
-postgres | redis) services=$which ;;
-all) services="postgres redis" ;;
+postgres | redis | systemd) services=$which ;;
+all) services="postgres redis systemd" ;;
 *)
-  echo "services-guest: \`$which\`; expected postgres, redis or all" >&2
+  echo "services-guest: \`$which\`; expected postgres, redis, systemd or all" >&2
+  exit 2
+  ;;
+esac
+case $nodes in
+2 | 4) ;;
+*)
+  echo "services-guest: NODES is \`$nodes\`; expected 2 or 4" >&2
   exit 2
   ;;
 esac
@@ -51,7 +63,7 @@ image=$cache/$(cat "$cache/current")/vmlinuz
 mkdir -p "$work/packages"
 major=$(apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
 [ -n "$major" ] || lacks "the package lists have no postgresql; apt-get update brings them"
-named="busybox-static postgresql-$major postgresql-client-$major redis-server redis-tools tzdata"
+named="busybox-static postgresql-$major postgresql-client-$major redis-server redis-tools tzdata systemd"
 # shellcheck disable=SC2086
 closure=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces --no-enhances $named |
   grep -E '^(lib[a-z0-9.+-]+|zlib1g)$' | grep -v -E -- '-perl$|^libllvm|^libz3|^libperl|^libdebian-installer|^libelogind' | sort -u)
@@ -81,21 +93,22 @@ if [ ! -e "$root/complete" ]; then
 fi
 cp "$NUMALAB" "$root/bin/numalab"
 cp scripts/services-guest/*.sh "$root/"
+cp scripts/services-guest/check.service dist/numalab-balance.service "$root/srv/"
 mv "$root/init.sh" "$root/init"
 chmod 755 "$root/init" "$root"/*.sh
 (cd "$root" && find . -print0 | sort -z | cpio --null --quiet -o -H newc -R 0:0) >"$work/initrd"
 
 cpu=max,vendor=GenuineIntel,l3-cache=on,-monitor,-erms
 case $accel in kvm*) cpu=host,l3-cache=on ;; esac
-nodes=""
-for n in 0 1 2 3; do
-  nodes="$nodes -object memory-backend-ram,id=m$n,size=768M -numa node,nodeid=$n,memdev=m$n,cpus=$((2 * n))-$((2 * n + 1))"
+numa=""
+for n in $(seq 0 $((nodes - 1))); do
+  numa="$numa -object memory-backend-ram,id=m$n,size=$((3072 / nodes))M -numa node,nodeid=$n,memdev=m$n,cpus=$((2 * n))-$((2 * n + 1))"
 done
 
 boot() {
   # shellcheck disable=SC2086
   timeout "$limit_s" qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -monitor none -nic none -machine pc \
-    -accel "$accel" -cpu "$cpu" -smp 8,sockets=4,cores=2,threads=1 -m 3072M $nodes \
+    -accel "$accel" -cpu "$cpu" -smp "$((2 * nodes)),sockets=$nodes,cores=2,threads=1" -m 3072M $numa \
     -kernel "$image" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check nokaslr mitigations=off audit=0 apparmor=0 cryptomgr.notests rdinit=/init service=$1 ${GUEST_WORDS:-}" \
     -serial stdio </dev/null | sed -u 's|\r||g' | tee "$2" || true
@@ -110,6 +123,10 @@ for service in $services; do
     # A packaged kernel replaces its own code, and a processor of the emulator may run a breakpoint that is gone.
     grep -q "Oops: int3" "$console" || break
     echo "$service: booted again, as the emulator ran a breakpoint that was gone" >&2
+  done
+  # Every counter that this kernel has can be asked for.
+  for name in $(sed -n 's/^VMSTAT //p' "$console" | tail -n 1); do
+    "$NUMALAB" counters "$name" >/dev/null || status=1
   done
   if grep -q "^RESULT $service ok" "$console"; then
     echo "$service: ok"

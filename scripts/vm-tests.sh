@@ -74,10 +74,19 @@ if [ "$full" = full ]; then
     "$numalab" validate --experiment validate-shapes --machine "$machine" \
       --out "out/validate-shapes/$(basename "$machine" .toml)"
   done
+  # PostgreSQL and Redis under watch, record, advise and balance, on two nodes, and the unit of the daemon under systemd.
+  NODES=2 NUMALAB=$numalab scripts/services-guest.sh all
   # Plans that were fixed before their first run.
   scripts/unseen.sh
 else
   # The whole workspace, as `make test` builds it: a part of it would be built anew, with other features of its packages.
   $cargo test --profile "$profile" --workspace --test it -- --include-ignored --skip fidelity:: guest:: vm::
   $cargo test --profile "$profile" --workspace --test guest -- --include-ignored
+  # One real service, in short.
+  case $kernel in
+  debian-*)
+    words="keys=20000 balance=15s record=5s window=3s settle=1s budget=40s"
+    NODES=2 NUMALAB=$numalab LIMIT_S=900 GUEST_WORDS=$words scripts/services-guest.sh redis "$kernel"
+    ;;
+  esac
 fi

@@ -24,9 +24,7 @@ EOF
   pgbench -h /tmp -U postgres -S -c 4 -j 1 -T 100000 postgres >/tmp/pgbench.log 2>&1 &
   clients=$!
   sleep 5
-  run "numalab watch --once --pid $pid"
-  run "numalab advise --pid $pid --counter --window 8s --settle 3s --budget ${budget:-3m} --metric-cmd 'psql -h /tmp -U postgres -At -c \"select sum(xact_commit) from pg_stat_database\"'" || return 1
-  echo "balancing is $(cat /proc/sys/kernel/numa_balancing) after it"
+  observe "$pid" 'psql -h /tmp -U postgres -At -c "select sum(xact_commit) from pg_stat_database"' || return 1
   run "sysctl -w kernel.numa_balancing=0"
   run "numalab balance --pid $pid --every 1s --cpu 20 --for ${balance:-40s}" || return 1
   run "numalab watch --once --pid $pid"

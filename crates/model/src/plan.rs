@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// Name of the condition of a plan that says how the workload was started.
 pub const NUMACTL: &str = "numactl";
+/// Name of the condition of a plan that says how many instances of the workload ran beside each other.
+pub const INSTANCES: &str = "instances";
 /// Name of the condition of a plan that says which parameters of the workload its column sets, beside those of the
 /// plan: `name = value` with semicolons between.
 pub const PARAMS: &str = "params";

@@ -118,6 +118,7 @@ impl Asked {
                 kernel: named("column", &s.kernel),
                 sets: settings("set", &s.set)?,
                 numactl: None,
+                instances: None,
                 params: Vec::new(),
             })
         };

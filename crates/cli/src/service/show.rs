@@ -187,6 +187,7 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
     let set = |s: &Setting| json!({"name": s.name.value, "value": s.value});
     let column = |c: &Column| {
         json!({"name": c.name.value, "kernel": c.kernel.value, "numactl": c.numactl.as_ref().map(|n| n.text()),
+            "instances": c.instances.as_ref().map(|i| i.text()),
             "set": c.sets.iter().map(set).collect::<Vec<_>>(), "params": c.params.iter().map(set).collect::<Vec<_>>()})
     };
     let named = |n: &Named| json!({"name": n.name.value, "of": n.of.value});
@@ -206,6 +207,7 @@ fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Va
 /// A column in words: its kernel, how the workload is started, and what is set.
 fn column_text(c: &Column) -> String {
     let start = c.numactl.iter().map(|n| format!("numactl {}", n.text()));
+    let start = start.chain(c.instances.iter().map(|i| format!("instances={}", i.text())));
     let sets = c.sets.iter().map(|s| format!("{}={}", s.name.value, s.value));
     let params = c.params.iter().map(|s| format!("param {}={}", s.name.value, s.value));
     std::iter::once(c.kernel.value.clone()).chain(start).chain(sets).chain(params).collect::<Vec<_>>().join(", ")

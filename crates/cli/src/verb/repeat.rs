@@ -13,10 +13,10 @@ use crate::progress::Progress;
 use crate::records::{self, Pick};
 use crate::run_label::run_label;
 use crate::sources::CatalogSources;
-use numalab_model::experiment::{Axes, Column, Experiment, Named, Numactl, Param};
+use numalab_model::experiment::{Axes, Column, Experiment, Instances, Named, Numactl, Param};
 use numalab_model::kernel::{Setting, OVERRIDE};
 use numalab_model::plan::{
-    KernelPlan, Plan, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, PARAMS, QUIET, SETTLED, WORKLOAD,
+    KernelPlan, Plan, PlanInput, END, EXACT, INSTANCES, MACHINE, NUMACTL, PAGES, PARAMS, QUIET, SETTLED, WORKLOAD,
 };
 use numalab_model::record::{Outcome, Record, SOURCES};
 use numalab_model::spec::SpecError;
@@ -46,7 +46,8 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let record = records::find(&args.run)?;
     let place = record.path.display().to_string();
     let plan = &record.manifest.plan;
-    let known = |c: &(String, String)| [END, MACHINE, NUMACTL, PAGES, PARAMS, WORKLOAD].contains(&c.0.as_str());
+    let known =
+        |c: &(String, String)| [END, INSTANCES, MACHINE, NUMACTL, PAGES, PARAMS, WORKLOAD].contains(&c.0.as_str());
     if plan.backend != "sim" || !plan.conditions.iter().all(known) {
         let by_python = plan.conditions.iter().any(|(name, _)| name == POLICY);
         let what = match plan.backend.as_str() {
@@ -93,11 +94,12 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     let condition = |name: &str| plan.conditions.iter().find(|c| c.0 == name).map(|c| c.1.as_str());
     let kernel = plan.kernel.chain.first().unwrap_or(&plan.kernel.name);
     let numactl = condition(NUMACTL).map(|text| Numactl::parse(named("repeat", text))).transpose()?;
+    let instances = condition(INSTANCES).map(|text| Instances::parse(named("repeat", text))).transpose()?;
     let of_column = condition(PARAMS).map_or(Ok(Vec::new()), |text| {
         text.split("; ").map(|s| Setting::from_argument("--param", s)).collect::<Result<Vec<_>, _>>()
     })?;
     let (name, kernel) = (named("repeat", &plan.kernel.name), named("repeat", kernel));
-    let own = Column { name, kernel, sets: Vec::new(), numactl, params: of_column };
+    let own = Column { name, kernel, sets: Vec::new(), numactl, instances, params: of_column };
     let renamed =
         condition(WORKLOAD).map(|of| Named { name: named("repeat", &plan.workload.name), of: named("repeat", of) });
     let quiet_machine = condition(MACHINE) == Some(QUIET);

@@ -158,7 +158,7 @@ fn what_is_wrong_in_a_column_is_said_with_its_place() {
         (column("a", "off", "numactl = \"\""), "no option of numactl", "expected one of --interleave"),
         (column("a", "off", "set = { scan.scan_size_mb = 512 }"), "`scan.scan_size_mb` has no effect here", ""),
         (column("a", "off", "params = { lops = 9 }"), "no parameter `lops` in sweep.toml", "did you mean `loops`?"),
-        (column("a", "off", "params = { sweep.loops = 9 }"), "a column sets parameters of every workload", ""),
+        (column("a", "off", "params = { sweep.lops = 9 }"), "no parameter `sweep.lops` in sweep.toml", "did you mean"),
         (column("a b", "off", ""), "the name is `a b`", "letters, digits"),
         (column("a", "6.33", ""), "unknown kernel `6.33`", "did you mean `6.19`?"),
         (column("a", "off", "x = 1"), "unknown key `column[0].x`", ""),

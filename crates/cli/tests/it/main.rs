@@ -21,6 +21,7 @@ mod helps;
 mod hints;
 mod host;
 mod images;
+mod instances;
 mod kernel_try;
 mod machines;
 mod many_records;

@@ -107,6 +107,32 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
+    /// Every `numalab_balance_NAME` in a text, sorted.
+    fn names(text: &str) -> Vec<&str> {
+        let begins = text.match_indices("numalab_balance_").map(|(at, _)| &text[at..]);
+        let end = |t: &str| t.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(t.len());
+        let mut out: Vec<&str> = begins.map(|t| &t[..end(t)]).collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    #[test]
+    fn dashboard_alerts_and_page_name_the_series_that_are_served() {
+        let text = Metrics::default().text();
+        let served = names(&text);
+        assert_eq!(served.len(), 9, "{served:?}");
+        let read = |path: &str| std::fs::read_to_string(format!("../../{path}")).unwrap();
+        let dashboard = read("dist/monitoring/grafana-dashboard.json");
+        let parsed: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
+        assert!(parsed["panels"].as_array().unwrap().iter().all(|p| !p["targets"][0]["expr"].is_null()));
+        assert_eq!(names(&dashboard), served, "the dashboard shows all series, and no others");
+        assert_eq!(names(&read("docs/how-to/monitor.md")), served);
+        for name in names(&read("dist/monitoring/alerts.yml")) {
+            assert!(served.contains(&name), "{name}");
+        }
+    }
+
     #[test]
     fn counters_are_served_on_loopback() {
         let mut metrics = Metrics { looks: 3, local_share: 0.5, ..Metrics::default() };

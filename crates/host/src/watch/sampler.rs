@@ -323,7 +323,12 @@ impl Sampler {
             missing.push("local and remote allocations: this kernel has no numastat".into());
         }
         if !processes.is_empty() && denied == 0 && processes.iter().all(|p| p.pages.is_none()) {
-            missing.push("memory of processes by node: this kernel has no numa_maps".into());
+            let is_there = |p: &ProcessSample| self.roots.process(p.pid).join("numa_maps").exists();
+            let why = match processes.iter().any(is_there) {
+                true => "not yet read, as a sample may take only so much time",
+                false => "this kernel has no numa_maps",
+            };
+            missing.push(format!("memory of processes by node: {why}"));
         }
         match balancing {
             None => missing.push("faults and scans: this kernel has no NUMA balancing".into()),
@@ -494,6 +499,13 @@ pub(crate) mod tests {
         assert!(later.processes[0].pages_age > Duration::ZERO);
         let none = Limits { maps_at_once: Duration::ZERO, ..ample() };
         let mut s = Sampler::new(tree.roots.clone(), Scope::All, none);
-        assert!(s.take().unwrap().processes.iter().all(|p| p.pages.is_none()));
+        let unread = s.take().unwrap();
+        assert!(unread.processes.iter().all(|p| p.pages.is_none()));
+        let says = |missing: &[String], what: &str| missing.iter().any(|m| m.contains(what));
+        assert!(says(&unread.missing, "memory of processes by node: not yet read"), "{:?}", unread.missing);
+        for pid in [7, 8] {
+            fs::remove_file(tree.roots.process(pid).join("numa_maps")).unwrap();
+        }
+        assert!(says(&s.take().unwrap().missing, "this kernel has no numa_maps"));
     }
 }

@@ -68,6 +68,7 @@ pub const OTHERS: &[(&str, Word, &str)] = &[
     ("nr_file_pages", Word::Gauge, "Pages of the page cache."),
     ("nr_dirty", Word::Gauge, "Pages that wait to be written."),
     ("nr_writeback", Word::Gauge, "Pages that are being written."),
+    ("nr_writeback_temp", Word::Gauge, "Copies of pages that FUSE is writing. Newer kernels do without copies."),
     ("nr_shmem", Word::Gauge, "Pages of shared memory and tmpfs."),
     ("nr_shmem_hugepages", Word::Gauge, "Huge pages of shared memory."),
     ("nr_shmem_pmdmapped", Word::Gauge, "Huge pages of shared memory that are mapped as such."),
@@ -295,4 +296,7 @@ pub const OTHERS: &[(&str, Word, &str)] = &[
         Word::Hardware,
         "AMD Zen 4 and later: loads that memory of another node answered.",
     ),
+    ("mem-loads", Word::Hardware, "Intel: loads sampled with their latency and place (perf mem, PEBS)."),
+    ("mem-stores", Word::Hardware, "Intel: stores sampled with their place (perf mem, PEBS)."),
+    ("ibs_op", Word::Hardware, "AMD: operations sampled with latency and place of their access (perf mem, IBS)."),
 ];

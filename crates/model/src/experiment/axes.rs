@@ -17,6 +17,7 @@
 //! scan.scan_size_mb = 512
 //! ```
 
+use super::instances::Instances;
 use super::numactl::Numactl;
 use super::param::{params, Param};
 use super::prediction::Prediction;
@@ -57,7 +58,10 @@ pub struct Column {
     pub sets: Vec<Setting>,
     /// How the workload is started.
     pub numactl: Option<Numactl>,
-    /// Parameters of every workload that has them, in place of the values that the other columns have.
+    /// How many instances of it run, if several do.
+    pub instances: Option<Instances>,
+    /// Parameters of every workload that has them, in place of the values that the other columns have. A name
+    /// `WORKLOAD.PARAMETER` is for one workload alone.
     pub params: Vec<Setting>,
 }
 
@@ -78,17 +82,28 @@ pub(super) fn columns(root: &Table<'_>) -> Result<Vec<Column>, SpecError> {
     let mut out = Vec::new();
     for t in root.tables("column")? {
         let numactl = t.opt_str("numactl")?.map(Numactl::parse).transpose()?;
+        let instances = t.opt_expr("instances")?.map(Instances::parse).transpose()?;
+        if let Some(text) = t.opt_str("numactl")?.filter(|_| instances.is_some()) {
+            let what = "a column with both `numactl` and `instances`";
+            return Err(text.error(what, "one of them: each instance is bound to its share of the nodes"));
+        }
         let sets = t.opt_table("set")?.map(|t| settings(&t, true)).transpose()?.unwrap_or_default();
         let own = t.opt_table("params")?.map(|t| params(&t)).transpose()?.unwrap_or_default();
-        if let Some(p) = own.iter().find(|p| p.workload.is_some()) {
-            let expected = "the name of a parameter and its value";
-            return Err(p.setting.name.error("a column sets parameters of every workload that has them", expected));
-        }
-        let params = own.into_iter().map(|p| p.setting).collect();
-        out.push(Column { name: name(&t)?, kernel: t.str("kernel")?, sets, numactl, params });
+        let params = own.into_iter().map(scoped).collect();
+        out.push(Column { name: name(&t)?, kernel: t.str("kernel")?, sets, numactl, instances, params });
         t.finish()?;
     }
     Ok(out)
+}
+
+/// The setting of a column, under the name `WORKLOAD.PARAMETER` if it is for one workload alone.
+fn scoped(p: Param) -> Setting {
+    let Setting { name, value } = p.setting;
+    let name = match p.workload {
+        Some(workload) => name.map(|n| format!("{workload}.{n}")),
+        None => name,
+    };
+    Setting { name, value }
 }
 
 /// Settings of one kernel, column or workload, by its name.

@@ -1,10 +1,13 @@
 //! The columns of an experiment with their kernels resolved.
 
 use super::axes::Column;
+use super::instances::Instances;
 use super::numactl::Numactl;
 use super::{unique, Experiment, Sources};
 use crate::kernel::{Kernel, Setting};
-use crate::plan::{Backend, PlanInput, END, EXACT, MACHINE, NUMACTL, PAGES, PARAMS, QUIET, SETTLED, WORKLOAD};
+use crate::plan::{
+    Backend, PlanInput, END, EXACT, INSTANCES, MACHINE, NUMACTL, PAGES, PARAMS, QUIET, SETTLED, WORKLOAD,
+};
 use crate::spec::{SpecError, Spot};
 use crate::workload::Workload;
 use std::sync::Arc;
@@ -17,6 +20,8 @@ pub(super) struct Resolved<'a> {
     pub kernel: Arc<Kernel>,
     /// How the workload is started.
     pub numactl: Option<&'a Numactl>,
+    /// How many instances of it run, if several do.
+    pub instances: Option<&'a Instances>,
     /// Parameters of its own.
     pub params: &'a [Setting],
 }
@@ -102,7 +107,13 @@ impl Experiment {
         let apart = |w: &Written<'_>| w.column.is_some() || !self.scoped(&w.kernel.value).is_empty();
         if !written.iter().any(apart) {
             let kernels = sources.kernels(&self.kernels, &shared)?;
-            let one = |(source, kernel)| Resolved { source, kernel: Arc::new(kernel), numactl: None, params: &[] };
+            let one = |(source, kernel)| Resolved {
+                source,
+                kernel: Arc::new(kernel),
+                numactl: None,
+                instances: None,
+                params: &[],
+            };
             return Ok(self.kernels.iter().zip(kernels).map(one).collect());
         }
         let all = self.kernel_sources();
@@ -132,12 +143,22 @@ impl Experiment {
             kernel.name.clone_from(&column.name.value);
         }
         let numactl = w.column.and_then(|c| c.numactl.as_ref());
-        if let Some(column) = w.column.filter(|c| !c.params.is_empty()) {
-            let list: Vec<String> = column.params.iter().map(|s| format!("{} = {}", s.name.value, s.value)).collect();
+        // Those for one workload alone stand in the conditions of its plans.
+        let for_all = |s: &&Setting| !s.name.value.contains('.');
+        let list: Vec<String> = w.column.map_or(Vec::new(), |c| {
+            c.params.iter().filter(for_all).map(|s| format!("{} = {}", s.name.value, s.value)).collect()
+        });
+        if !list.is_empty() {
             kernel.warnings.push(format!("its workloads run with {}", list.join(", ")));
         }
+        let instances = w.column.and_then(|c| c.instances.as_ref());
+        if let Some(instances) = instances {
+            kernel
+                .warnings
+                .push(format!("its workloads run in several instances beside each other: {}", instances.text()));
+        }
         let params = w.column.map_or(&[][..], |c| &c.params);
-        Ok(Resolved { source: w.kernel, kernel: Arc::new(kernel), numactl, params })
+        Ok(Resolved { source: w.kernel, kernel: Arc::new(kernel), numactl, instances, params })
     }
 
     /// A plan as its column starts it, with the conditions that tell it from others.
@@ -169,6 +190,10 @@ impl Experiment {
         if let Some(numactl) = column.numactl {
             input.workload = Arc::new(numactl.start(&input.workload, &input.machine)?);
             conditions.push((NUMACTL.to_string(), numactl.text().to_string()));
+        }
+        if let Some(instances) = column.instances {
+            input.workload = Arc::new(instances.start(&input.workload, &input.machine)?);
+            conditions.push((INSTANCES.to_string(), instances.text().to_string()));
         }
         if conditions.is_empty() {
             return Ok(input);

@@ -10,6 +10,7 @@
 
 mod axes;
 mod columns;
+mod instances;
 mod numactl;
 mod param;
 mod params_of_runs;
@@ -17,6 +18,7 @@ mod policies;
 mod prediction;
 
 pub use axes::{Axes, Column, Named};
+pub use instances::Instances;
 pub use numactl::Numactl;
 pub(crate) use param::params;
 pub use param::Param;

@@ -118,7 +118,12 @@ impl Experiment {
             return Ok(None);
         }
         let declared = sources.params_of(self.source_of(workload))?;
-        let own: Vec<Setting> = column.params.iter().filter(|s| declared.contains(&s.name.value)).cloned().collect();
+        let of_this = |s: &Setting| {
+            let name = of_workload(&s.name.value, &workload.value)?;
+            let known = declared.iter().any(|d| d == name);
+            known.then(|| Setting { name: s.name.clone().map(|_| name.to_string()), value: s.value.clone() })
+        };
+        let own: Vec<Setting> = column.params.iter().filter_map(of_this).collect();
         if own.is_empty() {
             return Ok(None);
         }
@@ -138,9 +143,22 @@ impl Experiment {
         }
         let declared: Vec<Vec<String>> =
             self.workloads.iter().map(|w| sources.params_of(self.source_of(w))).collect::<Result<_, _>>()?;
-        match all().find(|s| !declared.iter().any(|list| list.contains(&s.name.value))) {
+        let known = |s: &Setting| {
+            let mut each = self.workloads.iter().zip(&declared);
+            each.any(|(w, list)| of_workload(&s.name.value, &w.value).is_some_and(|n| list.iter().any(|d| d == n)))
+        };
+        match all().find(|s| !known(s)) {
             Some(s) => Err(self.unknown_param(&Param { workload: None, setting: s.clone() }, &declared)),
             None => Ok(()),
         }
+    }
+}
+
+/// The parameter that `name` of a column means for a workload: `name` itself, or what stands behind the workload's name
+/// and a dot. `None` if it is for another workload.
+fn of_workload<'a>(name: &'a str, workload: &str) -> Option<&'a str> {
+    match name.rsplit_once('.') {
+        None => Some(name),
+        Some((only, parameter)) => goes_by(workload, only).then_some(parameter),
     }
 }

@@ -5,7 +5,7 @@ use super::sentence::sentence;
 use crate::assess::{self, Assessment};
 use crate::data::{Comparison, Metric, Workload};
 use crate::trust::{self, ModelError};
-use numalab_model::record::TIMES;
+use numalab_model::record::{TIMES, WAKE_UPS};
 
 /// A measurement on one kernel against the baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +27,11 @@ pub struct Finding {
     pub text: String,
 }
 
-/// The metrics that decide about a workload: its scores, or its elapsed time if it has no score.
+/// The metrics that decide about a workload: its own scores, or its elapsed time if it has none. Latencies of wake-ups
+/// are measured in every run, as times are, and decide nothing.
 pub fn measurements(w: &Workload) -> Vec<&Metric> {
-    let scores: Vec<&Metric> = w.metrics.iter().filter(|m| !TIMES.contains(&m.name.as_str())).collect();
+    let of_every_run = |name: &str| TIMES.contains(&name) || WAKE_UPS.iter().any(|(own, _)| *own == name);
+    let scores: Vec<&Metric> = w.metrics.iter().filter(|m| !of_every_run(&m.name)).collect();
     if scores.is_empty() {
         w.metrics.iter().filter(|m| m.name == "elapsed").collect()
     } else {

@@ -166,6 +166,23 @@ fn scores_outrank_times_and_many_are_counted() {
     assert_eq!(question(&many), "Which of 8 kernels is better than a on stream?");
 }
 
+/// A server whose throughput doubles is better, whatever its wake-ups do.
+#[test]
+fn latencies_of_wake_ups_decide_nothing() {
+    let throughput =
+        Metric::new("operations", "operations/s", true, vec![vec![10.0, 10.1, 9.9], vec![20.0, 20.1, 19.9]]);
+    let wake_up = |name: &str| Metric::new(name, "us", false, vec![vec![5.0, 5.1, 4.9], vec![90.0, 90.1, 89.9]]);
+    let of = |metrics: Vec<Metric>| {
+        let workloads = vec![Workload { name: "jvm".into(), metrics, ..Workload::default() }];
+        Comparison { kernels: vec![Kernel::named("a"), Kernel::named("b")], workloads, ..Comparison::default() }
+    };
+    let names = |c: &Comparison| findings(c).into_iter().map(|f| f.metric).collect::<Vec<_>>();
+    let all = of(vec![throughput, wake_up("wakeup_p50"), wake_up("wakeup_p99")]);
+    assert_eq!(names(&all), ["operations"]);
+    let elapsed = Metric::new("elapsed", "s", false, vec![vec![1.0], vec![2.0]]);
+    assert_eq!(names(&of(vec![elapsed, wake_up("wakeup_p50")])), ["elapsed"]);
+}
+
 #[test]
 fn machines_are_counted_beside_the_workloads() {
     let asked = |programs: &[&str], machines: &[&str]| {

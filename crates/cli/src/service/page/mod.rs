@@ -11,7 +11,7 @@ use crate::service::entries;
 use numalab_model::catalog::Kind;
 use numalab_model::kernel::RoleChoice;
 use numalab_model::kernel::OVERRIDE;
-use numalab_model::plan::{KernelPlan, Plan, NUMACTL};
+use numalab_model::plan::{KernelPlan, Plan, INSTANCES, NUMACTL};
 use numalab_model::record::{Status, Store};
 use numalab_report::html::{self, Input, Setting};
 use numalab_report::order::unique;
@@ -157,7 +157,8 @@ fn about_kernel(context: &Context, plan: &Plan) -> String {
         kernel.roles.iter().filter(|r| r.origin == OVERRIDE).map(|r| format!("{}={}", r.role, r.implementation));
     let tunables = kernel.tunables.iter().filter(|t| t.origin == OVERRIDE).map(|t| format!("{}={}", t.name, t.value));
     let start = plan.conditions.iter().filter(|c| c.0 == NUMACTL).map(|c| format!("numactl {}", c.1));
-    let with: Vec<String> = roles.chain(tunables).chain(start).collect();
+    let several = plan.conditions.iter().filter(|c| c.0 == INSTANCES).map(|c| format!("instances = {}", c.1));
+    let with: Vec<String> = roles.chain(tunables).chain(start).chain(several).collect();
     match with.as_slice() {
         // A kernel in a file of one's own.
         [] if named => format!("made of {made_of}, {}", about(context, Kind::Kernel, made_of)),

@@ -55,8 +55,9 @@ pub struct Args {
     /// A smaller program may have another answer (docs/reference/likes.md)
     #[arg(long)]
     pub(super) quick: bool,
-    /// Ways that a prediction compares with leaving balancing on: off, interleave, bind, weighted, slow-scan, tiering,
-    /// promote-limit, zone-reclaim, preferred, hugetlb, no-thp [default: off,interleave,bind]
+    /// Ways that a prediction compares with leaving balancing on: off, interleave, bind, weighted, per-node,
+    /// two-instances, three-instances, slow-scan, tiering, tiering-alone, promote-limit, zone-reclaim, preferred,
+    /// hugetlb, no-thp [default: off,interleave,bind]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) ways: Vec<String>,
     /// How long the program of a prediction will run, such as 30s, 5m or 2h: the advice is about the mean over that time

@@ -27,6 +27,10 @@ pub struct Like {
     /// The time of a prediction in full size, ms, as a list.
     full_time_ms: Vec<u64>,
     quick: Vec<(String, String)>,
+    /// Whether each of several instances needs all of the memory.
+    whole: bool,
+    /// Why several instances in its place cannot be compared with it.
+    one_instance: Option<String>,
     /// What the user has set, as parts of a name: "points-50".
     chosen: Vec<String>,
 }
@@ -97,6 +101,8 @@ impl Like {
             times_ms,
             full_time_ms,
             quick: texts("quick")?,
+            whole: t.opt_bool("whole")?.is_some_and(|b| b.value),
+            one_instance: t.opt_str("one_instance")?.map(|text| text.value),
             chosen: Vec::new(),
         };
         t.finish()?;
@@ -115,6 +121,8 @@ impl Like {
             times_ms: times_ms.to_vec(),
             full_time_ms: times_ms.to_vec(),
             quick: Vec::new(),
+            whole: false,
+            one_instance: None,
             chosen: Vec::new(),
         }
     }
@@ -122,6 +130,18 @@ impl Like {
     /// Whether the workload is a file of the user's own.
     pub fn is_file(&self) -> bool {
         is_path(&self.workload)
+    }
+
+    /// Whether each of several instances needs all of the memory, as each has all weights of a model. Else they divide
+    /// it.
+    pub fn whole_instances(&self) -> bool {
+        self.whole
+    }
+
+    /// Why several instances in its place cannot be compared with it, if they cannot.
+    pub fn one_instance(&self) -> Option<String> {
+        let usual = || format!("the model of {} has several processes, or one that cannot be divided", self.name);
+        self.one_instance.clone().or_else(|| self.bind.is_none().then(usual))
     }
 
     /// Whether a parameter has a value of its own.

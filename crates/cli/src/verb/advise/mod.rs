@@ -8,6 +8,7 @@ mod args;
 mod by_region;
 mod columns;
 mod decide;
+mod extras;
 mod fitted;
 pub mod guard;
 mod keep;

@@ -2,9 +2,10 @@
 //!
 //! Sources: sysctl.d(5); systemd.exec(5), `NUMAPolicy=` and `NUMAMask=`; podman-run(1) and docker's `--cpuset-mems`;
 //! libvirt's domain XML, `numatune`; Kubernetes, "Control Topology Management Policies" and "Utilizing the NUMA-aware
-//! Memory Manager".
+//! Memory Manager"; systemd.service(5), prefix `+` of commands; tmpfiles.d(5).
 
 use super::columns::Way;
+use super::extras::Extra;
 use serde::Serialize;
 
 /// The commands or lines for one place, and what undoes them.
@@ -28,47 +29,129 @@ pub fn of(way: &Way) -> Vec<Place> {
     match way {
         Way::On => Vec::new(),
         Way::Off => of_sysctl("kernel.numa_balancing=0", "kernel.numa_balancing=1"),
-        Way::Extra(extra) if extra.sysctl.is_some() => {
-            extra.sysctl.map_or_else(Vec::new, |(on, off)| of_sysctl(on, off))
-        }
-        Way::Extra(extra) if extra.numactl.is_none() => vec![place(
-            "systemd, at boot",
-            &[&format!(
-                "printf 'w {} - - - - {}\\n' > /etc/tmpfiles.d/60-numa-balancing.conf",
-                extra.file.0, extra.file.1
-            )],
-            &["rm /etc/tmpfiles.d/60-numa-balancing.conf", &format!("echo {} > {}", extra.file.2, extra.file.0)],
-        )],
         Way::Interleave => with_policy("interleave", "all", "numactl --interleave=all", None),
         Way::Bind(options) => with_policy("bind", "0", &format!("numactl {options}"), Some("0")),
-        Way::Extra(extra) => {
-            let numactl = format!("numactl {}", extra.numactl.unwrap_or_default());
-            wrapped(&numactl)
-        }
+        Way::Extra(extra) => of_extra(extra),
     }
 }
 
-/// A switch of the whole machine. Pods cannot turn it, as it has no namespace of its own.
+/// The places of a further way.
+fn of_extra(extra: &Extra) -> Vec<Place> {
+    if extra.instances.is_some() {
+        return of_instances();
+    }
+    if let Some(numactl) = extra.numactl {
+        return wrapped(&format!("numactl {numactl}"), extra.word);
+    }
+    match extra.sysctl {
+        Some((on, off)) if extra.param.is_some() => of_hugetlb(on, off),
+        Some((on, off)) => of_sysctl(on, off),
+        None => of_file(extra.file),
+    }
+}
+
+/// A switch of the whole machine: it has no namespace, so it is turned on the host for all that runs there.
+fn on_host(commands: &str, undo: &str) -> Vec<Place> {
+    let host = format!("on the host, for all containers (it has no namespace of its own): {commands}");
+    let guests = format!("on the host, for all guests (the kernel of a guest has a switch of its own): {commands}");
+    let nodes = format!("on each node, or by a privileged DaemonSet: {commands}");
+    vec![
+        place("docker or podman", &[&host], &[undo]),
+        place("libvirt", &[&guests], &[undo]),
+        place("Kubernetes", &[&nodes], &[undo]),
+    ]
+}
+
+/// A sysctl. A unit can turn it while it runs, with full privileges (`+`).
 fn of_sysctl(on: &str, off: &str) -> Vec<Place> {
     const FILE: &str = "/etc/sysctl.d/60-numa-balancing.conf";
+    let lines = on.replace(' ', "\\n");
+    let start = format!("ExecStartPre=+/usr/sbin/sysctl -w {on}");
+    let stop = format!("ExecStopPost=+/usr/sbin/sysctl -w {off}");
+    let do_it = format!("printf '{lines}\\n' > {FILE}");
+    let (commands, undo) = (format!("sysctl -w {on}"), format!("sysctl -w {off}"));
+    let own = [
+        place("sysctl.d", &[&do_it, &commands], &[&format!("rm {FILE}"), &undo]),
+        place("systemd", &["systemctl edit UNIT", "[Service]", &start, &stop], &["systemctl revert UNIT", &undo]),
+    ];
+    own.into_iter().chain(on_host(&commands, &undo)).collect()
+}
+
+/// A file of the kernel that is no sysctl.
+fn of_file((file, value, usual): (&str, &str, &str)) -> Vec<Place> {
+    const CONF: &str = "/etc/tmpfiles.d/60-numa-balancing.conf";
+    let (commands, undo) = (format!("echo {value} > {file}"), format!("echo {usual} > {file}"));
+    let do_it = format!("printf 'w {file} - - - - {value}\\n' > {CONF}");
+    let own = place("systemd", &[&do_it, "systemd-tmpfiles --create"], &[&format!("rm {CONF}"), &undo]);
+    std::iter::once(own).chain(on_host(&commands, &undo)).collect()
+}
+
+/// Hugetlb pages: the host sets them aside, and the program is told to use them.
+fn of_hugetlb(on: &str, off: &str) -> Vec<Place> {
+    let mut out = of_sysctl(on, off);
+    for place in &mut out {
+        let (more, less) = match place.name {
+            "docker or podman" => ("docker run --ulimit memlock=-1 --cap-add IPC_LOCK IMAGE", "docker run IMAGE"),
+            "libvirt" => (
+                "virsh edit DOMAIN: <memoryBacking><hugepages/></memoryBacking>",
+                "virsh edit DOMAIN, without <memoryBacking>",
+            ),
+            "Kubernetes" => ("limits: { hugepages-2Mi: SIZE-OF-THE-POOL }", "no hugepages-2Mi in limits"),
+            _ => continue,
+        };
+        place.commands.push(more.into());
+        place.undo.insert(0, less.into());
+    }
+    out
+}
+
+/// One instance for each node, or for a share of the nodes.
+fn of_instances() -> Vec<Place> {
+    let kubelet =
+        "kubelet: cpuManagerPolicy: static, memoryManagerPolicy: Static, topologyManagerPolicy: single-numa-node";
+    let pods = "replicas: one for each node of the machine, each with whole CPUs, and limits equal to requests";
     vec![
-        place("sysctl.d", &[&format!("echo {on} > {FILE}")], &[&format!("rm {FILE}"), &format!("sysctl -w {off}")]),
         place(
-            "Kubernetes",
-            &[&format!("on each node, or by a privileged DaemonSet: sysctl -w {on}")],
-            &[&format!("sysctl -w {off}")],
+            "systemd",
+            &[
+                "systemctl edit --force --full UNIT@.service",
+                "[Service]",
+                "ExecStart=numactl --cpunodebind=%i --membind=%i PROGRAM",
+                "systemctl disable --now UNIT; systemctl enable --now UNIT@0 UNIT@1",
+            ],
+            &["systemctl disable --now UNIT@0 UNIT@1", "systemctl enable --now UNIT"],
         ),
+        place(
+            "docker or podman",
+            &["docker run --cpuset-mems=0 --cpuset-cpus=CPUS-OF-NODE-0 IMAGE, and so on for each node"],
+            &["docker run IMAGE"],
+        ),
+        place(
+            "libvirt",
+            &[
+                "a domain for each node, with its share of CPUs and memory: virsh edit DOMAIN",
+                "<vcpu placement='static' cpuset='CPUS-OF-NODE'>N</vcpu>",
+                "<numatune><memory mode='strict' nodeset='NODE'/></numatune>",
+            ],
+            &["one domain, without <numatune>"],
+        ),
+        place("Kubernetes", &[kubelet, pods], &["replicas: 1"]),
     ]
 }
 
 /// A memory policy that starts the program under numactl, where the place has no word of its own.
-fn wrapped(numactl: &str) -> Vec<Place> {
+fn wrapped(numactl: &str, word: &str) -> Vec<Place> {
     let unit = format!("ExecStart={numactl} PROGRAM");
     let entry = format!("docker run --cap-add SYS_NICE --entrypoint sh IMAGE -c 'exec {numactl} PROGRAM'");
     let pod = format!("command: [sh, -c, \"exec {numactl} PROGRAM\"]");
+    let guest = match word {
+        "preferred" => "<numatune><memory mode='preferred' nodeset='0'/></numatune>".to_string(),
+        _ => format!("<emulator>WRAPPER</emulator>, a script: exec {numactl} qemu-system-x86_64 \"$@\""),
+    };
     vec![
         place("systemd", &["systemctl edit UNIT", "[Service]", "ExecStart=", &unit], &["systemctl revert UNIT"]),
         place("docker or podman", &[&entry], &["docker run IMAGE"]),
+        place("libvirt", &["virsh edit DOMAIN", &guest], &["virsh edit DOMAIN, without it"]),
         place("Kubernetes", &[&pod], &["command: [PROGRAM]"]),
     ]
 }
@@ -116,7 +199,7 @@ fn with_policy(word: &str, mask: &str, numactl: &str, node: Option<&str>) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verb::advise::columns::EXTRAS;
+    use crate::verb::advise::extras::EXTRAS;
 
     #[test]
     fn every_way_but_leaving_it_on_has_places_that_undo_what_they_do() {
@@ -126,6 +209,11 @@ mod tests {
             let places = of(&way);
             assert!(!places.is_empty(), "{}", way.name());
             assert!(places.iter().all(|p| !p.commands.is_empty() && !p.undo.is_empty()), "{}: {places:?}", way.name());
+            for name in ["systemd", "docker or podman", "libvirt", "Kubernetes"] {
+                assert!(places.iter().any(|p| p.name == name), "{} says nothing for {name}", way.name());
+            }
+            let all: Vec<String> = places.iter().flat_map(|p| p.commands.iter().chain(&p.undo).cloned()).collect();
+            assert!(all.iter().all(|line| !line.is_empty()), "{}: {places:?}", way.name());
         }
         assert!(of(&Way::On).is_empty());
         let named: Vec<&str> = of(&Way::Interleave).iter().map(|p| p.name).collect();

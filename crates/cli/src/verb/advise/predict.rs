@@ -3,8 +3,9 @@
 //! say together becomes one advice ([`super::decide`]).
 
 use super::args::Args;
-use super::columns::{Way, EXTRAS};
+use super::columns::Way;
 use super::decide::Advice;
+use super::extras::EXTRAS;
 use super::likes::{Like, Size};
 use super::output::{self, Given};
 use super::own_workload;
@@ -16,7 +17,7 @@ use crate::options;
 use crate::records::{self, Series};
 use crate::service::carry_out::{carry_out, exit, RunOptions};
 use crate::service::page::write_page;
-use numalab_model::experiment::{Axes, Experiment, Named, Param, Prediction, Simulated};
+use numalab_model::experiment::{Axes, Experiment, Instances, Named, Param, Prediction, Simulated};
 use numalab_model::kernel::Setting;
 use numalab_model::machine::size;
 use numalab_model::spec::{SpecError, Spot};
@@ -143,11 +144,38 @@ fn ways(args: &Args, like: &Like, target: &Target, size: Size) -> Result<Vec<Way
                 .near(word, names())
         };
         let way = way.ok_or_else(unknown)?;
+        if let Some(instances) = way.instances()? {
+            share(&instances, like, target, size).map_err(|e| Failure::usage(format!("`--ways` has {word:?}: {e}")))?;
+        }
         if !out.contains(&way) {
             out.push(way);
         }
     }
     Ok(out)
+}
+
+/// The size of one of several instances that take the place of one large program.
+///
+/// # Errors
+/// The machine or the program has no such choice, or an instance does not fit on its nodes; as text.
+fn share(instances: &Instances, like: &Like, target: &Target, size: Size) -> Result<Size, String> {
+    if let Some(why) = like.one_instance() {
+        return Err(format!("{why}; expected another way"));
+    }
+    let nodes = instances.nodes(&target.machine).map_err(|e| format!("{}; expected {}", e.what, e.expected))?;
+    let count = nodes.len();
+    let whole = like.whole_instances();
+    let memory_bytes = if whole { size.memory_bytes } else { size.memory_bytes / count as u64 };
+    let own = nodes.iter().filter(|list| !list.is_empty());
+    let room = |list: &Vec<u32>| list.iter().map(|n| target.machine.nodes[*n as usize].memory_bytes).sum::<u64>();
+    let on_node = count.div_ceil(target.memory_nodes()).max(1) as u64;
+    match own.map(room).min().filter(|room| memory_bytes * on_node > *room) {
+        Some(room) => {
+            let (needs, has) = (size::short(memory_bytes * on_node), size::short(room));
+            Err(format!("the instances on a node need {needs}, and it has {has}; expected a smaller --memory"))
+        }
+        None => Ok(Size { memory_bytes, threads: (size.threads / count as u32).max(1) }),
+    }
 }
 
 /// What is simulated of a program: every size over every time. A program that runs for less than the longest of them is
@@ -201,7 +229,18 @@ fn experiment(
             params.push(Param { workload: Some(s.workload.clone()), setting });
         }
     }
-    let columns = ways.iter().map(|w| w.column(kernel)).collect::<Result<Vec<_>, _>>()?;
+    let mut columns = ways.iter().map(|w| w.column(kernel)).collect::<Result<Vec<_>, _>>()?;
+    for column in &mut columns {
+        let Some(instances) = &column.instances else { continue };
+        for s in &prediction.simulated {
+            let size = Size { memory_bytes: s.memory_bytes, threads: s.threads };
+            let own = share(instances, like, target, size).map_err(Failure::usage)?;
+            for (name, value) in like.params(own, s.time_ms, quick) {
+                let text = format!("{}.{name}={value}", s.workload);
+                column.params.push(Setting::from_argument("--ways", &text)?);
+            }
+        }
+    }
     let workloads: Vec<Named> = prediction
         .simulated
         .iter()

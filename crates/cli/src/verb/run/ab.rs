@@ -54,7 +54,8 @@ fn settings(text: &str) -> Result<Vec<Setting>, Failure> {
 fn of_kernel(experiment: &Experiment, kernel: &Spot<String>) -> Column {
     let sets = experiment.axes.sets.iter().filter(|(of, _)| of.value == kernel.value);
     let sets = sets.flat_map(|(_, sets)| sets.iter().cloned()).collect();
-    Column { name: kernel.clone(), kernel: kernel.clone(), sets, numactl: None, params: Vec::new() }
+    let (name, kernel) = (kernel.clone(), kernel.clone());
+    Column { name, kernel, sets, numactl: None, instances: None, params: Vec::new() }
 }
 
 /// Name of a column with a setting, such as `6.3[vma_filter=off]`, as `--set` names such a kernel. A kernel in a file

@@ -65,5 +65,6 @@ impl Request {
 
 /// A column of a kernel or an image, as `option` asked for it.
 pub fn column(option: &str, name: &str, kernel: &str, sets: Vec<Setting>) -> Column {
-    Column { name: named(option, name), kernel: named(option, kernel), sets, numactl: None, params: Vec::new() }
+    let (name, kernel) = (named(option, name), named(option, kernel));
+    Column { name, kernel, sets, numactl: None, instances: None, params: Vec::new() }
 }
