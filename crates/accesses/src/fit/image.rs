@@ -5,6 +5,7 @@ use super::messages::{self, Turns};
 use super::pattern::{Caches, Phase};
 use super::regions::{self, Area};
 use super::timeline::{self, Stretch};
+use super::written_lines;
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 use crate::record::Image;
 use crate::sites::Site;
@@ -32,6 +33,9 @@ pub struct Region {
     pub site: Option<String>,
     /// How its pages are placed: as the program does it, or by a change, which no record shows.
     pub placing: Placing,
+    /// It is so many lines that threads write by turns, each its own bytes of them. Its bytes are then no memory to
+    /// speak of, and 0.
+    pub lines: Option<u64>,
 }
 
 /// How the pages of a region are placed.
@@ -125,7 +129,7 @@ pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProce
         joins = false;
     }
     let roles = classes::roles(&workers, &extents);
-    let classes = classes::of(&workers, &extents, &roles, caches);
+    let mut classes = classes::of(&workers, &extents, &roles, caches);
     let initial = Worker { thread: 0, phases: before };
     let prologue = prologue(&initial, &extents, &roles, caches);
     let turns = messages::turns(&classes, &image.edges);
@@ -139,10 +143,13 @@ pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProce
         assumed
             .push("threads wait for each other more than a tenth of their time, in a way that is not modelled".into());
     }
+    let mut regions = name_regions((&areas, &sites), &chosen, &extents, &roles);
+    let written = written_lines::objects(image, &areas, &sites);
+    written_lines::add(&written, &mut regions, &mut classes, &turns);
     Some(FittedProcess {
         name: word(image.name()),
         count: 1,
-        regions: name_regions((&areas, &sites), &chosen, &extents, &roles),
+        regions,
         prologue,
         joins,
         classes,
@@ -229,7 +236,8 @@ fn name_regions(
         let taken = out.iter().filter(|r| r.name.starts_with(&base)).count();
         let name = if taken > 0 { format!("{base}{}", taken + 1) } else { base };
         let site = regions::place(&areas[*area], sites);
-        out.push(Region { name, bytes, members: role.member.map(|m| m + 1), site, placing: Placing::Own });
+        let members = role.member.map(|m| m + 1);
+        out.push(Region { name, bytes, members, site, placing: Placing::Own, lines: None });
     }
     out
 }
