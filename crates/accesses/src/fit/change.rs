@@ -3,8 +3,9 @@
 
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
-use super::image::{FittedProcess, Placing, Region};
+use super::image::FittedProcess;
 use super::pattern::{Part, Phase, Visit};
+use super::region::{Placing, Region};
 use super::usage::Order;
 use crate::format::LINE_BYTES;
 

@@ -16,6 +16,7 @@ mod heat;
 mod image;
 mod messages;
 mod pattern;
+mod region;
 pub(crate) mod regions;
 mod scale;
 mod steps;
@@ -27,8 +28,9 @@ mod written_lines;
 pub use change::Change;
 pub use classes::{Class, Kept};
 pub use fitted::Fit;
-pub use image::{FittedProcess, Placing, Region};
+pub use image::FittedProcess;
 pub use pattern::{Part, Phase, Tier, Visit};
+pub use region::{Placing, Region};
 pub use scale::{Scaled, INSTRUCTION_NS as INSTRUCTION_NS_VALUE};
 pub use usage::Order;
 

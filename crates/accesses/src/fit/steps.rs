@@ -1,8 +1,8 @@
 //! Steps of a fitted phase, as TOML.
 
-use super::image::{Placing, Region};
 use super::messages::Turns;
 use super::pattern::{Part, Phase, Tier, Visit};
+use super::region::{Placing, Region};
 use super::usage::Order;
 use crate::format::LINE_BYTES;
 

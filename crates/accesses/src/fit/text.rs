@@ -2,9 +2,10 @@
 
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
-use super::image::{self, FittedProcess, Placing, Region};
+use super::image::FittedProcess;
 use super::messages::{self, Turns};
 use super::pattern::{Part, Phase, Visit};
+use super::region::{self, Placing, Region};
 use super::steps::{self, Sizes};
 use crate::format::{LINE_BYTES, PAGE_BYTES};
 use numalab_base::visible_text::is_invisible;
@@ -24,7 +25,7 @@ impl Fit {
 
     /// Name of the workload.
     pub fn own_name(&self) -> String {
-        format!("fit-{}", image::word(&self.name))
+        format!("fit-{}", region::word(&self.name))
     }
 
     fn write(&self, out: &mut String, source: &str) -> Result {

@@ -5,9 +5,9 @@
 //! from core to core. Padded, the lines stay in their cores, and their accesses cost no more than their instructions.
 
 use super::classes::Class;
-use super::image::{word, Placing, Region};
 use super::messages::Turns;
 use super::pattern::{Part, Visit};
+use super::region::{word, Placing, Region};
 use super::regions::{self, Area};
 use super::usage::Order;
 use crate::format::{Writer, CHUNK_BYTES, LINE_BYTES, PAGE_BYTES};
