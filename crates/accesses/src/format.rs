@@ -202,6 +202,19 @@ pub struct Edge {
     pub count: u64,
 }
 
+/// What a thread writes of a line that several write by turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Writer {
+    /// Number of the thread.
+    pub thread: u16,
+    /// Address divided by 64.
+    pub line: u64,
+    /// Which of its 64 bytes, the lowest bit first.
+    pub bytes: u64,
+    /// Writes since the line was known to be such a one.
+    pub writes: u64,
+}
+
 /// A unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -219,6 +232,8 @@ pub enum Unit {
     Edge(Edge),
     /// The end of a file's name.
     Text(String),
+    /// Writes to a line that several threads write by turns.
+    Writer(Writer),
 }
 
 /// Reads numbers one after the other; what is not there is 0.
@@ -315,6 +330,10 @@ pub fn unit(bytes: &[u8]) -> Option<Unit> {
             let length = usize::from(thread).min(f.0.len());
             Unit::Text(String::from_utf8_lossy(&f.0[..length]).into_owned())
         }
+        8 => {
+            let _spare = f.u32();
+            Unit::Writer(Writer { thread, line: f.u64(), bytes: f.u64(), writes: f.u64() })
+        }
         _ => return None,
     })
 }
@@ -378,8 +397,10 @@ int main(void)
     struct mapping m = {MAPPING, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     struct edge e = {EDGE, 1, 1, 2, 3, {0}};
     struct text t = {TEXT, 3, "abc"};
+    struct writer w = {WRITER, 1, 2, 3, 4, 5, {0}};
     fwrite(&h, 64, 1, stdout), fwrite(&l, 64, 1, stdout), fwrite(&s, 64, 1, stdout), fwrite(&b, 64, 1, stdout);
-    fwrite(&m, 64, 1, stdout), fwrite(&e, 64, 1, stdout), fwrite(&t, 64, 1, stdout), fwrite(&c, sizeof c, 1, stdout);
+    fwrite(&m, 64, 1, stdout), fwrite(&e, 64, 1, stdout), fwrite(&t, 64, 1, stdout);
+    fwrite(&w, 64, 1, stdout), fwrite(&c, sizeof c, 1, stdout);
     return 0;
 }
 "#;
@@ -441,7 +462,7 @@ int main(void)
         let built = built.unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         let bytes = Command::new(dir.path().join("w")).output().unwrap().stdout;
-        let units: Vec<Unit> = bytes[..7 * UNIT].chunks(UNIT).filter_map(unit).collect();
+        let units: Vec<Unit> = bytes[..8 * UNIT].chunks(UNIT).filter_map(unit).collect();
         let head =
             Head { pid: 2, parent: 3, ended: Ended::Executed, begin_clock: 4, unknown_call: Some(7), lost_lines: 9 };
         let mapping = Mapping {
@@ -466,9 +487,10 @@ int main(void)
                 Unit::Mapping(mapping),
                 Unit::Edge(Edge { thread: 1, wakes: true, address: 2, count: 3 }),
                 Unit::Text("abc".into()),
+                Unit::Writer(Writer { thread: 1, line: 3, bytes: 4, writes: 5 }),
             ]
         );
-        let read = control(&bytes[7 * UNIT..]).unwrap();
+        let read = control(&bytes[8 * UNIT..]).unwrap();
         assert_eq!((read.limit_bytes, read.used_bytes, read.most_images, read.images), (1, 2, 3, 4));
         assert_eq!((read.unrecorded_images, read.insns, read.lines, read.full), (5, 6, 7, Full::Disk));
         assert_eq!(read.foreign_execs, 9);
@@ -482,7 +504,7 @@ int main(void)
                 let mut bytes = vec![0xff; length];
                 kind.to_le_bytes().iter().zip(&mut bytes).for_each(|(b, to)| *to = *b);
                 let read = unit(&bytes);
-                assert!((1..=7).contains(&kind) || read.is_none() || length < 2, "{kind} {length}");
+                assert!((1..=8).contains(&kind) || read.is_none() || length < 2, "{kind} {length}");
             }
         }
         assert_eq!((control(&[]), control(&[0; 80])), (None, None));

@@ -11,11 +11,14 @@
 //! file of any content is read without panic and within bounds.
 
 pub mod calls;
+pub mod encode;
 pub mod fit;
 pub mod format;
 pub mod heat;
+pub mod histograms;
 pub mod page;
 pub mod plugin;
 pub mod record;
 pub mod recorder;
+pub mod sampled;
 pub mod sites;

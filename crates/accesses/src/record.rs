@@ -1,6 +1,6 @@
 //! A record of accesses, read from its directory: `accesses.json`, `control`, and a file of units for every image.
 
-use crate::format::{self, Born, Cell, Control, Edge, Ended, Head, Mapping, Slice, Unit, UNIT};
+use crate::format::{self, Born, Cell, Control, Edge, Ended, Head, Mapping, Slice, Unit, Writer, UNIT};
 use crate::sites::{self, Site};
 use numalab_model::files::input;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub const CONTROL: &str = "control";
 /// Ending of files of units.
 pub const UNITS: &str = "units";
 /// Largest file that is read, bytes.
-const BYTES_MAX: u64 = 1 << 30;
+pub const BYTES_MAX: u64 = 1 << 30;
 
 /// How the program ended, or that it has not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,9 @@ pub struct Manifest {
     pub wall_s: f64,
     /// CPU time of QEMU and all processes under it, s.
     pub cpu_s: f64,
+    /// Whether the processor's samples were counted in place of every access.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sampled: bool,
     /// How the program ended.
     pub ending: Ending,
 }
@@ -81,6 +84,8 @@ pub struct Image {
     pub mappings: Vec<(Mapping, Option<String>)>,
     /// Waits and wake-ups.
     pub edges: Vec<Edge>,
+    /// Who writes what of lines that threads write by turns.
+    pub writers: Vec<Writer>,
 }
 
 impl Image {
@@ -201,6 +206,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         cells: Vec::new(),
         mappings: Vec::new(),
         edges: Vec::new(),
+        writers: Vec::new(),
     };
     let text = |number: u32| match bytes.chunks_exact(UNIT).nth(number as usize).and_then(format::unit) {
         Some(Unit::Text(text)) if number > 0 => Some(text),
@@ -214,6 +220,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
             Unit::Mapping(m) if m.call == EXECVE => image.path = text(m.text).unwrap_or_default(),
             Unit::Mapping(m) => image.mappings.push((m, text(m.text))),
             Unit::Edge(e) => image.edges.push(e),
+            Unit::Writer(w) if w.writes > 0 => image.writers.push(w),
             _ => {}
         }
     }
@@ -242,6 +249,7 @@ mod tests {
             began_unix_ms: 1,
             wall_s: 1.0,
             cpu_s: 1.0,
+            sampled: false,
             ending: Ending::Signal(11),
         }
     }

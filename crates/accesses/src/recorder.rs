@@ -4,11 +4,12 @@
 //! manifest is written before the start, and again at the end.
 
 use crate::calls;
-use crate::format::{self, Control};
+use crate::format::{self, Control, LINE_BYTES};
 use crate::record::{self, Ending, Manifest, ReadError, CONTROL, MANIFEST, UNITS};
 use crate::sites;
 use numalab_lab::cache::Cache;
-use numalab_model::files::output;
+use numalab_model::files::{input, output};
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -159,10 +160,19 @@ pub fn record(
         return Err(RecordError::NotStarted { qemu: manifest.qemu, how });
     }
     manifest.ending = asked.unwrap_or_else(|| ending(status));
-    sites::write(&dir).map_err(|e| RecordError::Files(format!("{}: {e}", dir.join(sites::FILE).display())))?;
+    sites::write(&dir, &written_lines(&dir, &control))
+        .map_err(|e| RecordError::Files(format!("{}: {e}", dir.join(sites::FILE).display())))?;
     write(&dir, &manifest)?;
     let remarks = remarks(&dir, &manifest, &control)?;
     Ok(Recorded { manifest, control, remarks })
+}
+
+/// Processes, and addresses of lines that threads write by turns.
+fn written_lines(dir: &Path, control: &Control) -> BTreeSet<(u32, u64)> {
+    let image = |n: u64| record::image(n, &input::bytes(&dir.join(format!("{n}.{UNITS}")), record::BYTES_MAX).ok()?);
+    let images = (0..control.images.min(control.most_images).min(1 << 16)).filter_map(image);
+    let of = |i: &record::Image| i.writers.iter().map(|w| (i.head.pid, w.line * LINE_BYTES)).collect::<Vec<_>>();
+    images.flat_map(|i| of(&i)).collect()
 }
 
 /// A QEMU.
@@ -242,7 +252,7 @@ fn check_program(path: &Path, begin: &[u8]) -> Result<(), RecordError> {
 }
 
 /// Makes the directory, and removes the record that it may hold.
-fn prepare(dir: &Path, settings: &Settings) -> Result<PathBuf, RecordError> {
+pub fn prepare(dir: &Path, settings: &Settings) -> Result<PathBuf, RecordError> {
     let failed = |e: std::io::Error| RecordError::Files(format!("{}: {e}", dir.display()));
     let is_empty = |dir: &Path| std::fs::read_dir(dir).map(|mut d| d.next().is_none());
     if dir.exists() && !record::is_record(dir) && !is_empty(dir).map_err(failed)? {
@@ -278,6 +288,7 @@ fn manifest(command: &[String], settings: &Settings, qemu: &Qemu) -> Manifest {
         began_unix_ms: at.as_millis() as u64,
         wall_s: 0.0,
         cpu_s: 0.0,
+        sampled: false,
         ending: Ending::Running,
     }
 }
@@ -369,7 +380,8 @@ fn watch(
     }
 }
 
-fn ending(status: ExitStatus) -> Ending {
+/// How a program with this status ended.
+pub fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exit(code),
         (None, Some(signal)) => Ending::Signal(signal),

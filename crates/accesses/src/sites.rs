@@ -7,6 +7,7 @@
 //! functions and lines, on the machine that recorded: only there are the program's files certain to be the same.
 //! Invariant: what cannot be found has a library and an offset for a name. Nothing of this is needed to read a record.
 
+use crate::format::LINE_BYTES;
 use numalab_model::files::input;
 use object::{Object, ObjectSymbol, SymbolKind};
 use serde::{Deserialize, Serialize};
@@ -77,17 +78,18 @@ fn line(text: &str) -> Option<Line> {
     }
 }
 
-/// Writes the names of a record that has ended.
+/// Writes the names of a record that has ended. Variables that have one of `written` (processes, and addresses of lines
+/// that threads write by turns) are named whatever their size.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(dir: &Path) -> std::io::Result<()> {
+pub fn write(dir: &Path, written: &BTreeSet<(u32, u64)>) -> std::io::Result<()> {
     let raw = dir.join(RAW);
     let text = input::text(&raw, BYTES_MAX).unwrap_or_default();
     let lines: Vec<Line> = text.lines().filter_map(line).collect();
     let mut sites = blocks(&lines);
-    sites.extend(variables(&lines));
-    sites.sort_by_key(|s| std::cmp::Reverse(s.bytes));
+    sites.extend(variables(&lines, written));
+    sites.sort_by_key(|s| std::cmp::Reverse((s.bytes < LEAST_BYTES, s.bytes)));
     sites.truncate(MOST);
     sites.sort_by_key(|s| (s.pid, s.address));
     let json = serde_json::to_string(&sites).map_err(std::io::Error::other)?;
@@ -153,14 +155,18 @@ fn places(path: &str, addresses: &BTreeSet<u64>) -> Vec<String> {
     addresses.iter().enumerate().map(name).collect()
 }
 
-/// Large variables of the programs.
-fn variables(lines: &[Line]) -> Vec<Site> {
+/// Large variables of the programs, and those with one of the lines that are `written` by turns.
+fn variables(lines: &[Line], written: &BTreeSet<(u32, u64)>) -> Vec<Site> {
     let mut out = Vec::new();
     let mut known: BTreeMap<&str, Vec<(String, u64, u64)>> = BTreeMap::new();
     for line in lines {
         let Line::Program { pid, bias, path } = line else { continue };
         for (name, address, bytes) in known.entry(path).or_insert_with(|| symbols(Path::new(path))) {
             let address = bias.wrapping_add(*address);
+            let (first, end) = (address & !(LINE_BYTES - 1), address.saturating_add(*bytes));
+            if *bytes < LEAST_BYTES && (first >= end || written.range((*pid, first)..(*pid, end)).next().is_none()) {
+                continue;
+            }
             let place = format!("a variable of {}", file_name(path));
             out.push(Site { pid: *pid, address, bytes: *bytes, variable: name.clone(), place });
         }
@@ -168,13 +174,13 @@ fn variables(lines: &[Line]) -> Vec<Site> {
     out
 }
 
-/// Name, address and bytes of the large variables of a file.
+/// Name, address and bytes of the variables of a file.
 fn symbols(path: &Path) -> Vec<(String, u64, u64)> {
     let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
     let Ok(file) = object::File::parse(bytes.as_slice()) else { return Vec::new() };
-    let large = |s: &object::Symbol<'_, '_>| s.kind() == SymbolKind::Data && s.size() >= LEAST_BYTES;
+    let is_data = |s: &object::Symbol<'_, '_>| s.kind() == SymbolKind::Data && s.size() > 0;
     let of = |s: object::Symbol<'_, '_>| Some((s.name().ok()?.to_string(), s.address(), s.size()));
-    file.symbols().filter(large).filter_map(of).collect()
+    file.symbols().filter(is_data).filter_map(of).collect()
 }
 
 fn file_name(path: &str) -> &str {

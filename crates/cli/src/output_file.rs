@@ -198,9 +198,20 @@ pub fn target_for(path: &Path, text: &str) -> Result<Target, Failure> {
 /// # Errors
 /// See [`Target::new`]; an error of the file system.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let target = target_for(path, text)?;
+    put(&target_for(path, text)?, text.as_bytes())
+}
+
+/// As [`write`], a file whose kind is told by its first bytes, `magic`.
+///
+/// # Errors
+/// See [`Target::new`]; an error of the file system.
+pub fn write_bytes(path: &Path, bytes: &[u8], magic: &[u8]) -> Result<(), Failure> {
+    put(&Target::new(path, &|head| head.starts_with(magic))?, bytes)
+}
+
+fn put(target: &Target, bytes: &[u8]) -> Result<(), Failure> {
     let open = target.open()?;
-    match open.file().write_all(text.as_bytes()) {
+    match open.file().write_all(bytes) {
         Err(e) if !target.is_unread(&e) => Err(target.refused(&e)),
         _ => target.keep(open),
     }

@@ -3,6 +3,7 @@
 use crate::context::{Context, HOST};
 use crate::failure::Failure;
 use crate::real_kernels;
+use numalab_accesses::histograms;
 use numalab_kernel::mm::thp::Locality;
 use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
@@ -10,12 +11,14 @@ use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, Catalog, File, Kind};
 use numalab_model::counters;
 use numalab_model::experiment::Sources;
+use numalab_model::files::input;
 use numalab_model::kernel::{self, Kernel, Lookup, Setting};
 use numalab_model::machine::{self, Machine};
 use numalab_model::plan::SourceFile;
 use numalab_model::spec::{SpecError, Spot};
 use numalab_model::workload::{self, Workload, WorkloadSpec};
 use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Loads a machine by catalog name, shorthand or path; `host` is this host.
@@ -55,10 +58,31 @@ pub fn domains(machine: &Machine, name: &Spot<String>, config: &SchedConfig) -> 
 /// The workload is unknown, unreadable or invalid, or one of its scores has the name of another figure.
 pub fn workload(context: &Context, name: &Spot<String>) -> Result<WorkloadSpec, SpecError> {
     let file = context.catalog.find(Kind::Workload, name)?;
-    let spec = workload::parse(&file.label, &file.text)?;
+    let spec = with_histograms(workload::parse(&file.label, &file.text)?, name)?;
     check_own_name(context, Kind::Workload, name, spec.name())?;
     spec.score_names().try_for_each(|score| check_score(context, score))?;
     Ok(spec)
+}
+
+/// The workload with the histograms that it names, if it is a file of its own. Those of a catalog stand in no folder.
+fn with_histograms(spec: WorkloadSpec, name: &Spot<String>) -> Result<WorkloadSpec, SpecError> {
+    let Some(file) = spec.histograms_file().cloned().filter(|_| is_path(&name.value)) else { return Ok(spec) };
+    let (path, bytes) = histograms_beside(&name.value, &file)?;
+    let read = histograms::read(&bytes).map_err(|e| {
+        let what = format!("`histograms`: {}: {e}", path.display());
+        file.error(what, "the file that `numalab fit --exact` wrote beside the workload; fit the record again")
+    })?;
+    Ok(spec.with_histograms(read.into()))
+}
+
+/// Path and content of a file of histograms, which stands beside the workload at `workload`.
+fn histograms_beside(workload: &str, file: &Spot<String>) -> Result<(PathBuf, Vec<u8>), SpecError> {
+    let path = Path::new(workload).parent().unwrap_or(Path::new("")).join(&file.value);
+    let bytes = input::bytes(&path, histograms::BYTES_MAX).map_err(|e| {
+        let expected = "the file that `numalab fit --exact` wrote, beside the workload: copy both, or fit again";
+        file.error(format!("`histograms`: {}", e.message()), expected)
+    })?;
+    Ok((path, bytes))
 }
 
 /// Refuses a score with the name of a counter or a derived column. Reports find figures by name, so bounds, selections
@@ -183,6 +207,10 @@ impl Sources for CatalogSources<'_> {
         let catalog = &self.context.catalog;
         let name = self.spec(workload)?.name();
         out.push(source(Kind::Workload.folder(), name, &catalog.find(Kind::Workload, workload)?.text));
+        if let Some(file) = self.spec(workload)?.histograms_file().filter(|_| is_path(&workload.value)) {
+            let place = format!("{}/{}", Kind::Workload.folder(), histograms::name_of(&file.value));
+            out.push(SourceFile { place, bytes: histograms_beside(&workload.value, file)?.1.into() });
+        }
         Ok(out)
     }
     fn workload(
@@ -233,14 +261,14 @@ fn kernel_files(catalog: &Catalog, name: &Spot<String>, kernel: &Kernel) -> Resu
     }
     if kernel.chain.iter().any(|name| catalog.release(name).is_some()) {
         let (place, text) = catalog.release_table()?;
-        out.push(SourceFile { place: place.into(), text: text.into() });
+        out.push(SourceFile { place: place.into(), bytes: text.as_bytes().into() });
     }
     Ok(out)
 }
 
 /// A source file under its place in a catalog.
 fn source(folder: &str, name: &str, text: &str) -> SourceFile {
-    SourceFile { place: format!("{folder}/{name}.toml"), text: text.into() }
+    SourceFile { place: format!("{folder}/{name}.toml"), bytes: text.as_bytes().into() }
 }
 
 /// Adds to an error about a parameter where the parameter was set. The workload does not know the place; the settings

@@ -97,3 +97,8 @@ fn with_file(name: &str, bytes: &[u8], read: impl FnOnce(&Path)) {
         read(&path);
     }
 }
+
+/// Histograms beside a workload.
+pub(crate) fn histograms(bytes: &[u8]) {
+    let _ = numalab_accesses::histograms::read(bytes);
+}

@@ -81,6 +81,7 @@ pub const READERS: &[Reader] = &[
     reader("vmstat", files::vmstat, SMALL, &[Seed::Folder("crates/hostile/seeds/vmstat")]),
     reader("deb", files::deb, LIMITED, &[Seed::Made(samples::deb)]),
     reader("accesses", files::accesses, LIMITED, &[Seed::Made(samples::accesses)]),
+    reader("histograms", files::histograms, SMALL, &[Seed::Made(samples::histograms)]),
 ];
 
 /// The folder of the project.

@@ -38,3 +38,10 @@ pub(crate) fn accesses() -> Vec<u8> {
     }
     [&manifest[..], &mark, &control, &mark, &[0; 256]].concat()
 }
+
+/// A file of two histograms.
+pub(crate) fn histograms() -> Vec<u8> {
+    use numalab_model::access::Histogram;
+    let all: Vec<Histogram> = [vec![1, 0, 7, 0], vec![5]].into_iter().flat_map(Histogram::try_from).collect();
+    numalab_accesses::histograms::write(&all).unwrap_or_default()
+}

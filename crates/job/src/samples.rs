@@ -55,6 +55,7 @@ pub fn job(processes: Vec<Process>) -> Job {
         limit_ns: 20_000_000_000,
         params: vec![],
         warnings: vec![],
+        histograms: Default::default(),
     };
     Job::new(workload, 1, vec![0], 1)
 }

@@ -166,13 +166,8 @@ fn workload() -> Workload {
     };
     let compute = |score| vec![Op::Compute { ns: 20_000 }, Op::Score { id: score, amount: 1.0 }];
     let phase = |body: Option<Vec<Op>>| {
-        let mut ops = vec![Op::Barrier { id: 0, spin: false }];
-        if let Some(body) = body {
-            ops.push(Op::LoopStart(Bound::Time { ns: PHASE_NS }));
-            ops.extend(body);
-            ops.push(Op::LoopEnd);
-        }
-        ops
+        let timed = |body| [vec![Op::LoopStart(Bound::Time { ns: PHASE_NS })], body, vec![Op::LoopEnd]].concat();
+        [vec![Op::Barrier { id: 0, spin: false }], body.map_or_else(Vec::new, timed)].concat()
     };
     let thread = |cpu: u32, phases: [Option<Vec<Op>>; 4]| {
         let ops: Vec<Op> = phases.into_iter().flat_map(phase).collect();
@@ -210,6 +205,7 @@ fn workload() -> Workload {
         limit_ns: 30_000_000_000,
         params: vec![],
         warnings: vec![],
+        histograms: Default::default(),
     }
 }
 

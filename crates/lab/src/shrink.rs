@@ -166,6 +166,7 @@ pub(crate) mod tests {
             limit_ns: 1,
             params: vec![],
             warnings: vec![],
+            histograms: Default::default(),
         }
     }
 

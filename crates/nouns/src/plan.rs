@@ -88,8 +88,8 @@ impl Plan {
 pub struct SourceFile {
     /// Its place in a catalog, such as `machines/milan-2s-nps1.toml`: letters, digits and `._+-` between slashes.
     pub place: String,
-    /// Its text.
-    pub text: Arc<str>,
+    /// Its content.
+    pub bytes: Arc<[u8]>,
 }
 
 /// Name and version of a backend.

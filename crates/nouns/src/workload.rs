@@ -10,14 +10,14 @@
 //!
 //! Access patterns stand in [`crate::access`].
 
-pub use crate::access::Pattern;
+pub use crate::access::{Histogram, Pattern};
 
 use crate::record::{Latencies, Scalar, FEWEST};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A workload resolved for one machine and seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Catalog name.
     pub name: String,
@@ -41,6 +41,28 @@ pub struct Workload {
     pub params: Vec<(String, String)>,
     /// Warnings of resolution (rounded sizes, run too short to tell, ...).
     pub warnings: Vec<String>,
+    /// What accesses of the pattern `recorded` draw from, by number.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub histograms: Arc<[Histogram]>,
+}
+
+fn has_none(histograms: &Arc<[Histogram]>) -> bool {
+    histograms.is_empty()
+}
+
+/// As derived, except that no histograms are left out. The text is part of a plan's identity, as that of [`Access`].
+impl std::fmt::Debug for Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = f.debug_struct("Workload");
+        out.field("name", &self.name).field("title", &self.title).field("processes", &self.processes);
+        out.field("barrier_widths", &self.barrier_widths).field("channels", &self.channels);
+        out.field("futexes", &self.futexes).field("scores", &self.scores).field("limit_ns", &self.limit_ns);
+        out.field("params", &self.params).field("warnings", &self.warnings);
+        if !self.histograms.is_empty() {
+            out.field("histograms", &self.histograms);
+        }
+        out.finish()
+    }
 }
 
 /// A process instance. Thread 0 is the initial thread: it runs `prologue`, creates the other threads in order, runs its

@@ -6,7 +6,7 @@
 use crate::sim_config::SimConfig;
 use numalab_base::base_page::BasePage;
 use numalab_kernel::damon::Schemes;
-use numalab_nouns::access::{Order, Walk};
+use numalab_nouns::access::{Lines, Order, Walk};
 use numalab_nouns::workload::{ForkPoint, Op, Region, RegionKind, Span, Workload};
 
 /// A region is kept in no fewer grains: what is counted of it then spreads by 1 % at most.
@@ -139,6 +139,8 @@ impl Uses {
                 Op::Access(a) => {
                     let Some((process, region)) = home(&a.span) else { continue };
                     let fits = match a.pattern.walk() {
+                        // A histogram has odds of its own for each page.
+                        Walk::Random(Lines::Recorded { .. }) => false,
                         Walk::Random(_) => true,
                         // Threads that sweep meet at single pages, and blocks and strides touch a part of a grain.
                         Walk::Sweep(Order::Address) => alone == Some(process),

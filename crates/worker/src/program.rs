@@ -274,6 +274,9 @@ impl<'a> Compiler<'a> {
         // SAFETY: `place` has checked that the span lies in a region. The process maps the region before its first step
         // and never unmaps it. Regions hold no Rust objects. A read-only region is not written, as checked above.
         let range = unsafe { Range::new(address, access.span.len_bytes) };
+        if access.pattern.histogram().is_some_and(|n| n as usize >= self.job.workload.histograms.len()) {
+            return Err(JobError(format!("no histogram for `{:?}` in this workload", access.pattern)));
+        }
         let walk = Walk::of(&access.pattern, || self.ranks(&access.pattern, range.lines()));
         let turns_per_line = self.costs.turns_per_line(&access.pattern, access.compute_ns);
         Ok(Plan { range, walk, write: access.write, turns_per_line, accesses: access.accesses, score: access.score })
@@ -282,7 +285,9 @@ impl<'a> Compiler<'a> {
     /// The table of ranks of a pattern, which is built once per number of lines.
     fn ranks(&mut self, pattern: &Pattern, lines: u64) -> Arc<Ranks> {
         let key = (pattern.word(), lines, pattern.args().map(f64::to_bits));
-        self.ranks.entry(key).or_insert_with(|| Arc::new(pattern.ranks(lines))).clone()
+        let recorded = pattern.histogram().and_then(|n| self.job.workload.histograms.get(n as usize));
+        let table = || recorded.map_or_else(|| pattern.ranks(lines), |h| h.ranks(lines));
+        self.ranks.entry(key).or_insert_with(|| Arc::new(table())).clone()
     }
 
     fn direct_io(&mut self, p: usize, io: &DirectIo) -> Result<Step, JobError> {

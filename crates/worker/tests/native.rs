@@ -71,6 +71,7 @@ fn job(processes: Vec<Process>) -> Job {
         limit_ns: 600_000_000_000,
         params: vec![],
         warnings: vec![],
+        histograms: Default::default(),
     };
     let mut job = Job::new(workload, 1, vec![0], 1);
     job.sample_ns = 20_000_000;

@@ -3,8 +3,9 @@
 
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
-use super::image::{FittedProcess, Placing, Region};
+use super::image::FittedProcess;
 use super::pattern::{Part, Phase, Visit};
+use super::region::{Placing, Region};
 use super::usage::Order;
 use crate::format::LINE_BYTES;
 
@@ -28,12 +29,22 @@ pub enum Change {
     Copy,
     /// The threads that use it stay on their nodes.
     Keep,
+    /// What each thread writes of its lines has lines of its own.
+    Pad,
 }
 
 impl Change {
     /// All of them. Of changes that gain the same, the first is the least to do.
-    pub const ALL: [Self; 7] =
-        [Self::FirstTouch, Self::Interleave, Self::Huge, Self::Keep, Self::FirstTouchKept, Self::Bind, Self::Copy];
+    pub const ALL: [Self; 8] = [
+        Self::Pad,
+        Self::FirstTouch,
+        Self::Interleave,
+        Self::Huge,
+        Self::Keep,
+        Self::FirstTouchKept,
+        Self::Bind,
+        Self::Copy,
+    ];
 
     /// Word for programs.
     pub fn word(self) -> &'static str {
@@ -45,6 +56,7 @@ impl Change {
             Self::Huge => "huge_pages",
             Self::Copy => "copy_per_node",
             Self::Keep => "keep_threads",
+            Self::Pad => "pad_lines",
         }
     }
 
@@ -73,6 +85,20 @@ impl Change {
             Self::Copy => {
                 format!("{it} is read by many and written by few: give each node a copy, and its threads that copy")
             }
+            Self::Pad => {
+                let lines = region.lines.unwrap_or(1);
+                let (lines, what) =
+                    if lines == 1 { ("A line".into(), "is") } else { (format!("{lines} lines"), "are") };
+                let name = region.name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches("_lines");
+                let of = match &region.site {
+                    Some(site) => format!("`{name}` ({site})"),
+                    None => format!("`{name}`"),
+                };
+                format!(
+                    "{lines} of {of} {what} written by several threads, each its own bytes: give each thread's part lines \
+                     of its own, such as by __attribute__((aligned(64)))"
+                )
+            }
             Self::Keep => {
                 format!("keep the threads that use {it} on their nodes: numa_run_on_node, equally many on each")
             }
@@ -91,7 +117,11 @@ impl Fit {
     pub fn changed(&self, (process, region): (usize, usize), change: Change) -> Option<Self> {
         let mut out = self.clone();
         let p = out.processes.get_mut(process)?;
+        if p.regions.get(region)?.lines.is_some() != (change == Change::Pad) {
+            return None;
+        }
         match change {
+            Change::Pad => pad(p, region),
             Change::Interleave => p.regions.get_mut(region)?.placing = Placing::Interleaved,
             Change::Huge => p.regions.get_mut(region)?.placing = Placing::Huge,
             Change::FirstTouch => touch_first(p, region)?,
@@ -107,6 +137,15 @@ impl Fit {
             Change::Copy => copy(p, region)?,
         }
         Some(out)
+    }
+}
+
+/// Lets the lines of a region stay in their cores, where an access to them costs no more than its instructions.
+fn pad(p: &mut FittedProcess, region: usize) {
+    p.regions.remove(region);
+    for phase in p.prologue.iter_mut().chain(p.classes.iter_mut().flat_map(|c| &mut c.phases)) {
+        phase.visits.retain(|v| v.region != region);
+        phase.visits.iter_mut().filter(|v| v.region > region).for_each(|v| v.region -= 1);
     }
 }
 
@@ -140,6 +179,8 @@ fn write_once(region: usize, part: Part, lines: f64) -> Phase {
         passes: 1.0,
         tiers: Vec::new(),
         reuse: None,
+        heat: Vec::new(),
+        recorded: None,
     };
     Phase { insns: lines * 8.0, visits: vec![visit], once: true, ..Phase::default() }
 }

@@ -3,8 +3,10 @@
 use super::classes::{self, Class, Extent, Role, Worker};
 use super::messages::{self, Turns};
 use super::pattern::{Caches, Phase};
+use super::region::{word, Placing, Region};
 use super::regions::{self, Area};
 use super::timeline::{self, Stretch};
+use super::written_lines;
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 use crate::record::Image;
 use crate::sites::Site;
@@ -18,37 +20,6 @@ const LEAST_LINES: f64 = 0.002;
 const LEAST_THREAD: f64 = 0.02;
 /// Share of a typical thread's lines below which the initial thread only waits for the others.
 const JOINS: f64 = 0.05;
-
-/// A region.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Its name.
-    pub name: String,
-    /// Bytes from the first page touched to the last; of each member.
-    pub bytes: u64,
-    /// How many there are of it, if it comes in several.
-    pub members: Option<usize>,
-    /// Where it comes from in the program's source, if that is known.
-    pub site: Option<String>,
-    /// How its pages are placed: as the program does it, or by a change, which no record shows.
-    pub placing: Placing,
-}
-
-/// How the pages of a region are placed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Placing {
-    /// As the program does it.
-    #[default]
-    Own,
-    /// Its pages are spread over all nodes.
-    Interleaved,
-    /// Its pages are on the first node.
-    Bound,
-    /// Huge pages are asked for.
-    Huge,
-    /// Each node has a copy of it, which its threads use.
-    Copied,
-}
 
 /// A kind of process.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +96,7 @@ pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProce
         joins = false;
     }
     let roles = classes::roles(&workers, &extents);
-    let classes = classes::of(&workers, &extents, &roles, caches);
+    let mut classes = classes::of(&workers, &extents, &roles, caches);
     let initial = Worker { thread: 0, phases: before };
     let prologue = prologue(&initial, &extents, &roles, caches);
     let turns = messages::turns(&classes, &image.edges);
@@ -139,10 +110,13 @@ pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProce
         assumed
             .push("threads wait for each other more than a tenth of their time, in a way that is not modelled".into());
     }
+    let mut regions = name_regions((&areas, &sites), &chosen, &extents, &roles);
+    let written = written_lines::objects(image, &areas, &sites);
+    written_lines::add(&written, &mut regions, &mut classes, &turns);
     Some(FittedProcess {
         name: word(image.name()),
         count: 1,
-        regions: name_regions((&areas, &sites), &chosen, &extents, &roles),
+        regions,
         prologue,
         joins,
         classes,
@@ -229,17 +203,8 @@ fn name_regions(
         let taken = out.iter().filter(|r| r.name.starts_with(&base)).count();
         let name = if taken > 0 { format!("{base}{}", taken + 1) } else { base };
         let site = regions::place(&areas[*area], sites);
-        out.push(Region { name, bytes, members: role.member.map(|m| m + 1), site, placing: Placing::Own });
+        let members = role.member.map(|m| m + 1);
+        out.push(Region { name, bytes, members, site, placing: Placing::Own, lines: None });
     }
     out
-}
-
-/// A name that a workload may use.
-pub fn word(text: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let plain: String = text.chars().map(|c| if fits(c) { c } else { '_' }).take(30).collect();
-    match plain.chars().next() {
-        Some(c) if c.is_ascii_alphabetic() => plain,
-        _ => format!("p{plain}"),
-    }
 }

@@ -12,22 +12,26 @@
 mod change;
 mod classes;
 mod fitted;
+mod heat;
 mod image;
 mod messages;
 mod pattern;
+mod region;
 pub(crate) mod regions;
 mod scale;
 mod steps;
 mod text;
 mod timeline;
 mod usage;
+mod written_lines;
 
 pub use change::Change;
 pub use classes::{Class, Kept};
 pub use fitted::Fit;
-pub use image::{FittedProcess, Placing, Region};
+pub use image::FittedProcess;
 pub use pattern::{Part, Phase, Tier, Visit};
-pub use scale::Scaled;
+pub use region::{Placing, Region};
+pub use scale::{Scaled, INSTRUCTION_NS as INSTRUCTION_NS_VALUE};
 pub use usage::Order;
 
 use crate::record::AccessRecord;
@@ -73,9 +77,14 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
         return Err(FitError::NoMemory(record.images.len(), all));
     }
     image::name_apart(&mut processes);
-    let mut fit = Fit { name: record.manifest.name.clone(), processes, measured: Vec::new(), assumed: Vec::new() };
+    let name = record.manifest.name.clone();
+    let mut fit = Fit { name, processes, measured: Vec::new(), assumed: Vec::new(), histograms: None };
     fit.measured = measured(record, kept_lines, all);
     fit.assumed = assumed(&fit, left_out);
+    if record.manifest.sampled {
+        fit.assumed.push("samples show no order of lines, so all accesses are at random".into());
+        fit.assumed.push("instructions are the CPU time that was measured, at the assumed time of one".into());
+    }
     Ok(fit)
 }
 

@@ -1,5 +1,6 @@
 //! What threads of a kind do in a phase, in the words of the workload language.
 
+use super::heat;
 use super::usage::{Order, Use};
 use crate::format::{CHUNK_BYTES, LINE_BYTES, PAGE_BYTES};
 
@@ -68,6 +69,11 @@ pub struct Visit {
     pub tiers: Vec<Tier>,
     /// Power of the miss curve, if lines are favoured all over the region; `lines` are then those beyond 128 KiB.
     pub reuse: Option<f64>,
+    /// Lines of equal parts of the region, in the order of addresses, where no pattern describes all of them. Empty
+    /// where one does.
+    pub heat: Vec<u64>,
+    /// Number of the histogram of `heat`, once there is one ([`Fit::exact`](super::Fit::exact)).
+    pub recorded: Option<usize>,
 }
 
 /// What threads of a kind do in a phase.
@@ -145,10 +151,15 @@ pub fn visit(region: usize, uses: &[&Use], (base_page, bytes): (u64, u64), cache
         passes: lines * step / part_bytes.max(step),
         tiers: Vec::new(),
         reuse: None,
+        heat: Vec::new(),
+        recorded: None,
     };
     if order == Order::Random && part != Part::Slice {
         out.tiers = tiers(&all, base_page, bytes);
         uneven(&mut out, &all, part_bytes, caches);
+    }
+    if part != Part::Slice && out.reuse.is_none() {
+        out.heat = heat::of(&all, order, base_page, bytes);
     }
     out
 }

@@ -7,7 +7,7 @@ use super::text::total;
 use super::usage::Order;
 
 /// Time of an instruction for estimates, ns (as [`super::text::INSTRUCTION_NS`]).
-const INSTRUCTION_NS: f64 = 0.4;
+pub const INSTRUCTION_NS: f64 = 0.4;
 /// Time of a line in order, and of one anywhere, for estimates, ns.
 const LINE_NS: (f64, f64) = (6.0, 80.0);
 

@@ -1,9 +1,10 @@
 //! Steps of a fitted phase, as TOML.
 
-use super::image::{Placing, Region};
 use super::messages::Turns;
 use super::pattern::{Part, Phase, Tier, Visit};
+use super::region::{Placing, Region};
 use super::usage::Order;
+use crate::format::LINE_BYTES;
 
 /// Sizes of the regions of a process, as expressions.
 pub type Sizes = Vec<String>;
@@ -29,6 +30,8 @@ pub struct Scope<'a> {
 /// How lines follow each other, in words.
 pub fn order_in_words(v: &Visit) -> String {
     match v.order {
+        _ if v.foreign >= 1.0 => "by turns".into(),
+        _ if v.recorded.is_some() => "as recorded".into(),
         _ if v.reuse.is_some() => "at random, some lines more often".into(),
         Order::Sweep => "in order".into(),
         Order::Strided(bytes) => format!("every {bytes} bytes"),
@@ -131,6 +134,22 @@ impl Scope<'_> {
         };
         let head = format!("access = \"{}{index}\"", self.names[v.region]);
         let tail = format!("{}{cost}{COUNTS}", write(v));
+        if let Some(lines) = region.lines {
+            // Others' writes are no work, so they do not count.
+            let (accesses, len) = ((v.lines / loops as f64).round().max(1.0), lines * LINE_BYTES);
+            let pattern = format!(", offset = 0, len = \"{len}B\", pattern = \"chase\", accesses = {accesses}");
+            return vec![format!("{head}{pattern}{}{cost}", write(v))];
+        }
+        if let Some(visit) = v.recorded {
+            let accesses = (v.lines / loops as f64).round().max(1.0);
+            let block = match v.order {
+                Order::Blocks(bytes) => bytes,
+                _ => LINE_BYTES,
+            };
+            // The histogram is one of the whole region.
+            let pattern = format!(", pattern = \"recorded\", visit = {visit}, block = \"{block}B\"");
+            return vec![format!("{head}{pattern}, accesses = {accesses}{tail}")];
+        }
         if !v.tiers.is_empty() {
             let of = |t: &Tier| {
                 let accesses = (v.lines * t.accesses / loops as f64).round();

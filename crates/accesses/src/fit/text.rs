@@ -2,10 +2,12 @@
 
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
-use super::image::{self, FittedProcess, Placing, Region};
+use super::image::FittedProcess;
 use super::messages::{self, Turns};
 use super::pattern::{Part, Phase, Visit};
+use super::region::{self, Placing, Region};
 use super::steps::{self, Sizes};
+use crate::format::{LINE_BYTES, PAGE_BYTES};
 use numalab_base::visible_text::is_invisible;
 use std::fmt::{Result, Write};
 
@@ -23,7 +25,7 @@ impl Fit {
 
     /// Name of the workload.
     pub fn own_name(&self) -> String {
-        format!("fit-{}", image::word(&self.name))
+        format!("fit-{}", region::word(&self.name))
     }
 
     fn write(&self, out: &mut String, source: &str) -> Result {
@@ -37,7 +39,11 @@ impl Fit {
             out,
             "\nWhat a recording under emulation cannot tell: docs/explanation/recording-under-emulation.md.\n\"\"\""
         )?;
-        writeln!(out, "source = \"{}\"\n\n[params]", quoted(source))?;
+        writeln!(out, "source = \"{}\"", quoted(source))?;
+        if let Some(file) = &self.histograms {
+            writeln!(out, "histograms = \"{}\"", quoted(file))?;
+        }
+        writeln!(out, "\n[params]")?;
         for (n, p) in self.processes.iter().enumerate() {
             self.params(out, n, p)?;
         }
@@ -107,10 +113,14 @@ impl Fit {
     /// Sizes of the regions of a process, as expressions.
     fn sizes(&self, n: usize, p: &FittedProcess) -> Sizes {
         let (memory, all) = (self.memory(n), total(p) as f64);
+        let memory_regions = p.regions.iter().filter(|r| r.lines.is_none()).count();
         let of = |r: &Region| match r.members {
-            None if p.regions.len() == 1 => memory.clone(),
+            _ if r.lines.is_some() => {
+                format!("{}B", (r.lines.unwrap_or(1) * LINE_BYTES).next_multiple_of(PAGE_BYTES))
+            }
+            None if memory_regions == 1 => memory.clone(),
             None => format!("floor({:.6} * {memory})", r.bytes as f64 / all),
-            Some(_) if p.regions.len() == 1 => {
+            Some(_) if memory_regions == 1 => {
                 format!("floor({memory} / {})", self.member_count(n, p, r.members.unwrap_or(1)))
             }
             Some(members) => {

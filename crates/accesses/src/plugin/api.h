@@ -48,6 +48,7 @@ void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 bool qemu_plugin_mem_is_store(mem_info info);
+unsigned qemu_plugin_mem_size_shift(mem_info info);
 const char *qemu_plugin_path_to_binary(void);
 uint64_t qemu_plugin_start_code(void);
 uint64_t qemu_plugin_end_code(void);

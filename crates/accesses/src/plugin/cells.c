@@ -5,6 +5,7 @@
 #include <string.h>
 
 struct thread *threads[MAX_VCPUS];
+struct thread *numbered[1 << 16];
 enum { MOST_DOUBLINGS = 11 };
 
 /* Pages that some thread of the process has touched: a bit for each, by chunk. Two levels, filled when needed. */
@@ -108,12 +109,41 @@ static void begin(struct thread *t, uint32_t creator, uint64_t clock)
         t->born = &t->scrap_born;
     t->born->creator = creator == UINT32_MAX ? t->number : creator;
     t->born->begin_clock = t->born->end_clock = clock;
+    __atomic_store_n(&numbered[t->number & 0xffff], t, __ATOMIC_RELEASE);
     slice_begin(t);
+}
+
+/* Threads that have ended. Their memory is used again and never given back: another thread may just be taking a line
+   away from one of them, which then costs a count and nothing else. */
+static struct thread *spare;
+static bool spare_lock;
+
+static struct thread *taken_spare(void)
+{
+    while (__atomic_test_and_set(&spare_lock, __ATOMIC_ACQUIRE))
+        ;
+    struct thread *t = spare;
+    spare = t ? t->next_spare : NULL;
+    __atomic_clear(&spare_lock, __ATOMIC_RELEASE);
+    return t;
+}
+
+static void give_spare(struct thread *t)
+{
+    while (__atomic_test_and_set(&spare_lock, __ATOMIC_ACQUIRE))
+        ;
+    t->next_spare = spare;
+    spare = t;
+    __atomic_clear(&spare_lock, __ATOMIC_RELEASE);
 }
 
 static struct thread *made_thread(void)
 {
-    struct thread *t = calloc(1, sizeof *t);
+    struct thread *t = taken_spare();
+    if (t)
+        memset(t, 0, sizeof *t);
+    else
+        t = calloc(1, sizeof *t);
     if (!t)
         abort();
     t->space = 64;
@@ -136,6 +166,7 @@ struct thread *thread_begin(uint32_t creator, uint64_t clock)
 void thread_forked(struct thread *t)
 {
     uint64_t clock = CLOCK(t);
+    spare_lock = false;
     t->insns = t->told_insns = t->lines = t->told_lines = t->waited = t->slept_ns = 0;
     begin(t, UINT32_MAX, clock);
 }
@@ -153,10 +184,11 @@ struct thread *thread_nobody(void)
 void thread_end(struct thread *t)
 {
     slice_tell(t);
+    __atomic_store_n(&numbered[t->number & 0xffff], NULL, __ATOMIC_RELEASE);
     free(t->cells);
     free(t->near_cache.tags);
     free(t->far_cache.tags);
-    free(t);
+    give_spare(t);
 }
 
 static void grow(struct thread *t)
@@ -249,7 +281,7 @@ void visit(struct thread *t, uint64_t line, bool writes)
     /* Two streams may take each other's place in the front filter; neither has left its line. */
     if (line == o->last_line) {
         *front = line << FRONT_FLAGS | o->last_flags;
-        if (writes && !(o->last_flags & WRITTEN))
+        if (writes && (!(o->last_flags & WRITTEN) || !caches_owned(t, line)))
             visit_written(t, line);
         return;
     }

@@ -4,7 +4,7 @@ use numalab_lab::cache::Cache;
 use std::path::PathBuf;
 
 /// File name and text of every source.
-pub const SOURCES: [(&str, &str); 9] = [
+pub const SOURCES: [(&str, &str); 10] = [
     ("api.h", include_str!("api.h")),
     ("recorder.h", include_str!("recorder.h")),
     ("caches.c", include_str!("caches.c")),
@@ -14,6 +14,7 @@ pub const SOURCES: [(&str, &str); 9] = [
     ("exec.c", include_str!("exec.c")),
     ("file.c", include_str!("file.c")),
     ("plugin.c", include_str!("plugin.c")),
+    ("shared.c", include_str!("shared.c")),
 ];
 
 /// The library that is loaded into recorded programs and notes who asks for memory.

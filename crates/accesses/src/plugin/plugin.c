@@ -31,11 +31,18 @@ static __attribute__((noinline)) void on_change(unsigned vcpu, mem_info info, ui
     struct thread *t = threads[vcpu & (MAX_VCPUS - 1)];
     uint64_t line = address >> LINE_SHIFT;
     bool writes = qemu_plugin_mem_is_store(info);
+    struct shared_line *shared = writes ? shared_find(line) : NULL;
     if (!is_near(t, line)) {
         if (!(address >> 47))
             visit(t, line, writes);
-    } else if (writes) {
+    } else if (writes && !shared) {
         visit_written(t, line);
+    }
+    if (shared) {
+        shared_count(shared, t, address, 1u << qemu_plugin_mem_size_shift(info));
+        /* So that the next write comes here too. */
+        if (is_near(t, line))
+            t->front[line & (FRONT - 1)] &= ~(uint64_t)WRITTEN;
     }
 }
 
@@ -124,6 +131,8 @@ static void on_fork(void)
     for (unsigned v = 0; v < MAX_VCPUS; v++)
         if (threads[v] != self)
             threads[v] = nobody;
+    shared_forget();
+    memset(numbered, 0, sizeof numbered);
     conf.parent = head->pid;
     conf.clock = self ? CLOCK(self) : conf.clock;
     file_begin();

@@ -43,7 +43,7 @@ struct control {
 };
 enum { CONTROL_BYTES = 4096 };
 
-enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT };
+enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER };
 enum ended { RUNNING, EXITED, EXECUTED };
 
 /* First unit of a file. */
@@ -111,10 +111,19 @@ struct text {
     uint16_t kind, length;
     char bytes[60];
 };
+/* What a thread writes of a line that several write by turns. */
+struct writer {
+    uint16_t kind, thread;
+    uint32_t spare;
+    uint64_t line;                  /* address >> 6 */
+    uint64_t bytes;                 /* which of its 64 bytes, lowest first */
+    uint64_t writes;                /* since the line was known to be such a one */
+    uint8_t spares[32];
+};
 enum { UNIT = 64 };
 _Static_assert(sizeof(struct head) == UNIT && sizeof(struct cell) == UNIT && sizeof(struct slice) == UNIT, "units");
 _Static_assert(sizeof(struct born) == UNIT && sizeof(struct mapping) == UNIT && sizeof(struct edge) == UNIT, "units");
-_Static_assert(sizeof(struct text) == UNIT, "units");
+_Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT, "units");
 
 /* A thread's cell of the running slice, with what is needed to count in it. */
 struct open_cell {
@@ -154,8 +163,11 @@ struct thread {
     struct cell scrap;              /* counts what finds no room */
     struct slice scrap_slice;
     struct born scrap_born;
+    struct thread *next_spare;      /* of those that have ended */
 };
 extern struct thread *threads[MAX_VCPUS];
+/* The same by their number, of which 16 bits count. */
+extern struct thread *numbered[1 << 16];
 extern struct head *head;
 extern struct control *control;
 extern uint64_t guest_base;
@@ -173,6 +185,14 @@ enum { NEAR_MISS = 1, FAR_MISS = 2 };
 void caches_make(struct thread *t);
 unsigned caches_miss(struct thread *t, uint64_t line);
 bool caches_foreign(struct thread *t, uint64_t line, bool writes);
+bool caches_owned(const struct thread *t, uint64_t line);
+
+/* shared.c */
+struct shared_line;
+struct shared_line *shared_find(uint64_t line);
+void shared_add(uint64_t line);
+void shared_count(struct shared_line *s, struct thread *t, uint64_t address, unsigned size);
+void shared_forget(void);
 
 /* cells.c */
 struct thread *thread_begin(uint32_t creator, uint64_t clock);

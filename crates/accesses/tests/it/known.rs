@@ -7,10 +7,11 @@
 
 use crate::support::{bench, Bench};
 use numalab_accesses::fit::{self, Fit};
-use numalab_accesses::record;
 use numalab_accesses::recorder::{self, Look, Settings};
+use numalab_accesses::{histograms, record};
 use numalab_kernel::registry;
 use numalab_lab::worker::Worker;
+use numalab_model::access::Histogram;
 use numalab_model::catalog::Catalog;
 use numalab_model::kernel;
 use numalab_model::machine::{self, import, Machine};
@@ -52,8 +53,13 @@ const TWO: Known =
 const PIPELINE: Known = Known { name: "pipeline", text: include_str!("programs/pipeline.toml"), loops: 4, longer: 100 };
 
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
+    resolve_with(text, m, params, &[])
+}
+
+fn resolve_with(text: &str, m: &Machine, params: &[(&str, String)], histograms: &[Histogram]) -> Workload {
     let params: Vec<(String, String)> = params.iter().map(|(k, v)| ((*k).into(), v.clone())).collect();
     let spec = workload::parse("test", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let spec = spec.with_histograms(histograms.into());
     spec.resolve(m, 1, &params).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
@@ -85,7 +91,7 @@ fn fitted(bench: &Bench, known: &Known) -> Option<Fit> {
     Some(fit::fit(&record::read(&dir).unwrap()).unwrap())
 }
 
-fn simulated(m: &Machine, w: &Workload) -> Outcome {
+pub fn simulated(m: &Machine, w: &Workload) -> Outcome {
     let catalog = Catalog::embedded();
     let name = Spot { value: "6.12".to_string(), file: "test".into(), line: 1, column: 0 };
     let kernels = kernel::resolve(&[name], &catalog, &registry::vocabulary(), &[]).unwrap();
@@ -107,9 +113,12 @@ fn ratio(fit: f64, original: f64) -> f64 {
 }
 
 /// Records, fits and simulates; returns the figures that are off, and prints all of them.
-fn compare(known: &Known) -> Option<Vec<String>> {
+fn compare(known: &Known, exact: bool) -> Option<Vec<String>> {
     let bench = bench()?;
-    let fit = fitted(&bench, known)?;
+    let mut fit = fitted(&bench, known)?;
+    // Through the file and back, as a workload reads them.
+    let histograms = if exact { fit.exact("test.arrow") } else { Vec::new() };
+    let read = histograms::read(&histograms::write(&histograms).unwrap()).unwrap();
     let toml = fit.to_toml("a record of the test");
     let instruction_time = format!("{:.6}ns", LINE_NS / fit.insns_per_line());
     if std::env::var_os("NUMALAB_SHOW_FITS").is_some() {
@@ -119,14 +128,8 @@ fn compare(known: &Known) -> Option<Vec<String>> {
     for name in MACHINES {
         let m = machine::load(name, &|_| None, &[]).unwrap();
         let original = simulated(&m, &resolve(known.text, &m, &[("loops", (known.loops * known.longer).to_string())]));
-        let fit = simulated(
-            &m,
-            &resolve(
-                &toml,
-                &m,
-                &[("repeat", known.longer.to_string()), ("instruction_time", instruction_time.clone())],
-            ),
-        );
+        let params = [("repeat", known.longer.to_string()), ("instruction_time", instruction_time.clone())];
+        let fit = simulated(&m, &resolve_with(&toml, &m, &params, &read));
         for (what, most) in FIGURES {
             let (a, b) = (figure(&original, what), figure(&fit, what));
             let r = ratio(b, a);
@@ -143,7 +146,12 @@ fn compare(known: &Known) -> Option<Vec<String>> {
 
 /// Fails if a figure is off that is not among the known misses, each by its machine and its name.
 fn check(known: &Known, misses: &[&str]) {
-    let Some(off) = compare(known) else { return };
+    check_form(known, false, misses);
+}
+
+/// As [`check`], with or without histograms.
+fn check_form(known: &Known, exact: bool, misses: &[&str]) {
+    let Some(off) = compare(known, exact) else { return };
     let is_known = |o: &&String| misses.iter().any(|m| o.starts_with(m));
     let new: Vec<&String> = off.iter().filter(|o| !is_known(o)).collect();
     assert!(new.is_empty(), "{}: off: {new:#?}", known.name);
@@ -157,6 +165,17 @@ fn slices_of_a_buffer() {
 #[test]
 fn a_hot_part() {
     check(&HOT, &[]);
+}
+
+/// Where memory is used at random, the histograms say it as well as tiers do.
+#[test]
+fn histograms_of_a_hot_part() {
+    check_form(&HOT, true, &[]);
+}
+
+#[test]
+fn histograms_of_a_table_that_all_read() {
+    check_form(&READ_MOSTLY, true, &[]);
 }
 
 #[test]

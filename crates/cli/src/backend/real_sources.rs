@@ -80,7 +80,8 @@ impl<R: RealKernels> Sources for RealSources<'_, R> {
     ) -> Result<Vec<SourceFile>, SpecError> {
         let Some(program) = self.program else { return self.catalog.files(machine, kernel, workload) };
         let mut out = self.catalog.machine_and_kernel_files(machine, kernel)?;
-        out.push(SourceFile { place: format!("programs/{}.toml", program.name), text: program.to_toml().into() });
+        let bytes = program.to_toml().into_bytes().into();
+        out.push(SourceFile { place: format!("programs/{}.toml", program.name), bytes });
         Ok(out)
     }
 

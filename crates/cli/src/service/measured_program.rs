@@ -47,5 +47,6 @@ pub fn unknown_workload(name: &str) -> Workload {
         limit_ns: 0,
         params: vec![],
         warnings: vec![],
+        histograms: Default::default(),
     }
 }

@@ -9,4 +9,5 @@ pub mod entries;
 pub mod measured_program;
 pub mod page;
 pub mod python;
+pub mod sampled_accesses;
 pub mod show;

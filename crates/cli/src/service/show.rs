@@ -5,6 +5,7 @@ use crate::failure::{Done, Failure};
 use crate::service::entries::{entries, Kind};
 use crate::sources;
 use crate::terminal;
+use numalab_model::access::Histogram;
 use numalab_model::catalog::Kind as Folder;
 use numalab_model::experiment::{Column, Named, Param};
 use numalab_model::kernel::{Implementation, Kernel, RoleInfo, Setting, TunableInfo};
@@ -150,12 +151,28 @@ fn workload(w: &WorkloadSpec) -> (String, Value) {
     }
     let params =
         |p: &numalab_model::workload::ParamSpec| json!({"name": p.name, "default": p.default_text(), "about": p.about});
-    let value = json!({
+    let histograms = w.histograms_file().map(|file| {
+        let visits: Vec<_> = (w.histograms().iter().enumerate())
+            .map(|(n, h)| (n.to_string(), format!("{} lines in {} parts, {}", h.total(), h.parts(), hottest(h))))
+            .collect();
+        let _ = write!(text, "\nhistograms of {} (pattern `recorded`), by visit\n{}", file.value, aligned(&visits));
+        let one = |h: &Histogram| json!({"parts": h.parts(), "lines": h.total(), "hottest_tenth": h.hottest(0.1)});
+        json!({"file": file.value, "visits": w.histograms().iter().map(one).collect::<Vec<_>>()})
+    });
+    let mut value = json!({
         "name": w.name(), "title": w.title(), "aliases": w.aliases(), "about": w.about(), "source": w.source(),
         "params": w.params().iter().map(params).collect::<Vec<_>>(),
         "scores": w.scores().map(|(n, u, h)| json!({"name": n, "unit": u, "better": better(h)})).collect::<Vec<_>>(),
     });
+    if let Some(histograms) = histograms {
+        value["histograms"] = histograms;
+    }
     (text, value)
+}
+
+/// How uneven a histogram is, in words.
+fn hottest(h: &Histogram) -> String {
+    format!("the hottest tenth has {:.0} %", h.hottest(0.1) * 100.0)
 }
 
 fn experiment_text(context: &Context, name: &Spot<String>) -> Result<(String, Value), Failure> {

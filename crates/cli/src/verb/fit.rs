@@ -6,7 +6,9 @@ use crate::failure::{note, Done, Failure};
 use crate::output_file;
 use crate::records::{self, Pick};
 use crate::service::carry_out::{carry_out, RunOptions};
-use numalab_accesses::record;
+use numalab_accesses::fit::Fit;
+use numalab_accesses::{histograms, record};
+use numalab_model::access::Histogram;
 use numalab_model::experiment::{Axes, Experiment};
 use numalab_model::machine::size;
 use numalab_model::record::{Outcome, Record, Store};
@@ -24,6 +26,10 @@ pub struct Args {
     /// File of the workload [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Keep how often parts of memory were visited, in a file beside the workload, where no pattern describes it
+    /// (a record of accesses; needs --out)
+    #[arg(long, requires = "out")]
+    exact: bool,
     /// Simulate the workload, and write a page that shows the record beside it (needs --out)
     #[arg(long, value_name = "FILE", requires = "out")]
     page: Option<PathBuf>,
@@ -45,6 +51,10 @@ const RECORDED: &str = "recorded";
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if record::is_record(args.run.place()) {
         return fit_accesses(args);
+    }
+    if args.exact {
+        let what = format!("--exact: {} is no record of accesses", args.run.place().display());
+        return Err(Failure::usage(format!("{what}; expected one of `numalab record --accesses -- PROGRAM`")));
     }
     let mut record = records::find(&args.run)?;
     // Programs that `numalab record` has seen have ids; the page shows them under the names of the workload.
@@ -86,12 +96,25 @@ fn fit_accesses(args: &Args) -> Result<Done, Failure> {
     }
     let record = record::read(dir).map_err(|e| Failure::usage(e.to_string()))?;
     let refused = |e| Failure::usage(format!("{}: {e}", dir.display()));
-    let fit = numalab_accesses::fit::fit(&record).map_err(refused)?;
+    let mut fit = numalab_accesses::fit::fit(&record).map_err(refused)?;
+    let exact = args.out.as_ref().filter(|_| args.exact);
+    let histograms = exact.map(|out| beside_workload(out, &mut fit)).transpose()?;
     let source = format!("accesses of `{}`, numalab {}", record.manifest.command.join(" "), record.manifest.numalab);
     let toml = fit.to_toml(&source);
     let Some(out) = &args.out else { return Ok(Done::text(toml)) };
+    // The workload names the file, so that comes first.
+    let written = match histograms {
+        None => None,
+        Some((path, all)) if all.is_empty() => Some(format!("histograms: none, patterns say all ({})", path.display())),
+        Some((path, all)) => {
+            let bytes = histograms::write(&all).map_err(|e| Failure::environment(e.to_string()))?;
+            output_file::write_bytes(&path, &bytes, histograms::MAGIC)?;
+            Some(format!("histograms: {}, {} of them", path.display(), all.len()))
+        }
+    };
     output_file::write(out, &toml)?;
     let mut text = format!("workload: {}\n", out.display());
+    written.iter().for_each(|line| text.push_str(&format!("{line}\n")));
     for p in &fit.processes {
         let threads: usize = p.classes.iter().map(|c| c.threads.len()).sum();
         let regions: Vec<String> = p.regions.iter().map(|r| r.name.clone()).collect();
@@ -101,6 +124,21 @@ fn fit_accesses(args: &Args) -> Result<Done, Failure> {
         sentences.iter().for_each(|s| text.push_str(&format!("  {what}: {s}\n")));
     }
     Ok(Done::text(text))
+}
+
+/// Path and content of the histograms beside the workload `out`, which it then refers to.
+///
+/// # Errors
+/// The workload goes to standard output, or has the name that the histograms would have.
+fn beside_workload(out: &Path, fit: &mut Fit) -> Result<(PathBuf, Vec<Histogram>), Failure> {
+    let name = out.with_extension(histograms::ENDING).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let path = out.with_file_name(histograms::name_of(&name));
+    if output_file::is_stdout(out) || path == out {
+        let what = format!("--exact: the histograms stand in a file beside {}", out.display());
+        return Err(Failure::usage(format!("{what}; expected `--out` with a name such as fitted.toml")));
+    }
+    let all = fit.exact(&histograms::name_of(&name));
+    Ok((path, all))
 }
 
 /// Simulates the workload in `file`, and writes the page. Returns what to print about it.

@@ -3,8 +3,8 @@
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{self, scope, time_option};
-use crate::service::accesses;
 use crate::service::measured_program::{running_kernel, unknown_workload};
+use crate::service::{accesses, sampled_accesses};
 use numalab_accesses::recorder::{self, Settings};
 use numalab_host::procfs::scope::Scope;
 use numalab_host::procfs::{numa_balancing, process, Roots};
@@ -50,6 +50,9 @@ pub struct Args {
     /// (docs/how-to/record-accesses.md)
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "every", "column"])]
     accesses: bool,
+    /// Where accesses come from
+    #[arg(long, value_enum, default_value_t = AccessSampler::Qemu, requires = "accesses")]
+    sampler: AccessSampler,
     /// Largest size of a record of accesses
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::read_option, requires = "accesses")]
     most: u64,
@@ -65,6 +68,15 @@ pub struct Args {
     /// Print where the record is and its figures as JSON (docs/reference/json.md)
     #[arg(long)]
     json: bool,
+}
+
+/// Where accesses come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum AccessSampler {
+    /// Every access, under QEMU's user mode
+    Qemu,
+    /// Samples of the processor (PEBS, IBS), while the command runs at its own speed
+    Perf,
 }
 
 /// Name of the list of recordings.
@@ -134,8 +146,20 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
     let settings =
         Settings { limit_bytes: args.most, longest: args.longest, name: args.name.clone(), ..Settings::default() };
     let stop = Stop::new()?;
-    let recorded = accesses::record(&dir, &command, &settings, &|| stop.asked())?;
-    let (manifest, control) = (&recorded.manifest, &recorded.control);
+    let (manifest, control, remarks) = match args.sampler {
+        AccessSampler::Qemu => {
+            let recorded = accesses::record(&dir, &command, &settings, &|| stop.asked())?;
+            (recorded.manifest, recorded.control, recorded.remarks)
+        }
+        AccessSampler::Perf => {
+            let recorded = sampled_accesses::record(&dir, &command, &settings, &|| stop.asked())?;
+            (recorded.manifest, recorded.control, Vec::new())
+        }
+    };
+    let by = match args.sampler {
+        AccessSampler::Qemu => format!("under {}", recorder::QEMU),
+        AccessSampler::Perf => format!("by {}", manifest.qemu),
+    };
     let exit = accesses::exit(&manifest.ending);
     if args.json {
         let value = json!({
@@ -147,15 +171,14 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
             "bytes": control.used_bytes,
             "wall_s": manifest.wall_s,
             "cpu_s": manifest.cpu_s,
-            "remarks": recorded.remarks,
+            "remarks": remarks,
         });
         return Ok(Done { exit, ..Done::json(&value)? });
     }
     let text = format!(
-        "recorded {} under {}: {:.1} M instructions, {:.2} M lines visited, {} program images; {}\n\
+        "recorded {} {by}: {:.1} M instructions, {:.2} M lines visited, {} program images; {}\n\
          record: {} ({})\nfit: numalab fit {}\nreport: numalab report {}\n",
         manifest.name,
-        recorder::QEMU,
         control.insns as f64 / 1e6,
         control.lines as f64 / 1e6,
         control.images,
@@ -312,7 +335,7 @@ impl Planned {
             ("recorded".to_string(), if command.is_empty() { what.to_string() } else { command.join(" ") }),
             ("at_unix_ms".to_string(), at.to_string()),
         ];
-        let source = SourceFile { place: "machines/host.toml".into(), text: text.into() };
+        let source = SourceFile { place: "machines/host.toml".into(), bytes: text.as_bytes().into() };
         let input = PlanInput::new(backend, machine, kernel, workload, seed)?.under(conditions)?;
         let mode = numa_balancing::mode(&roots.proc);
         Ok(Self { input: input.with_sources([source].into()), earlier, iteration, mode })

@@ -57,6 +57,51 @@ fn a_program_is_recorded_fitted_and_simulated_elsewhere() {
     assert!(refused.code == 2 && refused.err.contains("has no times"), "{refused:?}");
 }
 
+/// A program that uses a sixteenth of its memory nine times out of ten, in no order.
+fn hot(lab: &Lab) {
+    lab.write(
+        "hot.c",
+        "#include <stdlib.h>\nint main(void) { unsigned long n = 8 << 20, x = 1, s = 0; long *a = malloc(n * 8); \
+         for (unsigned long k = 0; k < n; k += 512) a[k] = k; for (long i = 0; i < 2000000; i++) { \
+         x = x * 6364136223846793005ul + 1442695040888963407ul; unsigned long r = x >> 33; \
+         s += a[(x >> 60) < 15 ? r % (n / 16) : r % n]; } return s == 1; }\n",
+    );
+    let built = lab.shell("cc -O1 -o hot hot.c");
+    assert_eq!(built.code, 0, "{built:?}");
+}
+
+#[test]
+fn an_exact_fit_keeps_a_histogram_beside_the_workload() {
+    let Some(lab) = lab() else { return };
+    hot(&lab);
+    lab.ok("record --accesses --out rec -- ./hot");
+    let ended = lab.ok("fit rec --exact --out mine.toml");
+    assert!(ended.out.contains("histograms: mine.arrow, "), "{ended:?}");
+    let text = std::fs::read_to_string(lab.path("mine.toml")).unwrap();
+    assert!(
+        text.contains("histograms = \"mine.arrow\"") && text.contains("pattern = \"recorded\", visit = "),
+        "{text}"
+    );
+    assert!(std::fs::metadata(lab.path("mine.arrow")).unwrap().len() < 100_000);
+    let shown = lab.ok("show workloads ./mine.toml").out;
+    assert!(shown.contains("histograms of mine.arrow") && shown.contains("the hottest tenth has 9"), "{shown}");
+    // From any directory, and the record of the run keeps the file.
+    std::fs::create_dir(lab.path("sub")).unwrap();
+    std::fs::rename(lab.path("mine.toml"), lab.path("sub/mine.toml")).unwrap();
+    let run = "run --machine 2x1x2x1 --kernel 6.12 --workload sub/mine.toml --out tried";
+    lab.refused(run, &["sub/mine.arrow", "copy both, or fit again"]);
+    std::fs::rename(lab.path("mine.arrow"), lab.path("sub/mine.arrow")).unwrap();
+    lab.ok(run);
+    let kept = lab.shell("find tried -name mine.arrow");
+    assert!(kept.out.contains("sources/workloads/mine.arrow"), "{kept:?}");
+    // Other histograms are another plan.
+    let whole = std::fs::read(lab.path("sub/mine.arrow")).unwrap();
+    std::fs::write(lab.path("sub/mine.arrow"), &whole[..whole.len() - 4]).unwrap();
+    lab.refused(run, &["sub/mine.arrow", "no Arrow file, or it is cut off", "fit the record again"]);
+    lab.refused("fit rec --exact", &["--out"]);
+    lab.refused("fit rec --exact --out -", &["--exact", "a file beside"]);
+}
+
 #[test]
 fn a_crash_is_named_and_its_record_can_be_fitted() {
     let Some(lab) = lab() else { return };
@@ -81,6 +126,24 @@ fn advice_for_another_machine_says_what_was_measured() {
     assert_eq!((value["recorded"].as_bool(), value["threads"].as_u64()), (Some(true), Some(8)));
     assert!(value["measured"].as_array().is_some_and(|m| m.len() >= 2), "{value}");
     assert!(lab.path("a/sweep.toml").exists() && lab.path("a/runs/report.html").exists());
+}
+
+/// Machines without memory samples, such as virtual ones, say so and name the way that needs none.
+#[test]
+fn samples_of_the_processor_are_taken_or_refused() {
+    let lab = Lab::new();
+    let ended = lab.run("record --accesses --sampler perf --out rec -- sh -c :");
+    if ended.code == 0 {
+        assert!(ended.out.contains("memory samples ("), "{ended:?}");
+        return;
+    }
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(
+        ended.err.contains("--sampler perf: ") && ended.err.contains("--sampler qemu, which needs none"),
+        "{ended:?}"
+    );
+    assert!(!lab.path("rec").exists(), "nothing ran");
+    lab.refused("record --sampler perf -- true", &["--accesses"]);
 }
 
 #[test]

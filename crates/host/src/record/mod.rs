@@ -7,6 +7,7 @@
 //! Invariants: a process or thread that appears later has figures of 0 or -1 before. Columns are limited; what has none
 //! is counted under `others`. The CPU time that recording itself takes is measured beside it.
 
+pub mod memory_samples;
 mod recorder;
 mod series;
 

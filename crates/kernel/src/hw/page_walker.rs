@@ -64,11 +64,11 @@ impl Walk {
         self.fixed_ns + self.leaf_miss * table_ns
     }
     /// `share` of this walk.
-    pub(super) fn part(self, share: f64) -> Self {
+    pub fn part(self, share: f64) -> Self {
         Self { tlb_ns: self.tlb_ns * share, fixed_ns: self.fixed_ns * share, leaf_miss: self.leaf_miss * share }
     }
     /// The mean of accesses of two kinds, each already weighed.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub fn and(self, other: Self) -> Self {
         Self {
             tlb_ns: self.tlb_ns + other.tlb_ns,
             fixed_ns: self.fixed_ns + other.fixed_ns,

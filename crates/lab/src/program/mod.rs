@@ -137,6 +137,7 @@ impl Program {
             limit_ns: self.limit_ns,
             params: params.into_iter().map(|(n, v)| (n.to_string(), v)).collect(),
             warnings: Vec::new(),
+            histograms: Default::default(),
         }
     }
 

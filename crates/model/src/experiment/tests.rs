@@ -86,6 +86,7 @@ impl Sources for Memory {
             limit_ns: 1,
             params: vec![("loops".into(), loops.to_string())],
             warnings: vec![],
+            histograms: Default::default(),
         })
     }
 }

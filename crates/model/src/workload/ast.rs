@@ -1,9 +1,10 @@
 //! A workload file as parsed: names are resolved to indices and expressions are parsed, but nothing is evaluated.
 
 use super::pattern::PatternSpec;
-use super::{ForkPoint, HugeAdvice, IoDirection, PolicyMode, RegionKind};
+use super::{ForkPoint, Histogram, HugeAdvice, IoDirection, PolicyMode, RegionKind};
 use crate::expr::Formula;
 use crate::spec::Spot;
+use std::sync::Arc;
 
 /// A parsed workload file, independent of any machine. [`super::parse`] makes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,9 +23,27 @@ pub struct WorkloadSpec {
     pub(super) channels: Vec<Family>,
     pub(super) scores: Vec<ScoreSpec>,
     pub(super) processes: Vec<ProcessSpec>,
+    /// File of the histograms that steps draw from, relative to the workload's own.
+    pub(super) histograms_file: Option<Spot<String>>,
+    /// Its histograms, once they are there.
+    pub(super) histograms: Option<Arc<[Histogram]>>,
 }
 
 impl WorkloadSpec {
+    /// The file of histograms that it names, relative to the workload file. Who has it hands its content to
+    /// [`WorkloadSpec::with_histograms`].
+    pub fn histograms_file(&self) -> Option<&Spot<String>> {
+        self.histograms_file.as_ref()
+    }
+    /// The histograms that steps draw from; none before [`WorkloadSpec::with_histograms`].
+    pub fn histograms(&self) -> &[Histogram] {
+        self.histograms.as_deref().unwrap_or_default()
+    }
+    /// With the histograms of [`WorkloadSpec::histograms_file`].
+    #[must_use]
+    pub fn with_histograms(self, histograms: Arc<[Histogram]>) -> Self {
+        Self { histograms: Some(histograms), ..self }
+    }
     /// Catalog name.
     pub fn name(&self) -> &str {
         &self.name

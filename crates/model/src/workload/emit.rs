@@ -219,6 +219,9 @@ impl Emitter<'_> {
         if accesses == 0 {
             return Ok(());
         }
+        if let Some(number) = pattern.histogram() {
+            self.tables.check_histogram(number, &a.span.spot)?;
+        }
         let fills = a.pattern.fills();
         let (least, expected) = if fills { (1.0, "1: a fill only writes") } else { (0.0, "a share from 0 to 1") };
         let write = a.write.as_ref().map_or(Ok(least), |w| within(w, self.env, (least, 1.0), expected))?;

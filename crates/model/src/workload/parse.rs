@@ -38,6 +38,10 @@ pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Res
     };
     let (title, about, source) = (root.title()?, prose("about")?, prose("source")?);
     let aliases = aliases(&root)?;
+    let histograms_file = root.opt_str("histograms")?;
+    if let Some(file) = histograms_file.as_ref().filter(|f| f.value.trim().is_empty()) {
+        return Err(file.error("`histograms` is empty", "a file beside this one, as `numalab fit --exact` writes it"));
+    }
     let mut cx = Context::new(patterns);
     let params = params(&root, &mut cx)?;
     let requires = requires(&root, &cx)?;
@@ -64,6 +68,8 @@ pub fn parse_with(file: &str, text: &str, patterns: &'static PatternList) -> Res
         channels: cx.channels,
         scores: cx.scores,
         processes,
+        histograms_file,
+        histograms: None,
     })
 }
 

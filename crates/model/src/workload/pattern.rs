@@ -67,6 +67,7 @@ impl fmt::Debug for PatternSpec {
 fn value(key: &Key, formula: &Formula, env: &Env) -> Result<f64, SpecError> {
     match key.range() {
         Range::Bytes { least } => Ok(formula.bytes(env, least)?.0 as f64),
+        Range::Whole { most } => Ok(formula.whole(env, 0, most)? as f64),
         Range::Number { least, most, expected } => within(formula, env, (least, most), expected),
     }
 }

@@ -101,6 +101,7 @@ impl WorkloadSpec {
             limit_ns,
             params,
             warnings: b.warnings,
+            histograms: self.histograms.clone().unwrap_or_default(),
         };
         if w.processes.is_empty() {
             let at = &self.processes[0].name;

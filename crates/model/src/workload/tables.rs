@@ -22,6 +22,18 @@ pub(super) struct Tables {
     /// Ids of the channels that are futexes.
     pub futexes: Vec<u32>,
     ops_left: u64,
+    /// Number of histograms, or the file that is not there.
+    histograms: Histograms,
+}
+
+/// What steps can draw from.
+enum Histograms {
+    /// The workload names no file.
+    Unnamed,
+    /// It names this one, which nobody has read.
+    Unread(String),
+    /// So many.
+    Read(usize),
 }
 
 impl Tables {
@@ -38,6 +50,33 @@ impl Tables {
             channel_uses: Vec::new(),
             futexes: Vec::new(),
             ops_left: MAX_OPS,
+            histograms: match (&spec.histograms, &spec.histograms_file) {
+                (Some(read), _) => Histograms::Read(read.len()),
+                (None, Some(file)) => Histograms::Unread(file.value.clone()),
+                (None, None) => Histograms::Unnamed,
+            },
+        })
+    }
+    /// Whether a step may draw from histogram `number`.
+    ///
+    /// # Errors
+    /// There is none of that number.
+    pub fn check_histogram(&self, number: u32, at: &Spot<String>) -> Result<(), SpecError> {
+        let step = "`pattern = \"recorded\"`";
+        Err(match &self.histograms {
+            Histograms::Read(n) if (number as usize) < *n => return Ok(()),
+            Histograms::Read(n) => {
+                let last = n.saturating_sub(1);
+                at.error(format!("the step draws from visit {number} of {n}"), format!("`visit` from 0 to {last}"))
+            }
+            Histograms::Unread(file) => at.error(
+                format!("{step} draws from `{file}`, which is not here"),
+                "the workload's path on this disk, with that file beside it",
+            ),
+            Histograms::Unnamed => at.error(
+                format!("{step} draws from histograms, and the workload names none"),
+                "`histograms = \"FILE\"` at the top of the workload, as `numalab fit --exact` writes it",
+            ),
         })
     }
     /// Counts `n` ops; refuses them if that is more than [`MAX_OPS`] in all.

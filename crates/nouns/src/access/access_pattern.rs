@@ -55,6 +55,12 @@ pub trait AccessPattern: Sync {
     /// What traffic its cache misses make.
     fn traffic(&self) -> Traffic;
 
+    /// As [`AccessPattern::traffic`], where that depends on its values.
+    fn traffic_of(&self, args: Args) -> Traffic {
+        let _ = args;
+        self.traffic()
+    }
+
     /// What a cache keeps of it.
     fn cache_fit(&self, args: Args) -> CacheFit;
 

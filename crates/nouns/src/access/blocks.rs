@@ -30,7 +30,7 @@ impl AccessPattern for Blocks {
         [(lines.max(1) * LINE_BYTES) as f64, rest]
     }
     fn walk(&self, [block_bytes, _]: Args) -> Walk {
-        Walk::Sweep(Order::Blocks { block_bytes: block_bytes as u64 })
+        Walk::Sweep(Order::Blocks { block_bytes: block_bytes as u64, histogram: None })
     }
     fn traffic(&self) -> Traffic {
         Traffic::Sequential

@@ -24,6 +24,11 @@ pub enum Range {
         /// Says both, in messages.
         expected: &'static str,
     },
+    /// A whole number.
+    Whole {
+        /// The largest.
+        most: u64,
+    },
 }
 
 impl Key {
@@ -34,6 +39,10 @@ impl Key {
     /// A plain number from `least` to `most`; `expected` says so in messages.
     pub const fn number(name: &'static str, least: f64, most: f64, expected: &'static str) -> Self {
         Self { name, range: Range::Number { least, most, expected } }
+    }
+    /// A whole number from 0 to `most`, which is below 2^53.
+    pub const fn whole(name: &'static str, most: u64) -> Self {
+        Self { name, range: Range::Whole { most } }
     }
     /// Its name in workload files.
     pub fn name(&self) -> &'static str {
@@ -48,6 +57,7 @@ impl Key {
         match self.range {
             Range::Bytes { .. } => out.field(&format!("{}_bytes", self.name), &(value as u64)),
             Range::Number { .. } => out.field(self.name, &value),
+            Range::Whole { .. } => out.field(self.name, &(value as u64)),
         };
     }
 }

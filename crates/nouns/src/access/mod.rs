@@ -12,6 +12,7 @@
 //! `crates/sim/tests/it/toy_pattern.rs` adds one that way.
 
 mod access_pattern;
+mod histogram;
 mod key;
 mod pattern;
 mod ranks;
@@ -21,15 +22,18 @@ mod blocks;
 mod chase;
 mod fill;
 mod random;
+mod recorded;
 mod reuse;
 mod sequential;
 mod strided;
 mod zipf;
 
 pub use access_pattern::{AccessPattern, Args, PatternList, MAX_KEYS};
+pub use histogram::{Histogram, Level, NoHistogram, MAX_PARTS};
 pub use key::{Key, Range};
 pub use pattern::Pattern;
 pub use ranks::{scale, Ranks};
+pub use recorded::MAX_HISTOGRAMS;
 pub use vocabulary::{CacheFit, Lines, Order, Traffic, Walk, LINE_BYTES, REUSE_REACH_BYTES};
 
 use serde::de::Error as _;
@@ -45,6 +49,7 @@ pub static PATTERNS: &PatternList = &[
     &blocks::Blocks,
     &reuse::Reuse,
     &fill::Fill,
+    &recorded::Recorded,
 ];
 
 /// From the word and the values.

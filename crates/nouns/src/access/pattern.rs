@@ -20,7 +20,7 @@ pub struct Pattern {
 impl Pattern {
     /// The pattern `of` with the values `args`, which must be in the range of its keys.
     pub fn new(of: &'static dyn AccessPattern, args: Args) -> Self {
-        Self { of, args, walk: of.walk(args), traffic: of.traffic(), cache_fit: of.cache_fit(args) }
+        Self { of, args, walk: of.walk(args), traffic: of.traffic_of(args), cache_fit: of.cache_fit(args) }
     }
     /// Its name in workload files.
     pub fn word(&self) -> &'static str {

@@ -45,6 +45,8 @@ pub enum Order {
     Blocks {
         /// Length of a block, bytes: whole lines, at least one, at most the span.
         block_bytes: u64,
+        /// Number of the histogram in the workload that says how often parts of the span are drawn; `None`: all alike.
+        histogram: Option<u32>,
     },
 }
 
@@ -57,6 +59,11 @@ pub enum Lines {
     Ranked,
     /// By rank, with the ranks scattered over the span: every page has its part of the favoured lines.
     Scattered,
+    /// As often as a recording has visited each part of the span ([`Histogram`](super::Histogram)).
+    Recorded {
+        /// Number of the histogram in the workload.
+        histogram: u32,
+    },
 }
 
 /// What traffic the cache misses of an access make.

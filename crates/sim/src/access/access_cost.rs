@@ -62,7 +62,11 @@ pub(crate) fn access_cost(sim: &mut Simulation<'_>, cpu: usize, task: u32, a: &A
             } else {
                 let bytes = round_bytes.max(sim.hw.working_sets.set_bytes(info.set));
                 let l2 = if bytes <= l2_bytes { 1.0 } else { l2_bytes as f64 / bytes as f64 };
-                (l2, sim.hw.working_sets.loads.random_hit(llc, info.set as usize))
+                let llc = sim.hw.working_sets.loads.random_hit(llc, info.set as usize);
+                match a.pattern.histogram().map(|n| &sim.workload.histograms[n as usize]) {
+                    Some(histogram) => (histogram.cached(l2), histogram.cached(llc)),
+                    None => (l2, llc),
+                }
             }
         }
     };

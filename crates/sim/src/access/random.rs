@@ -10,11 +10,13 @@ use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
 use crate::hardware::access_rates::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
+use crate::state::recorded_odds::RecordedSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_kernel::hw::smt;
 use numalab_kernel::hw::smt::Sibling;
 use numalab_kernel::hw::tlb::{Accessed, Walk};
+use numalab_kernel::mm::{PendingKind, Vma};
 use numalab_nouns::access::Traffic;
 use numalab_nouns::workload::Access;
 
@@ -32,6 +34,8 @@ pub(crate) struct Random {
     uses: usize,
     /// Access that a fault has interrupted.
     again: Option<(usize, usize, bool)>,
+    /// Number of the histogram that it draws from.
+    recorded: Option<u32>,
     times: RandomTimes,
     traffic: RandomTraffic,
 }
@@ -90,10 +94,14 @@ impl Random {
             End::None => None,
             End::Fault if n < run.accesses => return Next::Go,
             End::Fault => {
-                match pages.kind(sim, pending).and_then(|kind| draw_fault(sim, at, pages, (kind, pending), most - n)) {
-                    Some(met) => return random_fault(sim, at, met),
-                    None => return Next::Go,
-                }
+                let met = match self.recorded {
+                    Some(_) => draw_recorded(sim, at, pages),
+                    None => {
+                        let kind = pages.kind(sim, pending);
+                        kind.and_then(|kind| draw_fault(sim, at, pages, (kind, pending), most - n))
+                    }
+                };
+                return met.map_or(Next::Go, |met| random_fault(sim, at, met));
             }
             End::Met(access) | End::Left(access, _) => Some(access),
         };
@@ -135,6 +143,13 @@ impl Walker for Random {
         let vma = sim.processes[at.process].space.vma(at.vma);
         sim.pending_counts.look(&pages.pending_span(at, vma), sim.now_ns, EPOCH_NS);
         self.pages = Some(pages);
+        self.recorded = at.access.pattern.histogram();
+        if let Some(histogram) = self.recorded.map(|n| &sim.workload.histograms[n as usize]) {
+            let (vma, span) = (sim.processes[at.process].space.vma(at.vma), pages.range());
+            let span = recorded_span(at, vma, span);
+            let on_node = sim.pending_counts.on_node_mut(at.pace.span);
+            sim.recorded_odds.look(&span, histogram, (sim.now_ns, EPOCH_NS), on_node);
+        }
         self.look(sim, at);
     }
 
@@ -160,8 +175,11 @@ impl Walker for Random {
         let run = if pages.runs() {
             fault_run(sim, at, &pages, (per_access, most))
         } else {
-            let sum = pending.sum();
-            let to_fault = if sum == 0.0 { u64::MAX } else { sim.rng.next_success(sum / pages.count()) };
+            let odds = match self.recorded {
+                None => pending.sum() / pages.count(),
+                Some(_) => sim.recorded_odds.total(at.pace.span),
+            };
+            let to_fault = if odds == 0.0 { u64::MAX } else { sim.rng.next_success(odds) };
             Run {
                 accesses: most.min(to_fault),
                 kernel_ns: 0,
@@ -239,7 +257,14 @@ fn random_walk(sim: &Simulation<'_>, at: &Going<'_>, bytes: u64, huge_share: f64
         l2_bytes: sim.hw.cache.l2_share_bytes(at.pace.sibling.works()),
         llc_bytes: held_bytes,
     };
-    sim.hw.tlb.mean_walk(huge_share, &accessed)
+    match at.access.pattern.histogram().map(|n| &sim.workload.histograms[n as usize]) {
+        None => sim.hw.tlb.mean_walk(huge_share, &accessed),
+        // Hot parts have their entries beside those of hotter ones.
+        Some(histogram) => histogram.levels().iter().fold(Walk::default(), |sum, level| {
+            let part = Accessed { bytes: (bytes as f64 * level.span) as u64, ..accessed };
+            sum.and(sim.hw.tlb.mean_walk(huge_share, &part).part(level.visits))
+        }),
+    }
 }
 
 /// Handles the fault of a random access, which counts as done, and the one after it: a store to a marked page may find
@@ -265,10 +290,28 @@ fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, us
         }
         let vma = sim.processes[process].space.vma(at.vma);
         sim.pending_counts.resolved(at.pace.span, &before.saturating_sub(&vma.pending_of_chunk(chunk)));
+        if at.access.pattern.histogram().is_some() {
+            sim.recorded_odds.resolved(&recorded_span(at, vma, RandomPages::of(sim, at).range()), chunk);
+        }
         if !vma.is_pending(chunk, page, write) {
             return Next::Go;
         }
     }
+}
+
+/// The span of an access that draws from a histogram.
+fn recorded_span<'a>(at: &Going<'_>, vma: &'a Vma, range: (u64, u64)) -> RecordedSpan<'a> {
+    RecordedSpan { number: at.pace.span, vma, range, kind: PendingKind::of(at.write) }
+}
+
+/// Draws the page on which an access of a histogram faults; `None` if it goes on.
+fn draw_recorded(sim: &mut Simulation<'_>, at: &Going<'_>, pages: &RandomPages) -> Option<(usize, usize, bool)> {
+    let vma = sim.processes[at.process].space.vma(at.vma);
+    let span = recorded_span(at, vma, pages.range());
+    let (chunk, page) = sim.recorded_odds.draw(&span, &mut sim.rng)?;
+    let store = at.write && (at.access.write >= 1.0 || sim.rng.unit() < at.access.write);
+    // Where only stores fault, a read goes on.
+    (store || vma.is_pending(chunk, page, false)).then_some((chunk, page, store))
 }
 
 /// Times of a random access to pages spread as `on_node` whose page tables are spread as `tables`, ns.

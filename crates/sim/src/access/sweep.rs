@@ -178,7 +178,7 @@ impl Walker for Sweep {
     }
 
     fn draws(&self, a: &Access, chunks: u64, times: f64) -> (f64, f64) {
-        let Order::Blocks { block_bytes } = self.order else { return draws_of_pass(a.accesses as f64, chunks) };
+        let Order::Blocks { block_bytes, .. } = self.order else { return draws_of_pass(a.accesses as f64, chunks) };
         let block = block_bytes.max(LINE_BYTES) as f64;
         let blocks = (a.accesses as f64 * LINE_BYTES as f64 / block).max(1.0) * times;
         let draws = blocks * (block / CHUNK_BYTES as f64).max(1.0);
@@ -285,17 +285,25 @@ fn wait_for_moves(
 /// The place in its span of a sweep that has done `done` of `all` bytes, and how many bytes lie ahead in one run: all
 /// that is left, or the rest of a block. The next block is drawn when one is used up.
 fn run_ahead(sim: &mut Simulation<'_>, task: u32, (a, order): (&Access, Order), done: u64, all: u64) -> (u64, u64) {
-    let Order::Blocks { block_bytes } = order else { return (done, all - done) };
+    let Order::Blocks { block_bytes, histogram } = order else { return (done, all - done) };
     let open = sim.tasks[task as usize].block.filter(|b| b.span == a.span && b.bytes == block_bytes);
     let within = open.map_or(block_bytes, |b| (done as i64 - b.begun) as u64);
     let (start, within) = match open {
         Some(b) if within < block_bytes => (b.start, within),
         _ => {
-            let start = sim.rng.below(a.span.len_bytes / block_bytes) * block_bytes;
+            let start = draw_block(sim, a.span.len_bytes / block_bytes, histogram) * block_bytes;
             let block = Block { span: a.span, bytes: block_bytes, start, begun: done as i64 };
             sim.tasks[task as usize].block = Some(block);
             (start, 0)
         }
     };
     (start + within, (block_bytes - within).min(all - done))
+}
+
+/// The number of the next of so many blocks: any, or as often as a recording has visited each.
+fn draw_block(sim: &mut Simulation<'_>, blocks: u64, histogram: Option<u32>) -> u64 {
+    match histogram.map(|n| &sim.workload.histograms[n as usize]) {
+        None => sim.rng.below(blocks),
+        Some(histogram) => ((histogram.place(sim.rng.unit()) * blocks as f64) as u64).min(blocks - 1),
+    }
 }

@@ -272,8 +272,8 @@ struct Builder<'a> {
     /// Kinds of the regions each process maps itself.
     kinds: Vec<Vec<RegionKind>>,
     known: BTreeMap<SetKey, u32>,
-    /// Numbers of spans accessed at random: process, region, offset, length.
-    spans: BTreeMap<(usize, u32, u64, u64), u32>,
+    /// Numbers of spans accessed at random: process, region, offset, length, and the histogram.
+    spans: BTreeMap<(usize, u32, u64, u64, Option<u32>), u32>,
     largest: u64,
     process: usize,
     /// By set: who uses it.
@@ -336,7 +336,7 @@ impl Builder<'_> {
         if !matches!(a.pattern.walk(), Walk::Random(_)) {
             return 0;
         }
-        let key = (self.process, a.span.region, a.span.offset_bytes, a.span.len_bytes);
+        let key = (self.process, a.span.region, a.span.offset_bytes, a.span.len_bytes, a.pattern.histogram());
         let next = self.spans.len() as u32;
         *self.spans.entry(key).or_insert(next)
     }

@@ -31,6 +31,7 @@ pub(crate) mod pins;
 pub(crate) mod policies;
 pub(crate) mod process;
 pub(crate) mod quiet_cpus;
+pub(crate) mod recorded_odds;
 pub(crate) mod samples;
 pub(crate) mod scan_visits;
 pub(crate) mod score_clock;

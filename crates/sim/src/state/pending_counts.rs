@@ -187,6 +187,10 @@ impl PendingCounts {
     pub fn on_node(&self, span: u32) -> &[u64] {
         &self.on_node[span as usize * self.nodes..][..self.nodes]
     }
+    /// As [`Self::on_node`], to be weighted by how often pages are used.
+    pub fn on_node_mut(&mut self, span: u32) -> &mut [u64] {
+        &mut self.on_node[span as usize * self.nodes..][..self.nodes]
+    }
     /// Pages of a kind.
     #[inline]
     pub fn pending(&self, span: u32, kind: PendingKind) -> u64 {

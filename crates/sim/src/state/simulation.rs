@@ -23,6 +23,7 @@ use crate::state::pending_counts::PendingCounts;
 use crate::state::pins::Pins;
 use crate::state::process::ProcessState;
 use crate::state::quiet_cpus::QuietCpus;
+use crate::state::recorded_odds::RecordedOdds;
 use crate::state::samples::Samples;
 use crate::state::score_clock::ScoreClock;
 use crate::state::settling::Settling;
@@ -82,6 +83,8 @@ pub struct Simulation<'a> {
     pub(crate) passers: Convoy,
     /// Pages of each randomly accessed span: where they are, and how many would fault.
     pub pending_counts: PendingCounts,
+    /// With which odds accesses of recorded histograms fault.
+    pub(crate) recorded_odds: RecordedOdds,
     /// Task migrations that NUMA balancing has decided.
     pub task_migrations: TaskMigrations,
     /// What mechanisms want to happen later.
@@ -237,6 +240,7 @@ impl<'a> Simulation<'a> {
         let nodes = machine.node_count();
         let hw = Hardware::new(machine, workload, cfg);
         let pending_counts = PendingCounts::new(hw.working_sets.spans(), nodes);
+        let recorded_odds = RecordedOdds::new(hw.working_sets.spans());
         let mut rng = Rng::new(seed);
         let next_pid = 2000 + rng.below(20_000) as u32;
         let mm = Memory::new((machine, workload), cfg, seed)?;
@@ -259,6 +263,7 @@ impl<'a> Simulation<'a> {
             convoy: Convoy::default(),
             passers: Convoy::of_anybody(),
             pending_counts,
+            recorded_odds,
             task_migrations: TaskMigrations::default(),
             effects: Effects::default(),
             record: Recorder::new(machine, workload, cfg, observers),

@@ -46,6 +46,7 @@ mod preempt;
 mod race;
 mod read_file;
 mod reclaim;
+mod recorded;
 mod refused_moves;
 mod requests;
 mod runs_of_pages;

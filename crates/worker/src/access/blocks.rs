@@ -4,16 +4,17 @@ use super::draw::{Draw, OpenBlock};
 use super::range::{touch, Range};
 use super::write_turn::WriteTurn;
 use crate::sys::PAGE_BYTES;
-use numalab_nouns::access::{scale, LINE_BYTES};
+use numalab_nouns::access::{scale, Ranks, LINE_BYTES};
 
 /// Lines between two calls of `after`.
 const BATCH: u64 = 64;
 
 /// Accesses `accesses` lines in blocks of `block_bytes`, aligned to their size. The thread's next walk over such blocks
-/// of the same range continues in the block that this walk leaves unfinished.
+/// of the same range continues in the block that this walk leaves unfinished. A block is anywhere, or where one of
+/// `lines` is.
 pub fn walk(
     range: Range,
-    (accesses, block_bytes): (u64, u64),
+    (accesses, block_bytes, lines): (u64, u64, Option<&Ranks>),
     mut turn: WriteTurn,
     draw: &mut Draw,
     after: &mut impl FnMut(u64),
@@ -24,7 +25,11 @@ pub fn walk(
     while left > 0 {
         let same = |o: &OpenBlock| o.range == range && o.lines == block_lines && o.next < o.end;
         let mut open = draw.block.filter(same).unwrap_or_else(|| {
-            let next = scale(draw.bits(), blocks) * block_lines;
+            let block = match lines {
+                None => scale(draw.bits(), blocks),
+                Some(lines) => (lines.rank(draw.bits()) / block_lines).min(blocks - 1),
+            };
+            let next = block * block_lines;
             OpenBlock { range, lines: block_lines, next, end: next + block_lines }
         });
         let batch = left.min(open.end - open.next).min(BATCH);
@@ -50,7 +55,7 @@ mod tests {
     fn writes_whole_blocks() {
         let mut buffer = Buffer::new(16 * 256);
         let mut lines = 0;
-        walk(buffer.range(), (8, 256), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |n| lines += n);
+        walk(buffer.range(), (8, 256, None), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |n| lines += n);
         assert_eq!(lines, 8);
         let written = buffer.written();
         // One or two of the 16 blocks, each whole.
@@ -63,16 +68,26 @@ mod tests {
         let mut buffer = Buffer::new(16 * 256);
         let mut draw = Draw::new(3, 0);
         for _ in 0..2 {
-            walk(buffer.range(), (2, 256), WriteTurn::new(1.0), &mut draw, &mut |_| {});
+            walk(buffer.range(), (2, 256, None), WriteTurn::new(1.0), &mut draw, &mut |_| {});
         }
         let written = buffer.written();
         assert!(written.len() == 4 && written[0].is_multiple_of(256) && written[3] == written[0] + 192, "{written:?}");
     }
 
     #[test]
+    fn blocks_by_rank_are_where_their_lines_are() {
+        use numalab_nouns::access::Histogram;
+        let mut buffer = Buffer::new(16 * 256);
+        let ranks = Histogram::try_from(vec![0, 1]).unwrap().ranks(buffer.range().lines());
+        walk(buffer.range(), (1000, 256, Some(&ranks)), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
+        let written = buffer.written();
+        assert!(written.len() == 32 && written[0] == 8 * 256, "the upper half alone: {written:?}");
+    }
+
+    #[test]
     fn covers_the_whole_range() {
         let mut buffer = Buffer::new(16 * 256);
-        walk(buffer.range(), (1000, 256), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
+        walk(buffer.range(), (1000, 256, None), WriteTurn::new(1.0), &mut Draw::new(3, 0), &mut |_| {});
         assert_eq!(buffer.written().len(), 64);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub const LOOPS: [(access::Walk, bool); 9] = [
     (access::Walk::Sweep(Order::Address), false),
     (access::Walk::Stride { stride_bytes: LINE_BYTES }, false),
-    (access::Walk::Sweep(Order::Blocks { block_bytes: 4096 }), false),
+    (access::Walk::Sweep(Order::Blocks { block_bytes: 4096, histogram: None }), false),
     (access::Walk::Random(access::Lines::Uniform), false),
     (access::Walk::Random(access::Lines::Uniform), true),
     (access::Walk::Random(access::Lines::Ranked), false),
@@ -33,7 +33,7 @@ fn loop_number(walk: access::Walk, dependent: bool) -> usize {
         access::Walk::Stride { .. } => return 1,
         access::Walk::Sweep(Order::Blocks { .. }) => return 2,
         access::Walk::Random(access::Lines::Uniform) => 3,
-        access::Walk::Random(access::Lines::Ranked) => 5,
+        access::Walk::Random(access::Lines::Ranked | access::Lines::Recorded { .. }) => 5,
         access::Walk::Random(access::Lines::Scattered) => 7,
     };
     lines + usize::from(dependent)

@@ -48,7 +48,9 @@ pub fn run(plan: &Plan, draw: &mut Draw, tally: &mut impl Tally) {
     match &plan.walk {
         Walk::Sweep => sweep::walk(plan.range, turn, &mut after),
         Walk::Stride(bytes) => stride::walk(plan.range, *bytes, turn, &mut after),
-        Walk::Blocks(bytes) => blocks::walk(plan.range, (plan.accesses, *bytes), turn, draw, &mut after),
+        Walk::Blocks(bytes, lines) => {
+            blocks::walk(plan.range, (plan.accesses, *bytes, lines.as_deref()), turn, draw, &mut after)
+        }
         Walk::Random { lines, dependent } => {
             random::walk(plan.range, plan.accesses, (lines, *dependent), turn, draw, &mut after)
         }

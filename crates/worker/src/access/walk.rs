@@ -10,8 +10,8 @@ pub enum Walk {
     Sweep,
     /// One line per stride of this number of bytes.
     Stride(u64),
-    /// Blocks of this number of bytes anywhere in the range, each in address order.
-    Blocks(u64),
+    /// Blocks of this number of bytes in the range, each in address order; anywhere, or at lines by rank.
+    Blocks(u64, Option<Arc<Ranks>>),
     /// Lines drawn at random.
     Random {
         /// Distribution of the lines.
@@ -42,10 +42,12 @@ impl Walk {
     pub fn new(walk: access::Walk, dependent: bool, ranks: impl FnOnce() -> Arc<Ranks>) -> Self {
         let lines = match walk {
             access::Walk::Sweep(Order::Address) => return Walk::Sweep,
-            access::Walk::Sweep(Order::Blocks { block_bytes }) => return Walk::Blocks(block_bytes),
+            access::Walk::Sweep(Order::Blocks { block_bytes, histogram }) => {
+                return Walk::Blocks(block_bytes, histogram.map(|_| ranks()));
+            }
             access::Walk::Stride { stride_bytes } => return Walk::Stride(stride_bytes),
             access::Walk::Random(access::Lines::Uniform) => Lines::Uniform,
-            access::Walk::Random(access::Lines::Ranked) => Lines::Ranked(ranks()),
+            access::Walk::Random(access::Lines::Ranked | access::Lines::Recorded { .. }) => Lines::Ranked(ranks()),
             access::Walk::Random(access::Lines::Scattered) => Lines::Scattered(ranks()),
         };
         Walk::Random { lines, dependent }

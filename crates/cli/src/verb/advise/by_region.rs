@@ -84,7 +84,8 @@ pub fn gains(context: &Context, made: &Made, sized: &Sized<'_>, dir: &Path) -> R
     let mut places = fit.places();
     let bytes = |(p, r): &(usize, usize)| {
         let region = &fit.processes[*p].regions[*r];
-        region.bytes * region.members.unwrap_or(1) as u64
+        // Lines that threads write by turns are few bytes and may be all that matters.
+        (region.lines.is_some(), region.bytes * region.members.unwrap_or(1) as u64)
     };
     places.sort_by_key(|place| std::cmp::Reverse(bytes(place)));
     places.truncate(MOST_REGIONS);
@@ -98,7 +99,7 @@ pub fn gains(context: &Context, made: &Made, sized: &Sized<'_>, dir: &Path) -> R
                 "{}-{}-{}",
                 change.word(),
                 fit.processes[place.0].name,
-                changed.processes[place.0].regions[place.1].name
+                fit.processes[place.0].regions[place.1].name
             );
             let text = changed.to_toml("a change of the fitted workload");
             // What keeps threads on nodes is the same for all regions that they use.

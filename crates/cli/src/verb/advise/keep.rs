@@ -50,7 +50,7 @@ pub fn keep(context: &Context, args: &Args, program: &str, all: &[Measured]) -> 
     let text = import::sysfs(Path::new("/"), "host")?;
     let machine = Arc::new(from_toml("host.toml", &text)?);
     let workload = Arc::new(unknown_workload(&plain(program)));
-    let source = SourceFile { place: "machines/host.toml".into(), text: text.into() };
+    let source = SourceFile { place: "machines/host.toml".into(), bytes: text.as_bytes().into() };
     let mut columns: Vec<&str> = Vec::new();
     let mut cells = Vec::new();
     for (round, way, _) in all {

@@ -156,8 +156,8 @@ impl<'a> Bench<'a> {
                 .and_then(|input| input.under(sim.conditions()))
                 .map_err(|e| Failure::environment(e.to_string()))?;
             // The calibrated machine is in no file. The record keeps the text that the plan's fingerprint is made of.
-            let text = format!("{:#?}\n", input.machine).into();
-            let input = input.with_sources([SourceFile { place: "machine.txt".into(), text }].into());
+            let bytes = format!("{:#?}\n", input.machine).into_bytes().into();
+            let input = input.with_sources([SourceFile { place: "machine.txt".into(), bytes }].into());
             cells.push(Cell { iteration: i as u32, input });
         }
         let experiment = self.experiment_over(guests);

@@ -11,7 +11,7 @@ use crate::balance::sampling::{Budget, Sampler, Seen, Target, Way};
 use crate::balance::state::State;
 use crate::balance::usage::{chunk_of, Bits, PAGE_BYTES};
 use crate::procfs::{read, Roots};
-use perf_event::data::Record;
+use perf_event::data::{DataSource, MemLevel, MemLevelNum, MemOp, Record, Sample};
 use perf_event::events::Software;
 use perf_event::{Builder, Counter, SampleFlag, SampleSkid};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub const WAY: Way = Way {
 
 /// CPU time that a sample costs the kernel and this process, s. Published measurements of PEBS and IBS have 1 to 4 µs.
 const SAMPLE_S: f64 = 4e-6;
-/// Bytes of the buffer of a CPU; a sample takes 40.
+/// Bytes of the buffer of a CPU; a sample takes 48.
 const BUFFER_BYTES: usize = 1 << 15;
 /// Weight of a sample; it is halved at each look.
 const SAMPLE_WEIGHT: u32 = 16;
@@ -40,8 +40,8 @@ const LATENCY_CYCLES: u64 = 30;
 
 /// An event that samples memory accesses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pmu {
-    name: String,
+pub(crate) struct Pmu {
+    pub(crate) name: String,
     kind: u32,
     config: u64,
     config1: u64,
@@ -52,7 +52,7 @@ pub(super) struct Pmu {
 }
 
 /// Finds the event that samples memory accesses.
-pub(super) fn find(roots: &Roots) -> Option<Pmu> {
+pub(crate) fn find(roots: &Roots) -> Option<Pmu> {
     let devices = roots.sys.join("bus/event_source/devices");
     let kind = |dir: &Path| read(&dir.join("type")).ok()?.trim().parse().ok();
     let ibs = devices.join("ibs_op");
@@ -114,8 +114,8 @@ struct Perf {
 }
 
 /// The buffer of a CPU.
-pub(super) struct Ring {
-    sampler: perf_event::Sampler,
+pub(crate) struct Ring {
+    pub(crate) sampler: perf_event::Sampler,
     /// The event that is counted beside it lives as long.
     _beside: Option<Counter>,
     node: usize,
@@ -135,7 +135,7 @@ fn open(roots: &Roots, shape: &Shape, budget: Budget) -> Result<Option<Box<dyn S
 }
 
 /// Why an event could not be opened, in words.
-fn denied(pmu: &str, e: &io::Error, paranoid: &Path) -> String {
+pub(crate) fn denied(pmu: &str, e: &io::Error, paranoid: &Path) -> String {
     let level = read(paranoid).map(|t| t.trim().to_string()).unwrap_or_else(|_| "absent".into());
     match e.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
@@ -146,7 +146,7 @@ fn denied(pmu: &str, e: &io::Error, paranoid: &Path) -> String {
 }
 
 /// Opens the event on a CPU.
-fn ring(pmu: &Pmu, cpu: u32, node: usize, per_s: u64) -> io::Result<Ring> {
+pub(crate) fn ring(pmu: &Pmu, cpu: u32, node: usize, per_s: u64) -> io::Result<Ring> {
     let base = |config: u64, config1: u64| {
         let mut builder = Builder::new(Software::DUMMY);
         let attrs = builder.attrs_mut();
@@ -163,6 +163,7 @@ fn ring(pmu: &Pmu, cpu: u32, node: usize, per_s: u64) -> io::Result<Ring> {
         .sample(SampleFlag::ADDR)
         .sample(SampleFlag::CPU)
         .sample(SampleFlag::DATA_SRC)
+        .sample(SampleFlag::PERIOD)
         .enabled(true);
     if !pmu.with_kernel {
         samples.precise_ip(SampleSkid::RequestZero);
@@ -175,23 +176,76 @@ fn ring(pmu: &Pmu, cpu: u32, node: usize, per_s: u64) -> io::Result<Ring> {
     Ok(Ring { sampler: counter.sampled(BUFFER_BYTES)?, _beside: beside, node })
 }
 
-/// Takes the samples out of a buffer: process, address and CPU.
-pub(super) fn drain(sampler: &mut perf_event::Sampler) -> Vec<(u32, u64, Option<u32>)> {
+/// A sampled access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) address: u64,
+    /// Whether it was a store; of an unknown kind it is none.
+    pub(crate) writes: bool,
+    /// What answered it.
+    pub(crate) source: Source,
+    /// Events that it stands for.
+    pub(crate) period: u64,
+}
+
+/// What answered an access, as far as a record tells it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A private cache.
+    Near,
+    /// The last-level cache.
+    Far,
+    /// Memory, or another core's cache.
+    Beyond,
+    /// It was not said.
+    Unknown,
+}
+
+fn source_of(data: DataSource) -> Source {
+    let level = data.mem_lvl();
+    // The older field has a bit for each level, the newer one a number.
+    match data.mem_lvl_num() {
+        MemLevelNum::L1 | MemLevelNum::L2 | MemLevelNum::LFB => Source::Near,
+        MemLevelNum::L3 | MemLevelNum::L4 if data.mem_hops() == 0 && !data.mem_remote() => Source::Far,
+        MemLevelNum::L3 | MemLevelNum::L4 | MemLevelNum::RAM | MemLevelNum::PMEM | MemLevelNum::ANY_CACHE => {
+            Source::Beyond
+        }
+        _ if level.intersects(MemLevel::L1 | MemLevel::L2 | MemLevel::LFB) => Source::Near,
+        _ if level.contains(MemLevel::L3) && level.contains(MemLevel::HIT) => Source::Far,
+        _ if level.is_empty() || level.contains(MemLevel::NA) => Source::Unknown,
+        _ => Source::Beyond,
+    }
+}
+
+/// The access of a sample; `None` for one without process or address.
+pub(crate) fn access_of(sample: &Sample<'_>) -> Option<Access> {
+    let data = sample.data_src().unwrap_or_default();
+    Some(Access {
+        pid: sample.pid()?,
+        tid: sample.tid().or(sample.pid())?,
+        address: sample.addr().filter(|a| *a != 0)?,
+        writes: data.mem_op().contains(MemOp::STORE),
+        source: source_of(data),
+        period: sample.period().unwrap_or(1).max(1),
+    })
+}
+
+/// Takes the samples out of a buffer. A record of another kind, or of a form that is not known, is no sample.
+pub(crate) fn drain(sampler: &mut perf_event::Sampler) -> Vec<Access> {
     let mut out = Vec::new();
     while let Some(record) = sampler.next_record() {
-        // A record of another kind, or of a form that is not known, is no sample.
         if let Ok(Record::Sample(s)) = record.parse_record() {
-            if let (Some(pid), Some(addr)) = (s.pid(), s.addr().filter(|a| *a != 0)) {
-                out.push((pid, addr, s.cpu()));
-            }
+            out.extend(access_of(&s));
         }
     }
     out
 }
 
 impl Perf {
-    fn take(&mut self, targets: &BTreeMap<u32, &Target>, node: usize, samples: Vec<(u32, u64, Option<u32>)>) {
-        for (pid, addr, _) in samples {
+    fn take(&mut self, targets: &BTreeMap<u32, &Target>, node: usize, samples: Vec<Access>) {
+        for Access { pid, address: addr, .. } in samples {
             let Some(target) = targets.get(&pid) else { continue };
             let place = target.ranges.partition_point(|r| r.0 <= addr);
             let Some(range) = target.ranges[..place].last().filter(|r| addr < r.1) else { continue };

@@ -66,8 +66,8 @@ fn records_are_read_from_a_buffer() {
     // Fresh zeroed memory is mapped at the first touch.
     let touched: u64 = memory.iter().step_by(4096).map(|b| u64::from(std::hint::black_box(*b))).sum();
     let samples = drain(&mut sampler);
-    let own = samples.iter().filter(|(pid, addr, cpu)| {
-        *pid == std::process::id() && (first..first + memory.len() as u64).contains(addr) && cpu.is_some()
+    let own = samples.iter().filter(|a| {
+        a.pid == std::process::id() && a.tid > 0 && (first..first + memory.len() as u64).contains(&a.address)
     });
     assert!(own.count() >= 1 && touched == 0, "{samples:?}");
     assert!(drain(&mut sampler).iter().all(|s| !samples.contains(s)), "each record once");
@@ -82,7 +82,8 @@ fn a_chunk_belongs_to_the_node_that_three_quarters_of_its_samples_come_from() {
     let range = (CHUNK_BYTES, 4 * CHUNK_BYTES);
     let target = Target { pid: 7, start: 1, ranges: vec![range], pages: 1 };
     let targets = BTreeMap::from([(7, &target)]);
-    let samples = |chunk: u64, n: usize| vec![(7, chunk * CHUNK_BYTES + 5, None); n];
+    let access = |pid, address| Access { pid, tid: pid, address, writes: false, source: Source::Beyond, period: 1 };
+    let samples = |chunk: u64, n: usize| vec![access(7, chunk * CHUNK_BYTES + 5); n];
     let seen =
         |perf: &mut Perf, chunk: u64| perf.seen(&target, (chunk * CHUNK_BYTES, (chunk + 1) * CHUNK_BYTES)).unwrap();
     perf.prepare(std::slice::from_ref(&target), &mut state);
@@ -93,7 +94,7 @@ fn a_chunk_belongs_to_the_node_that_three_quarters_of_its_samples_come_from() {
     perf.take(&targets, 0, samples(2, 2));
     perf.take(&targets, 1, samples(2, 2));
     // Neither memory that is not the target's nor another process.
-    perf.take(&targets, 1, vec![(7, 5, None), (8, CHUNK_BYTES, None), (7, 4 * CHUNK_BYTES, None)]);
+    perf.take(&targets, 1, vec![access(7, 5), access(8, CHUNK_BYTES), access(7, 4 * CHUNK_BYTES)]);
     let user = |perf: &mut Perf, chunk| seen(perf, chunk).map(|s| (s.pages.iter().count(), s.user));
     assert_eq!(user(&mut perf, 1), Some((512, Some(1))));
     assert_eq!(user(&mut perf, 2), Some((512, None)), "both use it");
@@ -102,4 +103,40 @@ fn a_chunk_belongs_to_the_node_that_three_quarters_of_its_samples_come_from() {
         perf.prepare(std::slice::from_ref(&target), &mut state);
     }
     assert_eq!(user(&mut perf, 1), Some((0, None)), "samples fade");
+}
+
+/// Bytes of a record as the kernel writes them, through the parser that reads the buffers.
+#[test]
+fn samples_of_the_processor_are_read_from_their_bytes() {
+    use perf_event::data::endian::Little;
+    use perf_event::data::parse::{ParseConfig, Parser};
+    let flags = SampleFlag::TID | SampleFlag::ADDR | SampleFlag::CPU | SampleFlag::DATA_SRC | SampleFlag::PERIOD;
+    let mut attr = Builder::new(Software::DUMMY).attrs().to_owned();
+    attr.sample_type = flags.bits();
+    let read = |pid: u32, tid: u32, address: u64, period: u64, source: u64| {
+        // The fields in the order of perf_event_open(2): pid and tid, address, CPU, period, source.
+        let mut bytes = Vec::new();
+        [pid, tid].iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
+        bytes.extend_from_slice(&address.to_le_bytes());
+        [3u32, 0].iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
+        [period, source].iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
+        let config = ParseConfig::<Little>::from(attr);
+        let sample: Sample<'_> = Parser::new(bytes.as_slice(), config).parse().unwrap();
+        access_of(&sample)
+    };
+    // mem_op in bits 0 to 4 (2 load, 4 store), mem_lvl in 5 to 18 (hit 2, miss 4, L1 8, L3 0x40, RAM 0x80),
+    // mem_lvl_num in 33 to 36 (L3 3, RAM 0xd).
+    let (load, store) = (2u64, 4u64);
+    let old = |op: u64, level: u64| op | level << 5 | 0xf << 33;
+    let new = |op: u64, number: u64| op | number << 33;
+    let seen = |source| read(7, 8, 0x7f00_1234, 500, source).map(|a| (a.writes, a.source));
+    assert_eq!(seen(old(load, 2 | 8)), Some((false, Source::Near)));
+    assert_eq!(seen(old(load, 2 | 0x40)), Some((false, Source::Far)));
+    assert_eq!(seen(old(store, 2 | 0x80)), Some((true, Source::Beyond)));
+    assert_eq!(seen(new(load, 3)), Some((false, Source::Far)));
+    assert_eq!(seen(new(load, 0xd)), Some((false, Source::Beyond)));
+    assert_eq!(seen(old(1, 1)), Some((false, Source::Unknown)));
+    let one = read(7, 8, 0x7f00_1234, 500, old(store, 2 | 0x80)).unwrap();
+    assert_eq!((one.pid, one.tid, one.address, one.period), (7, 8, 0x7f00_1234, 500));
+    assert_eq!(read(7, 8, 0, 500, load), None, "a sample without address");
 }

@@ -126,6 +126,7 @@ pub fn first_touch(threads: usize, mib: u64, seconds: f64) -> Workload {
         limit_ns: 600_000_000_000,
         params: vec![],
         warnings: vec![],
+        histograms: Default::default(),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn read(path: &Path) -> Result<Record, RecordError> {
     }
     // The record needs no sources, but a plan may be resolved from them again, so they must be unchanged too.
     for f in manifest.files.iter().filter(|f| f.name.starts_with(&format!("{SOURCES}/"))) {
-        listed(path, &manifest, &f.name)?;
+        unchanged(path, &manifest, &f.name)?;
     }
     let status = status_of(&manifest.status, manifest.reason.clone())
         .ok_or_else(|| damaged(format!("`status` is {:?}", manifest.status)))?;
@@ -137,19 +137,25 @@ pub fn check_format(file: &Path, text: &str, format: &str, version: u64) -> Resu
     }
 }
 
-/// Text of a file that the manifest lists, checked against the listed length and digest.
+/// Text of a file that the manifest lists, checked as [`unchanged`] does.
 fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordError> {
+    let bytes = unchanged(dir, manifest, name)?;
+    String::from_utf8(bytes).map_err(|_| RecordError::damaged(&dir.join(name), "not UTF-8 text"))
+}
+
+/// Content of a file that the manifest lists, checked against the listed length and digest. A source may be no text.
+fn unchanged(dir: &Path, manifest: &Manifest, name: &str) -> Result<Vec<u8>, RecordError> {
     let path = dir.join(name);
     let entry = manifest.files.iter().find(|f| f.name == name);
     let entry = entry.ok_or_else(|| RecordError::damaged(&path, "the manifest does not list this file"))?;
     if matches!(path.try_exists(), Ok(false)) {
         return Err(RecordError::damaged(&path, "no such file, which the manifest lists"));
     }
-    let text = text(&path)?;
-    if text.len() as u64 != entry.bytes || hex(&Sha256::digest(&text)) != entry.sha256 {
+    let bytes = content(&path)?;
+    if bytes.len() as u64 != entry.bytes || hex(&Sha256::digest(&bytes)) != entry.sha256 {
         return Err(RecordError::damaged(&path, "the contents differ from their digest"));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// Text of a regular file of at most [`FILE_BYTES_MAX`].
@@ -157,11 +163,15 @@ fn listed(dir: &Path, manifest: &Manifest, name: &str) -> Result<String, RecordE
 /// # Errors
 /// The file is missing, unreadable, not regular, too large or not UTF-8.
 pub fn text(path: &Path) -> Result<String, RecordError> {
-    let bytes = input::bytes(path, FILE_BYTES_MAX).map_err(|e| match e.kind {
+    String::from_utf8(content(path)?).map_err(|_| RecordError::damaged(path, "not UTF-8 text"))
+}
+
+/// Content of a regular file of at most [`FILE_BYTES_MAX`].
+fn content(path: &Path) -> Result<Vec<u8>, RecordError> {
+    input::bytes(path, FILE_BYTES_MAX).map_err(|e| match e.kind {
         InputErrorKind::Io(e) => RecordError::unreadable(path, &e),
         kind => RecordError::damaged(path, kind.to_string()),
-    })?;
-    String::from_utf8(bytes).map_err(|_| RecordError::damaged(path, "not UTF-8 text"))
+    })
 }
 
 /// Parses the text of the JSON file at `path`.

@@ -182,7 +182,7 @@ fn every_kind_of_damage_is_noticed() {
 fn sources_are_part_of_a_record() {
     let dir = tempfile::tempdir().unwrap();
     let (store, cells) = store(dir.path());
-    let source = |place: &str| SourceFile { place: place.into(), text: "name = \"a\"\n".into() };
+    let source = |place: &str| SourceFile { place: place.into(), bytes: b"name = \"a\"\n".as_slice().into() };
     let input = cells[0].input.clone().with_sources([source("kernels/a.toml"), source("workloads/a.toml")].into());
     store.put(&input, &outcome(&input)).unwrap();
     let sources = dir.path().join(input.id.short()).join("sources");

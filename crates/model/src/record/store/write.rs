@@ -41,27 +41,27 @@ fn partial_name(id: &PlanId) -> String {
     format!("{PARTIAL}{id}-{}", std::process::id())
 }
 
-/// Name and text of every file of the record, the manifest last.
-fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)>, RecordError> {
+/// Name and content of every file of the record, the manifest last.
+fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, Vec<u8>)>, RecordError> {
     if let Some(s) = outcome.scalars.iter().find(|s| !s.value.is_finite()) {
         return Err(RecordError::Outcome(format!("{} is {}", s.name, s.value)));
     }
     let json_error = |e: serde_json::Error| RecordError::Outcome(e.to_string());
-    let mut files = vec![(SCALARS.to_string(), json::text(&Scalars::of(outcome)).map_err(json_error)?)];
+    let mut files = vec![(SCALARS.to_string(), json::text(&Scalars::of(outcome)).map_err(json_error)?.into_bytes())];
     let mut index: Vec<SeriesEntry> = Vec::new();
     for s in &outcome.series {
         if !series::is_plain(&s.name) || index.iter().any(|e| e.name == s.name) {
             return Err(RecordError::Outcome(format!("a series named {:?}, or two of that name", s.name)));
         }
         let file = format!("series/{}.csv", s.name);
-        files.push((file.clone(), series::to_csv(s).map_err(RecordError::Outcome)?));
+        files.push((file.clone(), series::to_csv(s).map_err(RecordError::Outcome)?.into_bytes()));
         index.push(SeriesEntry { name: s.name.clone(), unit: s.unit.clone(), file });
     }
     for (i, f) in input.sources.iter().enumerate() {
         if input.sources[..i].iter().any(|other| other.place == f.place) {
             return Err(RecordError::Outcome(format!("two files that were read are called {}", f.place)));
         }
-        files.push((format!("{SOURCES}/{}", f.place), f.text.to_string()));
+        files.push((format!("{SOURCES}/{}", f.place), f.bytes.to_vec()));
     }
     let (status, reason) = status_words(&outcome.status);
     let manifest = Manifest {
@@ -75,9 +75,9 @@ fn contents(input: &PlanInput, outcome: &Outcome) -> Result<Vec<(String, String)
         warnings: warnings(input, outcome),
         tunables: outcome.tunables.iter().map(Into::into).collect(),
         series: index,
-        files: files.iter().map(|(name, text)| entry(name, text)).collect(),
+        files: files.iter().map(|(name, bytes)| entry(name, bytes)).collect(),
     };
-    files.push((MANIFEST.to_string(), json::text(&manifest).map_err(json_error)?));
+    files.push((MANIFEST.to_string(), json::text(&manifest).map_err(json_error)?.into_bytes()));
     Ok(files)
 }
 
@@ -93,19 +93,19 @@ fn warnings(input: &PlanInput, outcome: &Outcome) -> Vec<String> {
 }
 
 /// The entry of a file in the manifest.
-fn entry(name: &str, text: &str) -> FileEntry {
-    FileEntry { name: name.into(), bytes: text.len() as u64, sha256: hex(&Sha256::digest(text)) }
+fn entry(name: &str, bytes: &[u8]) -> FileEntry {
+    FileEntry { name: name.into(), bytes: bytes.len() as u64, sha256: hex(&Sha256::digest(bytes)) }
 }
 
 /// Makes a directory with these files in place of an earlier one, and waits until it is on the device.
-fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
+fn fill(dir: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
     // Of a link, the link alone is removed.
     if fs::symlink_metadata(dir).is_ok() {
         fs::remove_dir_all(dir)?;
     }
     fs::create_dir(dir)?;
     let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-    for (name, text) in files {
+    for (name, bytes) in files {
         let path = dir.join(name);
         for folder in path.ancestors().skip(1).take_while(|f| *f != dir) {
             folders.insert(folder.to_path_buf());
@@ -113,7 +113,7 @@ fn fill(dir: &Path, files: &[(String, String)]) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        output::create(&path, text.as_bytes())?;
+        output::create(&path, bytes)?;
     }
     for folder in &folders {
         sync_dir(folder)?;

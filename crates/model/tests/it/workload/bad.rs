@@ -3,6 +3,7 @@
 //! `^` in a text marks the place at which the error must be reported; it is not part of the text.
 
 use crate::workload::machines::machine;
+use numalab_model::access::Histogram;
 use numalab_model::spec::{position, SpecError};
 use numalab_model::workload::parse;
 
@@ -459,6 +460,29 @@ fn threads_must_do_something() {
         "[[process]]\nname = \"p\"\nthreads = ^2\n[[process.phase]]\nwhen = \"thread == 0\"\ncompute = \"1us\"\n",
         &["thread 1 of process `p` does nothing"],
     );
+}
+
+/// A step that draws from a histogram needs one: of the file that the workload names, read by who has it.
+#[test]
+fn histograms_must_be_there() {
+    let step = "access = \"^buffer\"\npattern = \"recorded\"\naccesses = 5\nblock = \"64B\"\nvisit = 2\n";
+    phase(step, &["the workload names none", "`histograms = \"FILE\"`"]);
+    let process = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"buffer\"\nsize = \"1MiB\"\n";
+    let rest = format!("{process}[[process.phase]]\n{step}");
+    body(&format!("histograms = \"a.arrow\"\n{rest}"), &["`a.arrow`, which is not here", "with that file beside it"]);
+    body(&format!("histograms = ^\"\"\n{rest}").replace("\"^buffer", "\"buffer"), &["`histograms` is empty"]);
+    phase(&step.replace("\"^buffer", "\"buffer").replace("visit = 2", "visit = ^1.5"), &["`visit` is 1.5", "whole"]);
+    phase(&step.replace("\"^buffer", "\"buffer").replace("visit = 2", "visit = ^4096"), &["`visit` is 4096", "4095"]);
+    let text = format!("{HEAD}histograms = \"a.arrow\"\n{}", rest.replace('^', ""));
+    let two: Vec<Histogram> = [vec![1], vec![0, 3]].into_iter().flat_map(Histogram::try_from).collect();
+    let spec = parse("w.toml", &text).expect("a workload").with_histograms(two.into());
+    let e = spec.resolve(&machine("e7-4807-4s"), 1, &[]).expect_err("two histograms").to_string();
+    assert!(e.contains("visit 2 of 2") && e.contains("`visit` from 0 to 1"), "{e}");
+    let right = text.replace("visit = 2", "visit = 1");
+    let two = spec.histograms().to_vec();
+    let spec = parse("w.toml", &right).expect("a workload").with_histograms(two.into());
+    let w = spec.resolve(&machine("e7-4807-4s"), 1, &[]).expect("it is right");
+    assert_eq!((w.histograms.len(), spec.histograms_file().map(|f| f.value.as_str())), (2, Some("a.arrow")));
 }
 
 #[test]

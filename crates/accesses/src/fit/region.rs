@@ -1,0 +1,45 @@
+//! A region of a fitted process, and names that a workload may use.
+
+/// A region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name.
+    pub name: String,
+    /// Bytes from the first page touched to the last; of each member.
+    pub bytes: u64,
+    /// How many there are of it, if it comes in several.
+    pub members: Option<usize>,
+    /// Where it comes from in the program's source, if that is known.
+    pub site: Option<String>,
+    /// How its pages are placed: as the program does it, or by a change, which no record shows.
+    pub placing: Placing,
+    /// It is so many lines that threads write by turns, each its own bytes of them. Its bytes are then no memory to
+    /// speak of, and 0.
+    pub lines: Option<u64>,
+}
+
+/// How the pages of a region are placed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placing {
+    /// As the program does it.
+    #[default]
+    Own,
+    /// Its pages are spread over all nodes.
+    Interleaved,
+    /// Its pages are on the first node.
+    Bound,
+    /// Huge pages are asked for.
+    Huge,
+    /// Each node has a copy of it, which its threads use.
+    Copied,
+}
+
+/// A name that a workload may use.
+pub fn word(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let plain: String = text.chars().map(|c| if fits(c) { c } else { '_' }).take(30).collect();
+    match plain.chars().next() {
+        Some(c) if c.is_ascii_alphabetic() => plain,
+        _ => format!("p{plain}"),
+    }
+}
