@@ -2,6 +2,7 @@
 
 pub(crate) mod access_cost;
 pub(crate) mod compute;
+pub(crate) mod cow_run;
 pub(crate) mod direct_io;
 pub(crate) mod fault_run;
 pub(crate) mod hint_run;

@@ -3,6 +3,7 @@
 use crate::access::access_cost::{
     sweep_costs, touched_counts, want_moved, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times,
 };
+use crate::access::cow_run::{cow_run, may_copy};
 use crate::access::hint_run::hint_run;
 use crate::access::progress::sharing;
 use crate::access::touch_run::{may_run, touch_run};
@@ -30,8 +31,10 @@ const SINGLE_PAGES: u64 = 16;
 pub(crate) struct Sweep {
     order: Order,
     sharing: bool,
-    /// Faults may be runs.
+    /// First touches and hint faults may be runs.
     runs: bool,
+    /// Copies may.
+    copies: bool,
     /// Up to this address a fault was not the first of a run, and others are not tried.
     single_to: u64,
     /// Page that may be accessed this once.
@@ -46,6 +49,7 @@ impl Sweep {
             order,
             sharing: false,
             runs: false,
+            copies: false,
             single_to: 0,
             passed: None,
             last: LastChunkTimes::NONE,
@@ -97,9 +101,13 @@ impl Sweep {
 
     /// Handles the faults on pages side by side as one step; `None` if the page of the fault has to be handled alone.
     fn run(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, ahead: &SweepAhead, left: u64) -> Option<Next> {
-        let (pages, times, node) = match hint_run(sim, at, &self.costs, ahead, left) {
-            Some((pages, times)) => (pages, times, None),
-            None => touch_run(sim, at, &self.costs, ahead, left)?,
+        let (pages, times, node) = if self.copies {
+            let (pages, times) = cow_run(sim, at, &self.costs, ahead, left)?;
+            (pages, times, None)
+        } else if let Some((pages, times)) = hint_run(sim, at, &self.costs, ahead, left) {
+            (pages, times, None)
+        } else {
+            touch_run(sim, at, &self.costs, ahead, left)?
         };
         let ways = Ways { rates: &mut sim.hw.contention, sets: &mut sim.hw.working_sets, llc: sim.cpus[at.cpu].llc };
         let (on, want, pace) =
@@ -149,6 +157,7 @@ impl Walker for Sweep {
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
         self.sharing = sharing(sim, at.process);
         self.runs = !self.sharing && may_run(sim, at);
+        self.copies = !self.sharing && may_copy(sim, at);
         self.costs = sweep_costs(sim, &at.pace, at.access);
     }
 
@@ -158,7 +167,7 @@ impl Walker for Sweep {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let addr = vma.start + at.access.span.offset_bytes + offset;
         let ahead = SweepAhead::of(vma, addr, left, at.write, self.passed);
-        let run_may_begin = self.runs && ahead.clear >= self.single_to && ahead.faults_at_once(vma);
+        let run_may_begin = (self.runs || self.copies) && ahead.clear >= self.single_to && ahead.faults_at_once(vma);
         let run_may_begin = run_may_begin && at.clock >= sim.tasks[at.task as usize].crowded_until_ns;
         if ahead.clear > addr {
             if let Some(step) = self.clear(sim, at, addr, &ahead) {

@@ -21,12 +21,15 @@ use numalab_kernel::mm::{VmaKind, CHUNK_PAGES};
 /// Whether faults of a slice may be runs at all: on anonymous memory in base pages, on a kernel and a machine that
 /// handle each alike.
 pub(crate) fn may_run(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
+    let vma = sim.processes[at.process].space.vma(at.vma);
+    vma.kind == VmaKind::PrivateAnon && vma.objects.is_empty() && faults_are_alike(sim, at)
+}
+
+/// Whether faults on the base pages of a mapping are alike on this kernel and machine.
+pub(crate) fn faults_are_alike(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
     let p = &sim.processes[at.process];
-    let vma = p.space.vma(at.vma);
     !sim.cfg.exact
-        && vma.kind == VmaKind::PrivateAnon
-        && vma.folio_orders == 0
-        && vma.objects.is_empty()
+        && p.space.vma(at.vma).folio_orders == 0
         && p.vma_second_level_fault_ns[at.vma] == 0
         && !sim.cfg.harness.cpus_take_turns()
         && !sim.kernel.numa.cfg.switches.table_marks

@@ -104,7 +104,7 @@ fn handle_pte_fault(
             }
         }
         PageState::Migrating(at) => migrating_fault(sim, s, at),
-        PageState::ReadOnly { shared: Some(at), .. } => shared_write_fault(sim, s, at),
+        PageState::ReadOnly { shared: Some(at), .. } => shared_write_fault(sim, s, at, sim.now_ns),
         PageState::ReadOnly { .. }
             if sim.kernel.numa_2012.cfg.faults == Faults::SchedNuma && is_huge(&sim.processes, s) =>
         {
@@ -132,7 +132,7 @@ fn migrating_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64,
                 return shared_hint_fault(sim, s, at);
             }
             if s.write && sim.processes[s.process].space.vma(s.vma).is_read_only(s.chunk, s.page) {
-                return shared_write_fault(sim, s, at);
+                return shared_write_fault(sim, s, at, sim.now_ns);
             }
             (0, FaultEnd::Pass)
         }

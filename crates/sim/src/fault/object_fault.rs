@@ -30,7 +30,7 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     sim.kernel.vm.pgfault += faults;
     if s.write && kind == VmaKind::CowData {
         // The process gets its own copy at once; the page of the file is only read.
-        return copy_for_write(sim, s, at, false);
+        return copy_for_write(sim, s, (at, sim.now_ns), false);
     }
     if s.write && kind.notifies_writes() {
         sim.mm.shared.block_of(at).dirty.set(s.page);

@@ -14,8 +14,9 @@ use crate::state::step::FaultEnd;
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
 use numalab_kernel::mm::{rmap, AllocatedPage, Backing, PageClass, PageRef, CHUNK_PAGES, NEVER};
 
-/// Handles a store to the write-protected entry of a shared page. Returns the time, ns, and how the fault ends.
-pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+/// Handles a store to the write-protected entry of a shared page, at `clock`. Returns the time, ns, and how the fault
+/// ends.
+pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, clock: u64) -> (u64, FaultEnd) {
     sim.kernel.vm.pgfault += 1;
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     let backing = sim.mm.shared.object(at.object).backing;
@@ -42,7 +43,7 @@ pub(crate) fn shared_write_fault(sim: &mut Simulation<'_>, s: &PageSite, at: Pag
         ns += split_shared(sim, at);
         at.page = s.page as u16;
     }
-    let (copy, end) = copy_for_write(sim, s, at, true);
+    let (copy, end) = copy_for_write(sim, s, (at, clock), true);
     (ns + copy, end)
 }
 
@@ -76,11 +77,16 @@ fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: Allocated
     ns + sim.machine.costs.huge_fault_ns as u64
 }
 
-/// Gives the writer a page of its own with the contents of a shared one. `mapped` tells whether its entry maps the
-/// shared page now.
-pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, mapped: bool) -> (u64, FaultEnd) {
+/// Gives the writer a page of its own with the contents of a shared one, at `clock`. `mapped` tells whether its entry
+/// maps the shared page now.
+pub(crate) fn copy_for_write(
+    sim: &mut Simulation<'_>,
+    s: &PageSite,
+    (at, clock): (PageRef, u64),
+    mapped: bool,
+) -> (u64, FaultEnd) {
     let mut waited = 0;
-    let Some(got) = alloc_base_page(sim, s, PageClass::Anon, sim.now_ns, &mut waited) else {
+    let Some(got) = alloc_base_page(sim, s, PageClass::Anon, clock, &mut waited) else {
         return (waited, FaultEnd::OutOfMemory);
     };
     let node = got.node;
@@ -92,13 +98,14 @@ pub(crate) fn copy_for_write(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef
         sim.mm.shared.unmap(at, &mut |gone| memory.free_unmapped(gone));
     } else {
         v.populate(s.chunk, s.page, node, got.frame);
-        waited += add_to_lru_batch(sim, s, node, sim.now_ns + waited);
+        waited += add_to_lru_batch(sim, s, node, clock + waited);
         let memory = &mut sim.mm.physical;
         sim.mm.shared.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
     }
     log_first_touch(&mut sim.record.log, node, 1);
     let copy_ns = sim.hw.costs.cow_fault_ns(old, node, copy_slowdown(sim, s.cpu, old, node));
-    let copy_ns = sim.hw.contention.copied(old, node, sim.cfg.base_page().bytes(), When::now(sim.now_ns), copy_ns);
+    let when = When { now_ns: sim.now_ns, from_ns: clock };
+    let copy_ns = sim.hw.contention.copied(old, node, sim.cfg.base_page().bytes(), when, copy_ns);
     let mut ns = waited + copy_ns as u64;
     if mapped {
         for _ in 0..shootdowns(FlushOp::CowReplace, &sim.cfg.flush, false) {

@@ -186,7 +186,7 @@ fn account_hint_fault(
     if out.write_dropped && !facts.huge && v.maps(at) {
         v.set_read_only(s.chunk, s.page);
         if s.write {
-            return shared_write_fault(sim, s, at).0;
+            return shared_write_fault(sim, s, at, sim.now_ns).0;
         }
     }
     0

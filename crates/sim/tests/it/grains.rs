@@ -61,10 +61,13 @@ fn compared(plan: &Plan, order: u32, seeds: u64) -> (Vec<Outcome>, Vec<Outcome>)
     (runs(Some(order)), runs(None))
 }
 
-/// Ratio of two variances of `n` values each that chance exceeds in one of a thousand cases, about: the logarithm of
-/// each has a standard deviation of sqrt(2 / (n - 1)).
-fn chance_of_ratio(n: u64) -> f64 {
-    (3.3 * 2.0 / ((n - 1) as f64).sqrt()).exp()
+/// Mean distance from the median, and the variance of the distances (Brown and Forsythe's test of spread). One run in
+/// twenty may be far from all others, in either form: that says little of their spread, and the variance says so.
+fn spread(of: &[f64]) -> (f64, f64) {
+    let mut sorted = of.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = (sorted[(of.len() - 1) / 2] + sorted[of.len() / 2]) / 2.0;
+    moments(&of.iter().map(|d| (d - median).abs()).collect::<Vec<_>>())
 }
 
 /// Random small plans of at least 2,048 grains: over the seeds, grains and single pages differ by no more than chance
@@ -93,24 +96,22 @@ fn random_plans_agree_with_page_by_page() {
         };
         let (grains, pages) = compared(&plan, order, seeds);
         for name in ["queries", "elapsed_s", "system_s", "pgfault"].into_iter().chain(COUNTED) {
-            let all = |runs: &[Outcome]| moments(&runs.iter().map(|o| of(name, o)).collect::<Vec<_>>());
-            let ((a, va), (b, vb)) = (all(&grains), all(&pages));
+            let all = |runs: &[Outcome]| runs.iter().map(|o| of(name, o)).collect::<Vec<_>>();
+            let ((a, va), (b, vb)) = (moments(&all(&grains)), moments(&all(&pages)));
+            let ((sa, vsa), (sb, vsb)) = (spread(&all(&grains)), spread(&all(&pages)));
             let error = ((va + vb) / seeds as f64).sqrt();
             let says = format!(
-                "{number} order {order} {} {} {:?} {name}: {b} page by page, {:+} +- {error} in grains, spread {} {}",
+                "{number} order {order} {} {} {:?} {name}: {b} page by page, {:+} +- {error} in grains, spread {sb} {sa}",
                 plan.shape,
                 plan.release,
                 plan.params,
-                a - b,
-                vb.sqrt(),
-                va.sqrt()
+                a - b
             );
             println!("{says}");
             // Few seeds know their own spread badly: 5.2 is to Student's t with 6 degrees what 3 is to many.
             let differ = (a - b).abs() > if is_long() { 3.0 } else { 5.2 } * error + 0.01 * b + 1.0;
-            let (spread, little) = (chance_of_ratio(seeds), (0.005 * b).powi(2));
-            let wider = va > little && va > vb.max(little) * spread * f64::from(1 << order);
-            let narrower = vb > little && vb > va.max(little) * spread;
+            let (wide, chance) = (f64::from(1 << order).sqrt(), 3.0 * ((vsa + vsb) / seeds as f64).sqrt() + 0.005 * b);
+            let (wider, narrower) = (sa > wide * sb + chance, sb > sa + chance);
             if differ || is_long() && (wider || narrower) {
                 off.push(says);
             }

@@ -29,9 +29,45 @@ count = 200
 steps = [{ access = "memory", write = 1 }]
 "#;
 
+/// A process writes all that it shares with a child of its own, which lives on and writes a part of it.
+const FORKED: &str = r#"
+[[channel]]
+name = "done"
+[[process]]
+name = "parent"
+affinity = { cpus = 0 }
+[[process.region]]
+name = "memory"
+size = "64MiB"
+[[process.prologue]]
+access = "memory"
+write = 1
+[[process.phase]]
+access = "memory"
+write = 1
+[[process.phase]]
+wait = "done"
+[[process]]
+name = "child"
+parent = "parent"
+fork = "after"
+affinity = { cpus = 1 }
+[[process.phase]]
+sleep = "1s"
+[[process.phase]]
+access = "memory"
+write = 1
+[[process.phase]]
+signal = "done"
+"#;
+
 fn simulated(plan: (&str, &str, &str), params: Params<'_>, seed: u64, exact: bool) -> (Outcome, Footprint) {
     let m = machine(plan.0);
-    let w = if plan.2 == "alone" { inline(ALONE, &m, seed, &[]) } else { workload(plan.2, &m, seed, params) };
+    let w = match plan.2 {
+        "alone" => inline(ALONE, &m, seed, &[]),
+        "forked" => inline(FORKED, &m, seed, &[]),
+        name => workload(name, &m, seed, params),
+    };
     // Short runs are scanned early and often.
     let sets = [("system.thp", "never"), ("scan.scan_delay_ms", "100"), ("scan.scan_period_min_ms", "200")];
     let cfg = kernel_set(plan.1, &sets).with_exact_pages(exact);
@@ -53,6 +89,24 @@ fn a_thread_alone_pays_for_each_page() {
         assert!((a - b).abs() <= 1e-3 * b, "{name}: {a} in runs, {b} page by page");
     }
     assert_eq!(few.page_events, many.page_events, "page events are those of the pages");
+}
+
+/// A page that a fork has in common is copied by the first that writes it, and kept by the last. Both cost the same time
+/// in runs, and a tenth of the events.
+#[test]
+fn copies_after_a_fork_cost_the_same() {
+    let plan = ("2x1x1x1", "6.12", "forked");
+    let ((runs, few), (exact, many)) = (simulated(plan, &[], 3, false), simulated(plan, &[], 3, true));
+    for name in ["pgfault", "numa_hit", "pgreuse"] {
+        assert_eq!(counter(&runs, name), counter(&exact, name), "{name}");
+    }
+    let (hit, reused) = (counter(&runs, "numa_hit"), counter(&runs, "pgreuse"));
+    assert!(hit >= 2 * 16_384 && reused >= 16_000, "{hit} pages, of which {reused} were kept");
+    for name in ["elapsed_s", "user_s", "system_s"] {
+        let (a, b) = (scalar(&runs, name), scalar(&exact, name));
+        assert!((a - b).abs() <= 2e-3 * b, "{name}: {a} in runs, {b} page by page");
+    }
+    assert!(few.events < many.events / 10, "{few:?} {many:?}");
 }
 
 /// Mean and standard error of differences.

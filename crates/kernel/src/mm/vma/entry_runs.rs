@@ -49,6 +49,20 @@ impl Vma {
         let others = b.marked.zip(&b.exclusive(), |marked, own| !(marked & own));
         others.next(page).unwrap_or(end).min(end) - page
     }
+    /// Base pages side by side from `page` on that are write-protected, in common with other mappings, and not marked,
+    /// at most `most`; 0 where there are huge pages or large folios.
+    #[inline]
+    pub fn write_protected_run(&self, chunk: usize, page: usize, most: usize) -> usize {
+        let c = &self.chunks[chunk];
+        if c.kind != ChunkKind::Small || c.shared == 0 || self.folios.any() {
+            return 0;
+        }
+        let end = (page + most).min(CHUNK_PAGES as usize);
+        let b = &self.blocks[c.index as usize];
+        let common = b.read_only.zip(&b.shared, |read_only, shared| read_only & shared);
+        let others = common.zip(&b.marked, |common, marked| !(common & !marked));
+        others.next(page).unwrap_or(end).min(end) - page
+    }
     /// Node and last cpupid of a page of [`Self::marked_run`]; `None` if its mark is gone.
     #[inline]
     pub fn marked_page(&self, chunk: usize, page: usize) -> Option<(usize, u32)> {
