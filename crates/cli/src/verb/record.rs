@@ -7,7 +7,7 @@ use crate::service::measured_program::{running_kernel, unknown_workload};
 use crate::service::{accesses, sampled_accesses};
 use numalab_accesses::recorder::{self, Settings};
 use numalab_host::procfs::scope::Scope;
-use numalab_host::procfs::{numa_balancing, process, Roots};
+use numalab_host::procfs::{cgroup, numa_balancing, process, Roots};
 use numalab_host::record::{Recorder, Recording};
 use numalab_host::sys;
 use numalab_host::watch::Limits;
@@ -236,13 +236,24 @@ fn what(roots: &Roots, args: &Args) -> Result<String, Failure> {
 /// Records until the scope is empty, the time is over, or a signal asks for the end.
 fn record_scope(roots: &Roots, scope: Scope, args: &Args, stop: &Stop) -> Result<(Recording, Exit), Failure> {
     let begun = Instant::now();
+    let group = match &scope {
+        Scope::Cgroup(name) => Some(cgroup::directory(roots, name)),
+        _ => None,
+    };
     let mut recorder = Recorder::start(roots.clone(), scope, Limits::default(), true).map_err(Failure::environment)?;
     let limit = args.longest.unwrap_or(Duration::MAX);
     while !stop.asked() && begun.elapsed() < limit {
         std::thread::sleep(args.every.min(limit.saturating_sub(begun.elapsed())));
-        // A control group that has gone is empty.
-        if recorder.sample().unwrap_or(0) == 0 {
-            break;
+        match recorder.sample() {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(e) => {
+                // A control group that has gone is empty. One that is there and cannot be read ends it too early.
+                if group.as_ref().is_some_and(|g| g.exists()) {
+                    recorder.lack(format!("the end: {e}"));
+                }
+                break;
+            }
         }
     }
     Ok((recorder.finish(begun.elapsed(), None, Status::Completed), Exit::OK))

@@ -26,13 +26,15 @@ pub struct Node {
     pub vmstat: BTreeMap<String, u64>,
 }
 
-/// All nodes, ascending by id. A machine without NUMA has one node, made of `/proc`'s figures; empty if nothing can be
-/// read.
+/// All nodes, ascending by id. One that goes offline meanwhile is left out. A machine without NUMA has one node, made of
+/// `/proc`'s figures; empty if nothing can be read.
 pub fn all(roots: &Roots) -> Vec<Node> {
     let dir = roots.sys.join("devices/system/node");
     let ids = read(&dir.join("online")).ok().and_then(|t| list(&t)).unwrap_or_default();
-    let nodes: Vec<Node> = ids.into_iter().take(1024).map(|id| node(&dir.join(format!("node{id}")), id)).collect();
-    if nodes.is_empty() {
+    let place = |id: u32| Some(dir.join(format!("node{id}"))).filter(|place| place.is_dir());
+    let nodes: Vec<Node> = ids.into_iter().take(1024).filter_map(|id| Some(node(&place(id)?, id))).collect();
+    // A list that cannot be read now does not make one node of several.
+    if nodes.is_empty() && !dir.exists() {
         return without_numa(roots).into_iter().collect();
     }
     nodes
@@ -116,5 +118,10 @@ mod tests {
         assert_eq!((n.id, n.total_bytes, n.free_bytes, n.anon_bytes), (4, 2 << 20, 0, 8 << 10));
         assert_eq!((n.numastat["numa_hit"], n.numastat.len(), n.distance.as_slice()), (7, 2, &[10, 21][..]));
         assert_eq!(n.cpus, [0, 1]);
+        // A node that is listed and has gone is none, and a list that cannot be read makes no other machine.
+        fs::write(roots.sys.join("devices/system/node/online"), "4,7\n").unwrap();
+        assert_eq!(all(&roots).iter().map(|n| n.id).collect::<Vec<_>>(), [4]);
+        fs::write(roots.sys.join("devices/system/node/online"), "").unwrap();
+        assert_eq!(all(&roots), []);
     }
 }

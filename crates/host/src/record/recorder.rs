@@ -8,6 +8,8 @@ use crate::watch::{Frame, Limits, Sample, Sampler};
 use numalab_model::counters::ALWAYS_RECORDED;
 use numalab_model::record::{Outcome, Scalar, Series, Status};
 use numalab_worker::sample::trace::Trace;
+use numalab_worker::sample::vmstat::Vmstat;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Processes that have columns of their own.
@@ -27,6 +29,13 @@ pub struct Recorder {
     /// CPU time of processes, s: of those that live, and of those that have ended, as last seen.
     ticks: u64,
     system_ticks: u64,
+    /// Start, CPU time and system time of each process as last seen, also of one that a sample could not read.
+    seen: BTreeMap<u32, (u64, u64, u64)>,
+    /// Ids of nodes, in the order in which they were first seen: columns keep their node if one goes offline.
+    nodes: Vec<u32>,
+    /// What the last sample with processes lacked.
+    missing: Vec<String>,
+    roots: Roots,
     blocked_ns: u64,
     local: (f64, f64),
     vmstat: Growing,
@@ -61,7 +70,7 @@ impl Recorder {
             }
             None => None,
         };
-        let mut sampler = Sampler::new(roots, scope, limits);
+        let mut sampler = Sampler::new(roots.clone(), scope, limits);
         let first = sampler.take()?;
         let mut recorder = Self {
             sampler,
@@ -73,6 +82,10 @@ impl Recorder {
             own_cpu,
             ticks: 0,
             system_ticks: 0,
+            seen: BTreeMap::new(),
+            nodes: Vec::new(),
+            missing: Vec::new(),
+            roots,
             blocked_ns: 0,
             local: (0.0, 0.0),
             vmstat: Growing::new("vmstat", "events", 0.0, 64),
@@ -94,7 +107,14 @@ impl Recorder {
     /// # Errors
     /// The scope's control group cannot be read.
     pub fn sample(&mut self) -> Result<usize, String> {
-        let sample = self.sampler.take()?;
+        let mut sample = self.sampler.take()?;
+        if sample.vmstat == Vmstat::default() {
+            // What was counted until now stays counted.
+            sample.vmstat = self.last.vmstat.clone();
+            self.lack("counters of the machine: a sample could not read them".into());
+        } else if self.first.vmstat == Vmstat::default() {
+            self.first.vmstat = sample.vmstat.clone();
+        }
         self.take_in(&sample);
         if let Some(trace) = &mut self.trace {
             trace.drain();
@@ -102,6 +122,18 @@ impl Recorder {
         let processes = sample.processes.len();
         self.last = sample;
         Ok(processes)
+    }
+
+    /// Notes what the recording lacks; once, however often it is said.
+    pub fn lack(&mut self, what: String) {
+        if !self.lacks.contains(&what) {
+            self.lacks.push(what);
+        }
+    }
+
+    /// The place of a node among all that were seen.
+    fn place(&self, id: u32) -> Option<usize> {
+        self.nodes.iter().position(|known| *known == id)
     }
 
     fn take_in(&mut self, now: &Sample) {
@@ -123,13 +155,21 @@ impl Recorder {
             let growth = |s: &Sample| s.vmstat.get(name).unwrap_or(0);
             self.vmstat.set(name, growth(now).saturating_sub(growth(&self.first)) as f64);
         }
-        for (i, n) in now.nodes.iter().enumerate() {
+        for n in &now.nodes {
+            let i = self.place(n.id).unwrap_or_else(|| {
+                self.nodes.push(n.id);
+                self.nodes.len() - 1
+            });
             self.node_free.set(&format!("node{i}"), (n.free_bytes / 4096) as f64);
+        }
+        if !now.processes.is_empty() || self.missing.is_empty() {
+            self.missing.clone_from(&now.missing);
         }
         self.take_processes(now);
         if self.samples > 1 {
             self.take_rates(now);
         }
+        self.take_cpu_time(now);
         let s = |ticks: u64| ticks as f64 / TICKS_PER_S as f64;
         self.cpu_time.set("user", s(self.ticks.saturating_sub(self.system_ticks)));
         self.cpu_time.set("system", s(self.system_ticks));
@@ -138,7 +178,8 @@ impl Recorder {
     fn take_processes(&mut self, now: &Sample) {
         for (place, p) in now.processes.iter().enumerate() {
             let name = format!("{}.{}", plain(&p.name), p.pid);
-            for (node, &pages) in p.pages.iter().flatten().enumerate() {
+            for (n, &pages) in now.nodes.iter().zip(p.pages.iter().flatten()) {
+                let Some(node) = self.place(n.id) else { continue };
                 let own = place < PROCESSES_MAX && self.node_pages.set(&format!("{name}/node{node}"), pages as f64);
                 if !own {
                     self.node_pages.add(&format!("others/node{node}"), pages as f64);
@@ -149,12 +190,12 @@ impl Recorder {
                 let column = format!("{name}/t{}", t.tid);
                 let old = before.and_then(|o| o.tasks.iter().find(|o| o.tid == t.tid)).map_or(0, |o| o.ticks);
                 let ran = t.state == 'R' || t.ticks > old;
-                let node = now.nodes.iter().position(|n| ran && n.cpus.contains(&t.cpu));
+                let node = now.nodes.iter().find(|n| ran && n.cpus.contains(&t.cpu)).and_then(|n| self.place(n.id));
                 if !self.task_node.set(&column, node.map_or(-1.0, |n| n as f64)) {
                     break;
                 }
                 if let Some(s) = &t.sched {
-                    let dense = now.nodes.iter().position(|n| i64::from(n.id) == s.preferred_nid);
+                    let dense = u32::try_from(s.preferred_nid).ok().and_then(|id| self.place(id));
                     self.task_preferred.set(&column, dense.map_or(-1.0, |n| n as f64));
                 }
             }
@@ -164,8 +205,8 @@ impl Recorder {
     /// What is only known of an interval: CPU time, blocked time, and the share of local memory.
     fn take_rates(&mut self, now: &Sample) {
         let frame = Frame::between(&self.last, now);
-        for (i, n) in frame.nodes.iter().enumerate() {
-            let Some(gbps) = n.traffic_gbps else { continue };
+        for n in &frame.nodes {
+            let (Some(gbps), Some(i)) = (n.traffic_gbps, self.place(n.id)) else { continue };
             self.cache_bandwidth.set(&format!("node{i}"), gbps);
             if let Some(share) = n.local_traffic_share {
                 self.cache_bandwidth.set(&format!("node{i} near"), gbps * share);
@@ -179,8 +220,6 @@ impl Recorder {
         }
         for p in &now.processes {
             let old = self.last.processes.iter().find(|o| (o.pid, o.start) == (p.pid, p.start));
-            self.ticks += p.ticks.saturating_sub(old.map_or(0, |o| o.ticks));
-            self.system_ticks += p.system_ticks.saturating_sub(old.map_or(0, |o| o.system_ticks));
             for t in &p.tasks {
                 let before = old.and_then(|o| o.tasks.iter().find(|o| o.tid == t.tid));
                 let block = |t: Option<&crate::watch::TaskSample>| t.and_then(|t| t.sched.as_ref()).map(|s| s.block_ns);
@@ -189,6 +228,21 @@ impl Recorder {
                 }
             }
         }
+    }
+
+    /// CPU time since the last sample that had a process. What was used before the first sample does not count, nor
+    /// does anything twice of a process that a sample could not read or that left the scope for a while.
+    fn take_cpu_time(&mut self, now: &Sample) {
+        for p in &now.processes {
+            let before = self.seen.insert(p.pid, (p.start, p.ticks, p.system_ticks));
+            if self.samples > 1 {
+                let (_, ticks, system) = before.filter(|b| b.0 == p.start).unwrap_or_default();
+                self.ticks += p.ticks.saturating_sub(ticks);
+                self.system_ticks += p.system_ticks.saturating_sub(system);
+            }
+        }
+        let is_here = |pid: &u32| now.processes.binary_search_by_key(pid, |p| p.pid).is_ok();
+        self.seen.retain(|pid, _| is_here(pid) || self.roots.process(*pid).exists());
     }
 
     /// Ends the recording. `elapsed` is the time of the program, and `times` its user and system time if the caller has
@@ -222,7 +276,7 @@ impl Recorder {
             self.cache_bandwidth,
         ];
         let series: Vec<Series> = series.into_iter().filter_map(Growing::finish).collect();
-        let mut warnings: Vec<String> = self.lacks.into_iter().chain(self.last.missing).collect();
+        let mut warnings: Vec<String> = self.lacks.into_iter().chain(self.missing).collect();
         warnings.retain(|w| !w.starts_with("bandwidth") && !w.starts_with("sampled accesses"));
         let outcome = Outcome { status, scalars, counters, reasons, series, warnings, ..Outcome::default() };
         Recording { outcome, own_cpu, samples: self.samples }
@@ -288,6 +342,90 @@ mod tests {
         assert_eq!(scalar("local_share"), 50.0);
         assert!(o.counters.contains(&("numa_hint_faults".into(), 40)), "{:?}", o.counters);
         assert_eq!(done.samples, 2);
+    }
+
+    /// Counters that a sample cannot read keep what was counted, at the end and at the start.
+    #[test]
+    fn counters_that_cannot_be_read_lose_nothing() {
+        let counted = |texts: [&str; 3]| {
+            let tree = Tree::new();
+            tree.process(7, "a", &[(7, 1, 0)], "N0=1");
+            tree.proc("vmstat", texts[0]);
+            let mut r = Recorder::start(tree.roots.clone(), Scope::All, ample(), false).unwrap();
+            for text in &texts[1..] {
+                tree.proc("vmstat", text);
+                r.sample().unwrap();
+            }
+            let o = r.finish(Duration::from_secs(3), None, Status::Completed).outcome;
+            assert!(o.counters.contains(&("numa_hint_faults".into(), 40)), "{texts:?}: {:?}", o.counters);
+            o
+        };
+        let o = counted(["numa_hint_faults 100\n", "numa_hint_faults 140\n", ""]);
+        assert!(o.warnings.iter().any(|w| w.starts_with("counters of the machine")), "{:?}", o.warnings);
+        counted(["", "numa_hint_faults 100\n", "numa_hint_faults 140\n"]);
+    }
+
+    /// A process of which a sample reads nothing is not counted twice, and one that has ended is forgotten.
+    #[test]
+    fn a_process_that_cannot_be_read_for_a_while_counts_once() {
+        let tree = Tree::new();
+        tree.process(7, "a", &[(7, 100, 0)], "N0=1");
+        let mut r = Recorder::start(tree.roots.clone(), Scope::All, ample(), false).unwrap();
+        tree.proc("7/stat", "7 (a");
+        assert_eq!(r.sample().unwrap(), 0);
+        tree.process(7, "a", &[(7, 150, 0)], "N0=1");
+        assert_eq!(r.sample().unwrap(), 1);
+        assert_eq!(r.ticks, 50);
+        std::fs::remove_dir_all(tree.roots.process(7)).unwrap();
+        assert_eq!((r.sample().unwrap(), r.seen.len()), (0, 0));
+        let o = r.finish(Duration::from_secs(3), None, Status::Completed).outcome;
+        assert_eq!(o.scalars[1].value, 0.5);
+    }
+
+    /// What the program's files refused is said although the program has ended at the last sample.
+    #[test]
+    fn what_was_missing_is_said_after_the_last_process_has_ended() {
+        let tree = Tree::new();
+        tree.process(7, "a", &[(7, 100, 0)], "N0=1");
+        std::fs::remove_file(tree.roots.process(7).join("numa_maps")).unwrap();
+        let mut r = Recorder::start(tree.roots.clone(), Scope::All, ample(), false).unwrap();
+        std::fs::remove_dir_all(tree.roots.process(7)).unwrap();
+        r.sample().unwrap();
+        let o = r.finish(Duration::from_secs(1), None, Status::Completed).outcome;
+        assert!(o.warnings.iter().any(|w| w.contains("no numa_maps")), "{:?}", o.warnings);
+    }
+
+    /// A node that goes offline ends its own column, and others keep theirs.
+    #[test]
+    fn columns_keep_their_node_when_another_goes_offline() {
+        let tree = Tree::new();
+        tree.process(7, "a", &[(7, 100, 1)], "N0=1 N1=5");
+        let mut r = Recorder::start(tree.roots.clone(), Scope::All, ample(), false).unwrap();
+        std::fs::remove_dir_all(tree.roots.sys.join("devices/system/node/node0")).unwrap();
+        tree.sys("devices/system/node/online", "1\n");
+        tree.process(7, "a", &[(7, 150, 1)], "N1=6");
+        r.sample().unwrap();
+        let o = r.finish(Duration::from_secs(1), None, Status::Completed).outcome;
+        let values = |name: &str| o.series.iter().find(|s| s.name == name).unwrap().values.clone();
+        assert_eq!(values("node_pages"), [vec![1.0, 0.0], vec![5.0, 6.0]]);
+        assert_eq!(values("node_free"), [vec![131072.0, 0.0], vec![131072.0, 131072.0]]);
+        assert_eq!((values("task_node"), values("task_preferred_node")), (vec![vec![1.0, 1.0]], vec![vec![1.0, 1.0]]));
+    }
+
+    /// The group of a recording goes: the sample is an error, and what was recorded is there.
+    #[test]
+    fn a_group_that_goes_ends_a_recording_and_loses_nothing() {
+        let tree = Tree::new();
+        tree.process(7, "a", &[(7, 100, 0)], "N0=1");
+        tree.sys("fs/cgroup/g/cgroup.procs", "7\n");
+        let scope = Scope::Cgroup("g".into());
+        let mut r = Recorder::start(tree.roots.clone(), scope, ample(), false).unwrap();
+        tree.process(7, "a", &[(7, 130, 0)], "N0=1");
+        r.sample().unwrap();
+        std::fs::remove_dir_all(tree.roots.sys.join("fs/cgroup/g")).unwrap();
+        assert!(r.sample().unwrap_err().contains("fs/cgroup/g/cgroup.procs"));
+        let done = r.finish(Duration::from_secs(2), None, Status::Completed);
+        assert_eq!((done.samples, done.outcome.scalars[1].value), (2, 0.3));
     }
 
     #[test]

@@ -183,8 +183,9 @@ fn node(i: usize, old: &Sample, new: &Sample, interval_s: f64, processes: &[Proc
     let n = &new.nodes[i];
     let before = old.nodes.iter().find(|o| o.id == n.id);
     let growth = |name: &str| {
-        let at = |n: Option<&crate::procfs::node::Node>| n.and_then(|n| n.numastat.get(name).copied()).unwrap_or(0);
-        at(Some(n)).saturating_sub(at(before)) as f64
+        let at = |n: &crate::procfs::node::Node| n.numastat.get(name).copied();
+        // Without an earlier count, as of a node that came online, nothing is known of the interval.
+        at(n).zip(before.and_then(at)).map_or(0, |(now, old)| now.saturating_sub(old)) as f64
     };
     let (local, other) = (growth("local_node"), growth("other_node"));
     let traffic = traffic(i, old, new);
@@ -218,7 +219,9 @@ fn traffic(i: usize, old: &Sample, new: &Sample) -> Option<(f64, Option<f64>)> {
 fn rates(old: &Sample, new: &Sample, interval_s: f64) -> KernelRates {
     let growth = |name: &str| {
         let (now, before) = (new.vmstat.get(name).unwrap_or(0), old.vmstat.get(name).unwrap_or(0));
-        now.saturating_sub(before) as f64
+        // Counters that could not be read have not grown from 0.
+        let unknown = old.vmstat == Default::default();
+        if unknown { 0.0 } else { now.saturating_sub(before) as f64 }
     };
     let faults = growth("numa_hint_faults");
     KernelRates {
@@ -394,6 +397,21 @@ pub(crate) mod tests {
         old.traffic = Some(vec![Traffic { total_bytes: 9, local_bytes: Some(9) }; old.nodes.len()]);
         back.traffic = Some(vec![Traffic { total_bytes: 3, local_bytes: Some(3) }; back.nodes.len()]);
         assert_eq!(Frame::between(&old, &back).nodes[0].traffic_gbps, None);
+    }
+
+    /// A look that could not read the counters must not turn their value since boot into a rate.
+    #[test]
+    fn counters_that_could_not_be_read_are_no_rate() {
+        let tree = Tree::new();
+        let mut s = Sampler::new(tree.roots.clone(), Scope::All, ample());
+        let nodes = tree.roots.sys.join("devices/system/node");
+        tree.proc("vmstat", "");
+        std::fs::remove_file(nodes.join("node1/numastat")).unwrap();
+        let old = s.take().unwrap();
+        tree.proc("vmstat", "numa_hint_faults 900\n");
+        tree.numastat(1, 900, 0);
+        let f = Frame::between(&old, &s.take().unwrap());
+        assert_eq!((f.kernel.hint_faults_per_s, f.nodes[1].allocations_per_s), (0.0, 0.0));
     }
 
     fn sample() -> Sample {

@@ -111,7 +111,8 @@ struct Kept {
     start: u64,
     command: String,
     reading: Option<Reading>,
-    pages: Option<Vec<u64>>,
+    /// Pages on each node, and the ids of these nodes.
+    pages: Option<(Vec<u64>, Vec<u32>)>,
     read_at: Duration,
     denied: bool,
     /// Threads as last read; those of other samples stay as they were.
@@ -193,7 +194,7 @@ impl Sampler {
         self.read_maps(&processes, &ids, at);
         for p in &mut processes {
             let kept = self.kept.get(&p.pid);
-            p.pages = kept.and_then(|k| k.pages.clone()).filter(|pages| pages.len() == ids.len());
+            p.pages = kept.and_then(|k| k.pages.clone()).filter(|(_, of)| *of == ids).map(|(pages, _)| pages);
             p.pages_age = kept.map_or(Duration::ZERO, |k| at.saturating_sub(k.read_at));
         }
         self.note_missing(&processes, balancing, &nodes, &mut missing);
@@ -351,7 +352,7 @@ fn advance(kept: &mut Kept, path: &std::path::Path, ids: &[u32], limit: Duration
     let Some(mappings) = reading.advance(limit)? else { return Ok(false) };
     kept.reading = None;
     kept.denied = false;
-    kept.pages = Some(pages_on(&mappings, ids));
+    kept.pages = Some((pages_on(&mappings, ids), ids.to_vec()));
     Ok(true)
 }
 
@@ -483,6 +484,37 @@ pub(crate) mod tests {
         let sample = Sampler::new(tree.roots.clone(), Scope::All, ample()).take().unwrap();
         assert_eq!(sample.processes.len(), 1);
         assert!(sample.nodes.is_empty(), "a list that is no list names no node");
+    }
+
+    /// Pages that were read for other nodes are not shown under those that are there now.
+    #[test]
+    fn pages_of_nodes_that_have_changed_are_unknown_until_they_are_read_again() {
+        let tree = Tree::new();
+        tree.process(7, "a", &[(7, 1, 0)], "N0=1 N1=2");
+        let mut s = Sampler::new(tree.roots.clone(), Scope::All, Limits { maps_share: 1e-6, ..ample() });
+        assert_eq!(s.take().unwrap().processes[0].pages, Some(vec![1, 2]));
+        let nodes = tree.roots.sys.join("devices/system/node");
+        fs::rename(nodes.join("node1"), nodes.join("node2")).unwrap();
+        tree.sys("devices/system/node/online", "0,2\n");
+        let sample = s.take().unwrap();
+        assert_eq!((sample.nodes[1].id, sample.processes[0].pages.clone()), (2, None));
+    }
+
+    /// A process that ends at any moment of a look leaves no state behind.
+    #[test]
+    fn a_process_that_vanishes_file_by_file_is_forgotten() {
+        for file in ["stat", "task", "numa_maps", "cmdline", ""] {
+            let tree = Tree::new();
+            tree.process(7, "a", &[(7, 1, 0)], "N0=1");
+            let mut s = Sampler::new(tree.roots.clone(), Scope::All, ample());
+            s.take().unwrap();
+            let gone = tree.roots.process(7).join(file);
+            if gone.is_dir() { fs::remove_dir_all(gone) } else { fs::remove_file(gone) }.unwrap();
+            s.take().unwrap();
+            let _ = fs::remove_dir_all(tree.roots.process(7));
+            assert!(s.take().unwrap().processes.is_empty(), "{file}");
+            assert!(s.kept.is_empty(), "{file}");
+        }
     }
 
     #[test]
