@@ -115,7 +115,7 @@ impl Daemon {
                 "kernel.numa_balancing is {mode}: the kernel balances already, and two would undo each other's work; \
                  expected 0 (`sysctl kernel.numa_balancing=0`), or --dry-run"
             ))),
-            _ => daemon.choose_sampler().map(|()| daemon),
+            _ => daemon.choose_sampler().map_err(Halt::Sampler).map(|()| daemon),
         }
     }
 
@@ -172,12 +172,12 @@ impl Daemon {
     }
 
     /// Chooses how to find out which memory is in use, and says so.
-    fn choose_sampler(&mut self) -> Result<(), Halt> {
+    fn choose_sampler(&mut self) -> Result<(), String> {
         // Half of the CPU time is for what sampling costs outside this process.
         let budget = Budget { every: self.set.every, cpu_share: self.set.cpu_share / 2.0 };
         let asked = self.set.sampler.as_deref();
         let ways = Ways { list: &LIST, asked, dry_run: self.set.dry_run };
-        let choice = choose(&ways, &self.roots, &self.shape, budget).map_err(Halt::Sampler)?;
+        let choice = choose(&ways, &self.roots, &self.shape, budget)?;
         let line = |name: &str, used, reason: &str| Line::Sampler { name: name.into(), used, reason: reason.into() };
         self.log.line(&line(choice.name, true, choice.sees));
         for (name, why) in &choice.others {
@@ -245,6 +245,7 @@ impl Daemon {
     /// One look, `interval` after the last one.
     pub(super) fn look_after(&mut self, interval: Duration) -> Result<Verdict, String> {
         self.looked = Some(Instant::now());
+        self.follow_machine()?;
         let roots = self.roots.clone();
         self.state.forget(&roots, |_| false).map_err(|e| self.state_error(&e))?;
         let mode = numa_balancing::mode(&self.roots.proc).unwrap_or(0);
@@ -274,6 +275,29 @@ impl Daemon {
         self.cursors.forget(|pid| known.contains_key(&pid));
         self.count(&verdict, mode, cpu_time());
         Ok(verdict)
+    }
+
+    /// Begins anew if nodes or CPUs went offline or came online: decisions count nodes, so nothing older holds.
+    fn follow_machine(&mut self) -> Result<(), String> {
+        if self.shape.is_current(&self.roots) {
+            return Ok(());
+        }
+        let shape = Shape::read(&self.roots)?;
+        if (&shape.ids, &shape.cpus) == (&self.shape.ids, &self.shape.cpus) {
+            return Ok(());
+        }
+        self.log.line(&Line::note("nodes or CPUs went offline or came online: everything begins anew"));
+        self.end("the machine has changed");
+        self.shape = shape;
+        if self.shape.topo.cpu_nodes().len() < 2 {
+            return Err("this machine has one node with CPUs now: there is nothing to balance any more".into());
+        }
+        self.survey = Survey::new(self.roots.clone(), self.set.scope.clone());
+        self.balancer = Balancer::new(self.shape.topo.clone(), self.shape.llc_cpus.clone(), Settings::default());
+        self.cursors = Cursors::default();
+        self.refused.clear();
+        self.walk = None;
+        self.choose_sampler()
     }
 
     /// Finds out which memory is in use, with half of this process's CPU time, and puts it into the look.
@@ -508,13 +532,20 @@ impl Daemon {
     /// changed since stays.
     pub fn undo(&mut self, reason: &str) {
         let entries = self.state.take();
+        let mut left = Vec::new();
         for (tid, before) in self.to_undo(&entries) {
-            // An error means that the thread has ended.
-            if self.hands.set_affinity(tid, &before).is_ok() {
-                self.log.line(&undo_line(tid, &before, reason, false));
+            match self.hands.set_affinity(tid, &before) {
+                Ok(()) => self.log.line(&undo_line(tid, &before, reason, false)),
+                // ESRCH: it has ended.
+                Err(e) if e.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(e) => {
+                    self.log.line(&Line::note(format!("thread {tid} keeps its CPUs until the next start: {e}")));
+                    left.extend(entries.iter().find(|e| e.tid == tid).cloned());
+                }
             }
         }
-        if let Err(e) = self.state.save_empty() {
+        let saved = if left.is_empty() { self.state.save_empty() } else { self.state.keep(left) };
+        if let Err(e) = saved {
             self.log.line(&Line::note(format!("{}: {e}", self.set.state.display())));
         }
     }
@@ -551,3 +582,7 @@ impl Daemon {
 fn undo_line(tid: u32, before: &[u32], reason: &str, dry_run: bool) -> Line {
     Line::Undo { tid, cpus: cpulist::format(before), reason: reason.into(), dry_run }
 }
+
+#[cfg(test)]
+#[path = "vanish_tests.rs"]
+mod vanish_tests;

@@ -39,6 +39,16 @@ impl Shape {
         })
     }
 
+    /// Whether nodes and CPUs are still those that are online. What cannot be read now counts as unchanged.
+    pub fn is_current(&self, roots: &Roots) -> bool {
+        let dir = roots.sys.join("devices/system/node");
+        let now = |file: std::path::PathBuf| read(&file).ok().and_then(|t| list(&t));
+        let same =
+            |at: usize| now(dir.join(format!("node{}/cpulist", self.ids[at]))).is_none_or(|c| c == self.cpus[at]);
+        let ids = now(dir.join("online")).filter(|ids| !ids.is_empty());
+        ids.is_none_or(|ids| ids == self.ids) && (0..self.ids.len()).all(same)
+    }
+
     /// Dense node of a CPU id.
     pub fn node_of(&self, cpu: u32) -> Option<usize> {
         self.cpus.iter().position(|c| c.contains(&cpu))

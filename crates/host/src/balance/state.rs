@@ -2,7 +2,8 @@
 //! behind.
 
 use crate::private_dir::{PrivateDir, Refused};
-use crate::procfs::{process, Roots};
+use crate::procfs::stat::Stat;
+use crate::procfs::{read, Roots};
 use rustix::fs::{flock, FlockOperation};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -141,6 +142,15 @@ impl State {
         self.save()
     }
 
+    /// Puts entries back that could not be undone, so that the next start tries again.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&mut self, entries: Vec<Entry>) -> io::Result<()> {
+        self.entries = entries;
+        self.save()
+    }
+
     /// Takes all entries out. The file stays until [`State::save_empty`].
     pub fn take(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
@@ -212,9 +222,13 @@ fn contents(path: &Path, bytes: Option<Vec<u8>>) -> Result<Contents, String> {
     }
 }
 
-/// Whether the thread of an entry still runs.
+/// Whether the thread of an entry still runs. One whose file cannot be read now, or is cut off, has not ended by that:
+/// its affinity is still to be given back.
 pub(super) fn lives(roots: &Roots, e: &Entry) -> bool {
-    process::task_stat(roots, e.pid, e.tid).is_some_and(|s| s.start == e.start)
+    match read(&roots.task(e.pid, e.tid).join("stat")) {
+        Ok(text) => Stat::parse(&text).is_none_or(|s| s.start == e.start),
+        Err(why) => why.kind() != io::ErrorKind::NotFound && why.raw_os_error() != Some(libc::ESRCH),
+    }
 }
 
 /// Takes the lock. A program that an earlier daemon is just starting holds it for a moment after the daemon has ended.

@@ -28,7 +28,8 @@ pub struct Survey {
     roots: Roots,
     scope: Scope,
     ticks: BTreeMap<(u32, u32), u64>,
-    node_ticks: Vec<u64>,
+    /// Busy ticks of each CPU at the last look.
+    cpu_ticks: BTreeMap<u32, u64>,
     /// Processes of the last look.
     pub known: BTreeMap<u32, Known>,
     /// Processes whose mappings could not be read at the last look.
@@ -49,7 +50,7 @@ impl Survey {
             roots,
             scope,
             ticks: BTreeMap::new(),
-            node_ticks: vec![],
+            cpu_ticks: BTreeMap::new(),
             known: BTreeMap::new(),
             denied: 0,
             inherited: vec![],
@@ -190,11 +191,13 @@ impl Survey {
     /// time of the scope in thousandths of a CPU.
     fn nodes(&mut self, shape: &Shape, busy: &[u64], interval: Duration) -> Vec<NodeLook> {
         let now = node::all(&self.roots);
-        let ticks = node_ticks(&read(&self.roots.proc.join("stat")).unwrap_or_default(), shape);
+        let ticks = cpu_ticks(&read(&self.roots.proc.join("stat")).unwrap_or_default());
         let per_look = (interval.as_secs_f64() * TICKS_PER_S as f64).max(1.0);
         let one = |n: usize| {
             let memory = now.iter().find(|m| m.id == shape.ids[n]).map_or((0, 0), |m| (m.free_bytes, m.total_bytes));
-            let all = self.node_ticks.get(n).map_or(0, |old| ticks[n].saturating_sub(*old));
+            // A CPU that came online since, or that could not be read, says nothing of this interval.
+            let growth = |cpu: &u32| Some(ticks.get(cpu)?.saturating_sub(*self.cpu_ticks.get(cpu)?));
+            let all = shape.cpus[n].iter().filter_map(growth).fold(0, u64::saturating_add);
             let elsewhere = (all as f64 * 1000.0 / per_look) as u64;
             NodeLook {
                 free_pages: memory.0 / 4096,
@@ -203,21 +206,21 @@ impl Survey {
             }
         };
         let out = (0..shape.ids.len()).map(one).collect();
-        self.node_ticks = ticks;
+        self.cpu_ticks = ticks;
         out
     }
 }
 
-/// Busy ticks of each node since boot, from `/proc/stat`: all but idle and iowait.
-fn node_ticks(text: &str, shape: &Shape) -> Vec<u64> {
-    let mut out = vec![0u64; shape.ids.len()];
+/// Busy ticks of each CPU since boot, from `/proc/stat`: all but idle and iowait.
+fn cpu_ticks(text: &str) -> BTreeMap<u32, u64> {
+    let mut out = BTreeMap::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let cpu = words.next().and_then(|w| w.strip_prefix("cpu")).and_then(|n| n.parse().ok());
-        let Some(node) = cpu.and_then(|c| shape.node_of(c)) else { continue };
+        let Some(cpu) = cpu else { continue };
         let ticks: Vec<u64> = words.take(8).map(|w| w.parse().unwrap_or(0)).collect();
         let busy = ticks.iter().enumerate().filter(|(i, _)| *i != 3 && *i != 4).map(|(_, t)| *t);
-        out[node] = out[node].saturating_add(busy.fold(0, u64::saturating_add));
+        out.insert(cpu, busy.fold(0, u64::saturating_add));
     }
     out
 }

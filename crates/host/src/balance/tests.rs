@@ -15,23 +15,25 @@ use std::time::Duration;
 /// First address of the only mapping of a process.
 const START: u64 = 0x7f00_0000;
 /// Pages of the mapping.
-const PAGES: u64 = 3000;
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const PAGES: u64 = 3000;
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 /// What was done.
 #[derive(Debug, Default)]
-struct Done {
+pub(super) struct Done {
     /// Node of each page by address.
     nodes: BTreeMap<u64, i32>,
-    affinities: Vec<(u32, Vec<u32>)>,
+    pub(super) affinities: Vec<(u32, Vec<u32>)>,
+    /// No affinity may be changed.
+    pub(super) denied: bool,
     /// Pages that another process maps too.
     shared: bool,
     moves: u64,
 }
 
 #[derive(Clone)]
-struct Mock {
-    done: Arc<Mutex<Done>>,
+pub(super) struct Mock {
+    pub(super) done: Arc<Mutex<Done>>,
     roots: Roots,
 }
 
@@ -55,6 +57,9 @@ impl Hands for Mock {
         Ok(())
     }
     fn set_affinity(&mut self, tid: u32, cpus: &[u32]) -> io::Result<()> {
+        if self.done.lock().unwrap().denied {
+            return Err(io::Error::from_raw_os_error(libc::EPERM));
+        }
         let list = numalab_model::machine::cpulist::format(cpus);
         for pid in crate::procfs::numbers_in(&self.roots.proc) {
             let file = self.roots.task(pid, tid).join("status");
@@ -67,15 +72,15 @@ impl Hands for Mock {
     }
 }
 
-fn status(cpus: &str) -> String {
+pub(super) fn status(cpus: &str) -> String {
     format!("Cpus_allowed_list:\t{cpus}\nMems_allowed_list:\t0-1\n")
 }
 
 /// Two processes on two nodes of two CPUs: one whose thread runs on node 1 and whose memory is on node 0, and one that
 /// fills node 0.
-struct World {
-    tree: Tree,
-    mock: Mock,
+pub(super) struct World {
+    pub(super) tree: Tree,
+    pub(super) mock: Mock,
     ticks: u64,
     lines: Arc<Mutex<Vec<u8>>>,
     policy: &'static str,
@@ -96,7 +101,7 @@ impl io::Write for Shared {
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let tree = Tree::new();
         tree.proc("sys/kernel/numa_balancing", "0\n");
         for node in 0..2 {
@@ -115,7 +120,7 @@ impl World {
     }
 
     /// A second passes: every thread runs all of it.
-    fn step(&mut self) {
+    pub(super) fn step(&mut self) {
         self.ticks += 100;
         let nodes = self.mock.done.lock().unwrap().nodes.values().fold([0u64; 2], |mut sum, n| {
             sum[*n as usize] += 1;
@@ -145,7 +150,7 @@ impl World {
         }
     }
 
-    fn options(&self, dir: &Path) -> Options {
+    pub(super) fn options(&self, dir: &Path) -> Options {
         Options {
             scope: Scope::All,
             every: SECOND,
@@ -157,23 +162,23 @@ impl World {
         }
     }
 
-    fn daemon(&self, options: Options) -> Result<Daemon, Halt> {
+    pub(super) fn daemon(&self, options: Options) -> Result<Daemon, Halt> {
         let log = Log::new(Box::new(Shared(Arc::clone(&self.lines))), false);
         Daemon::start(self.tree.roots.clone(), options, Box::new(self.mock.clone()), log)
     }
 
-    fn looks(&mut self, daemon: &mut Daemon, looks: usize) {
+    pub(super) fn looks(&mut self, daemon: &mut Daemon, looks: usize) {
         for _ in 0..looks {
             daemon.look_after(SECOND).unwrap();
             self.step();
         }
     }
 
-    fn on_node_1(&self) -> u64 {
+    pub(super) fn on_node_1(&self) -> u64 {
         self.mock.done.lock().unwrap().nodes.values().filter(|n| **n == 1).count() as u64
     }
 
-    fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         String::from_utf8(self.lines.lock().unwrap().clone()).unwrap()
     }
 }

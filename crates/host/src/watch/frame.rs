@@ -221,7 +221,11 @@ fn rates(old: &Sample, new: &Sample, interval_s: f64) -> KernelRates {
         let (now, before) = (new.vmstat.get(name).unwrap_or(0), old.vmstat.get(name).unwrap_or(0));
         // Counters that could not be read have not grown from 0.
         let unknown = old.vmstat == Default::default();
-        if unknown { 0.0 } else { now.saturating_sub(before) as f64 }
+        if unknown {
+            0.0
+        } else {
+            now.saturating_sub(before) as f64
+        }
     };
     let faults = growth("numa_hint_faults");
     KernelRates {
