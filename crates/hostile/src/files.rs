@@ -38,6 +38,12 @@ pub(crate) fn record(bytes: &[u8]) {
     let _ = record::read(dir.path());
 }
 
+/// The summaries of an experiment's records, in one file.
+pub(crate) fn index(bytes: &[u8]) {
+    let Some(dir) = folder() else { return };
+    let _ = record::try_index(dir.path(), &text(bytes));
+}
+
 /// The log of events of a record.
 pub(crate) fn events(bytes: &[u8]) {
     with_file("events", bytes, |path| {
@@ -101,4 +107,17 @@ fn with_file(name: &str, bytes: &[u8], read: impl FnOnce(&Path)) {
 /// Histograms beside a workload.
 pub(crate) fn histograms(bytes: &[u8]) {
     let _ = numalab_accesses::histograms::read(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise nothing behind the first lines of an index would be reached.
+    #[test]
+    fn the_index_that_changes_begin_with_has_a_row_that_is_accepted() {
+        let dir = folder().expect("a folder");
+        let rows = record::try_index(dir.path(), include_str!("../seeds/index/index.jsonl"));
+        assert!(rows.is_ok_and(|rows| rows == 2));
+    }
 }

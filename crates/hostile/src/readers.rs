@@ -76,6 +76,7 @@ pub const READERS: &[Reader] = &[
     reader("channel", texts::channel, SMALL, &[Seed::Made(samples::frames)]),
     reader("job", texts::job, SMALL, &[Seed::Made(samples::job)]),
     reader("record", files::record, SMALL, &[Seed::Folder("crates/hostile/seeds/record")]),
+    reader("index", files::index, SMALL, &[Seed::Folder("crates/hostile/seeds/index")]),
     reader("events", files::events, SMALL, &[Seed::Folder("crates/hostile/seeds/events")]),
     reader("state", files::state, SMALL, &[Seed::Folder("crates/hostile/seeds/state")]),
     reader("vmstat", files::vmstat, SMALL, &[Seed::Folder("crates/hostile/seeds/vmstat")]),

@@ -108,7 +108,7 @@ fn an_affinity_is_given_back_although_a_look_could_not_read_the_thread() {
     for cut in ["", "7 (p"] {
         w.tree.proc("7/task/7/stat", cut);
         d.look_after(SECOND).unwrap();
-        assert_eq!(d.state.entries(), [entry.clone()], "{cut:?}");
+        assert_eq!(d.state.entries(), std::slice::from_ref(&entry), "{cut:?}");
     }
     w.tree.proc("7/task/7/stat", &line);
     w.mock.done.lock().unwrap().denied = true;

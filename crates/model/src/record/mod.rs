@@ -15,6 +15,6 @@ pub use numalab_nouns::record::{
 };
 #[cfg(feature = "store")]
 pub use store::{
-    goes_with_records, holds_records, part_of, read, write, ExperimentFile, FileEntry, Manifest, Member, Part, Record,
-    RecordError, SeriesEntry, Store, Summaries, Summary, SOURCES,
+    goes_with_records, holds_records, part_of, read, try_index, write, ExperimentFile, FileEntry, Manifest, Member,
+    Part, Record, RecordError, SeriesEntry, Store, Summaries, Summary, SOURCES,
 };

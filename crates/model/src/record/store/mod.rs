@@ -25,6 +25,7 @@ mod write;
 pub use error::RecordError;
 pub use experiment::{ExperimentFile, Member, Store};
 pub use folder::holds_records;
+pub use index::try_index;
 pub use manifest::{FileEntry, Manifest, SeriesEntry};
 pub use names::{goes_with_records, SOURCES};
 pub use part::{part_of, Part};
