@@ -148,7 +148,8 @@ fn every_op_is_carried_out() {
     assert_eq!(scalar(&outcome, "bytes"), 2.0 * bytes);
     let rate = scalar(&outcome, "rate") * scalar(&outcome, "elapsed_s");
     assert!((rate - 10.0).abs() < 1e-6, "{rate}");
-    assert!(scalar(&outcome, "user_s") > 0.0);
+    // So short a run may fall between the ticks that tell the two apart.
+    assert!(scalar(&outcome, "user_s") + scalar(&outcome, "system_s") > 0.0);
     // Half of the private region was discarded and is not touched again.
     assert_eq!(last(&outcome, "placement", "a/anon/absent"), 128.0);
 }

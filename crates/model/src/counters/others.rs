@@ -69,6 +69,8 @@ pub const OTHERS: &[(&str, Word, &str)] = &[
     ("nr_dirty", Word::Gauge, "Pages that wait to be written."),
     ("nr_writeback", Word::Gauge, "Pages that are being written."),
     ("nr_writeback_temp", Word::Gauge, "Copies of pages that FUSE is writing. Newer kernels do without copies."),
+    ("nr_bounce", Word::Gauge, "Copies of pages for devices that cannot reach them."),
+    ("nr_unaccepted", Word::Gauge, "Pages that a confidential guest has not accepted yet."),
     ("nr_shmem", Word::Gauge, "Pages of shared memory and tmpfs."),
     ("nr_shmem_hugepages", Word::Gauge, "Huge pages of shared memory."),
     ("nr_shmem_pmdmapped", Word::Gauge, "Huge pages of shared memory that are mapped as such."),
