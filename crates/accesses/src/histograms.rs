@@ -33,7 +33,10 @@ pub enum Damaged {
     #[error("its columns are {0}; expected visit (uint32), part (uint32), lines (uint64)")]
     Columns(String),
     /// A row is out of order, or beyond what a workload may have.
-    #[error("row {row}: visit {visit}, part {part} is out of order or too large; expected ascending rows, at most {MAX_HISTOGRAMS} visits of {MAX_PARTS} parts")]
+    #[error(
+        "row {row}: visit {visit}, part {part} is out of order or too large; expected ascending rows, at most \
+         {MAX_HISTOGRAMS} visits of {MAX_PARTS} parts"
+    )]
     Row {
         /// Number of the row, from 0.
         row: usize,

@@ -3,8 +3,8 @@
 //! Problem: hardware samples say which address an instruction accessed now and then, and nothing of the order of lines;
 //! a fit and the pictures read records of every access.
 //! Approach: each sample stands for the accesses since the one before, and is counted as so many lines in no order.
-//! Instructions are CPU time at the speed that a fit assumes ([`INSTRUCTION_NS`]), so what a fit makes of them takes the
-//! CPU time that was measured. The files are those of the plugin.
+//! Instructions are CPU time at the speed that a fit assumes ([`INSTRUCTION_NS`]), so what a fit makes of them takes
+//! the CPU time that was measured. The files are those of the plugin.
 //! Units: bytes, lines of 64 bytes, ns; model instructions. Invariant: a record takes no more than its limit.
 
 use crate::encode;

@@ -95,7 +95,8 @@ impl Change {
                     None => format!("`{name}`"),
                 };
                 format!(
-                    "{lines} of {of} {what} written by several threads, each its own bytes: give each thread's part lines \
+                    "{lines} of {of} {what} written by several threads, each its own bytes: \
+                     give each thread's part lines \
                      of its own, such as by __attribute__((aligned(64)))"
                 )
             }

@@ -26,8 +26,8 @@ pub struct Node {
     pub vmstat: BTreeMap<String, u64>,
 }
 
-/// All nodes, ascending by id. One that goes offline meanwhile is left out. A machine without NUMA has one node, made of
-/// `/proc`'s figures; empty if nothing can be read.
+/// All nodes, ascending by id. One that goes offline meanwhile is left out. A machine without NUMA has one node, made
+/// of `/proc`'s figures; empty if nothing can be read.
 pub fn all(roots: &Roots) -> Vec<Node> {
     let dir = roots.sys.join("devices/system/node");
     let ids = read(&dir.join("online")).ok().and_then(|t| list(&t)).unwrap_or_default();

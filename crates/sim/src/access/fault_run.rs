@@ -42,8 +42,8 @@ pub(crate) enum End {
     Left(Met, Step),
 }
 
-/// Draws the page of a kind on which an access faults, of about `more` accesses to come with these weights; `None` if it
-/// goes on.
+/// Draws the page of a kind on which an access faults, of about `more` accesses to come with these weights; `None` if
+/// it goes on.
 pub(crate) fn draw_fault(
     sim: &mut Simulation<'_>,
     at: &Going<'_>,

@@ -2,9 +2,9 @@
 //!
 //! One refused page makes its task scan less often, so *how many* tasks meet one matters, and not how many pages there
 //! are. Of n pages in LRU batches each is met at its own instant. So all but one fault by themselves, before the fault
-//! of the whole grain, which refuses the last of them. A grain that another task has locked refuses one page. It is locked
-//! for as long as all its pages, so where a fault waits for less than that, locked pages would be met more often: what
-//! is missing is owed, and counts one by one at the next faults.
+//! of the whole grain, which refuses the last of them. A grain that another task has locked refuses one page. It is
+//! locked for as long as all its pages, so where a fault waits for less than that, locked pages would be met more
+//! often: what is missing is owed, and counts one by one at the next faults.
 
 use crate::numa::task_numa_fault::{fault_site, numa_migrate_check, task_numa_fault};
 use crate::state::page_site::PageSite;

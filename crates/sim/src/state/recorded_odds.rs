@@ -4,7 +4,8 @@
 //! asks at every fault.
 //! Approach: every 2 MiB of the span has the odds that an access goes there and faults: its share of the visits, times
 //! the share of its pages that are pending. They stand in a tree of sums (P. M. Fenwick, "A new data structure for
-//! cumulative frequency tables", 1994), so a draw and a change take logarithmic time. They are taken anew once an epoch,
+//! cumulative frequency tables", 1994), so a draw and a change take logarithmic time. They are taken anew once an
+//! epoch,
 //! as [`PendingCounts`](super::pending_counts::PendingCounts) are, and kept up with the faults handled in between.
 //! Units: shares from 0 to 1. Invariants: nothing is allocated once a span was looked at.
 

@@ -101,7 +101,8 @@ fn random_plans_agree_with_page_by_page() {
             let ((sa, vsa), (sb, vsb)) = (spread(&all(&grains)), spread(&all(&pages)));
             let error = ((va + vb) / seeds as f64).sqrt();
             let says = format!(
-                "{number} order {order} {} {} {:?} {name}: {b} page by page, {:+} +- {error} in grains, spread {sb} {sa}",
+                "{number} order {order} {} {} {:?} {name}: {b} page by page, {:+} +- {error} in grains, \
+                 spread {sb} {sa}",
                 plan.shape,
                 plan.release,
                 plan.params,

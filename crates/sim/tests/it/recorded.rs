@@ -12,7 +12,8 @@ use numalab_model::workload::{parse, Workload};
 /// Four threads on 256 MiB that the initial thread has written.
 fn workload_of(steps: &str, histograms: &[Vec<u64>], m: &Machine) -> Workload {
     let text = format!(
-        "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\nhistograms = \"h.arrow\"\n[[score]]\nname = \"done\"\n\
+        "name = \"w\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\nhistograms = \"h.arrow\"\n\
+         [[score]]\nname = \"done\"\n\
          unit = \"lines\"\nbetter = \"higher\"\n[[process]]\nname = \"p\"\nthreads = 4\ninitial = \"joins\"\n\
          [[process.region]]\nname = \"m\"\nsize = \"256MiB\"\n[[process.prologue]]\naccess = \"m\"\nwrite = 1\n\
          [[process.phase]]\ncount = 20_000\nsteps = [{steps}]\n"

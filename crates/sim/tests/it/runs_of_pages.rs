@@ -91,8 +91,8 @@ fn a_thread_alone_pays_for_each_page() {
     assert_eq!(few.page_events, many.page_events, "page events are those of the pages");
 }
 
-/// A page that a fork has in common is copied by the first that writes it, and kept by the last. Both cost the same time
-/// in runs, and a tenth of the events.
+/// A page that a fork has in common is copied by the first that writes it, and kept by the last. Both cost the same
+/// time in runs, and a tenth of the events.
 #[test]
 fn copies_after_a_fork_cost_the_same() {
     let plan = ("2x1x1x1", "6.12", "forked");
