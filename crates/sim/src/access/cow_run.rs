@@ -9,22 +9,16 @@
 //! What is left out: another process that writes the same page in the same slice comes to it behind the run.
 
 use crate::access::access_cost::{SweepAhead, SweepCosts, Times};
-use crate::access::touch_run::{faults_are_alike, times_of_node};
+use crate::access::hint_run::end_run;
+use crate::access::touch_run::times_of_node;
 use crate::access::walk::Going;
 use crate::charge::blocking::is_blocked;
 use crate::float::real;
 use crate::mm::contenders::{pages_alone, Who};
 use crate::mm::cow_fault::shared_write_fault;
-use crate::mm::fault_lock::take_fault_locks;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
-use numalab_kernel::mm::{VmaKind, CHUNK_PAGES};
-
-/// Whether copies of a slice may be runs: on anonymous memory that a fork may have in common.
-pub(crate) fn may_copy(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
-    let vma = sim.processes[at.process].space.vma(at.vma);
-    at.write && vma.kind == VmaKind::PrivateAnon && !vma.objects.is_empty() && faults_are_alike(sim, at)
-}
+use numalab_kernel::mm::CHUNK_PAGES;
 
 /// Handles the run of copies that begins at the page where the sweep faults, and adds its time to the sweep. Returns
 /// how many pages it has and what sweeping them costs; `None` if the page has to be handled alone. The pages by node
@@ -53,16 +47,7 @@ pub(crate) fn cow_run(
     }
     let began = at.clock;
     let done = copy_pages(sim, at, (chunk, page, pages), page_ns - copy_ns);
-    if done == 0 {
-        return None;
-    }
-    sim.processes[at.process].space.vma_mut(at.vma).touch(chunk, page, page + done as usize);
-    let each_ns = real(at.clock - began) / done as f64;
-    let locks_ns = take_fault_locks(sim, (at.cpu, at.task), at.vma, began, (done, each_ns));
-    at.kernel_ns += locks_ns;
-    at.clock += locks_ns;
-    let of_pages = sim.hw.contention.ns_of_pages(at.pace.kind, at.pace.place, &sim.hw.run_pages);
-    Some((done, costs.times(of_pages, done as u16)))
+    end_run(sim, at, costs, (chunk, page, done), began)
 }
 
 /// Copies up to `pages` pages from `page` of a chunk on, as long as the slice lasts and the task keeps its CPU; the

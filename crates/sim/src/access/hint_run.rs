@@ -44,6 +44,18 @@ pub(crate) fn hint_run(
     }
     let began = at.clock;
     let done = fault_on_pages(sim, at, costs, (chunk, page, pages));
+    end_run(sim, at, costs, (chunk, page, done), began)
+}
+
+/// Ends a run that began at `began` and has handled the faults of `done` pages from `page` of a chunk on: they are
+/// touched, and the locks of their faults are taken. Returns the pages and what sweeping them costs; `None` without any.
+pub(crate) fn end_run(
+    sim: &mut Simulation<'_>,
+    at: &mut Going<'_>,
+    costs: &SweepCosts,
+    (chunk, page, done): (usize, usize, u64),
+    began: u64,
+) -> Option<(u64, Times)> {
     if done == 0 {
         return None;
     }

@@ -3,10 +3,10 @@
 use crate::access::access_cost::{
     sweep_costs, touched_counts, want_moved, AccessCost, LastChunkTimes, SweepAhead, SweepCosts, Times,
 };
-use crate::access::cow_run::{cow_run, may_copy};
+use crate::access::cow_run::cow_run;
 use crate::access::hint_run::hint_run;
 use crate::access::progress::sharing;
-use crate::access::touch_run::{may_run, touch_run};
+use crate::access::touch_run::{touch_run, Runs};
 use crate::access::walk::{draws_of_pass, Going, Next, Walker};
 use crate::charge::blocking::{block_task, is_blocked};
 use crate::fault::handle_fault::handle_mm_fault;
@@ -31,10 +31,8 @@ const SINGLE_PAGES: u64 = 16;
 pub(crate) struct Sweep {
     order: Order,
     sharing: bool,
-    /// First touches and hint faults may be runs.
-    runs: bool,
-    /// Copies may.
-    copies: bool,
+    /// Faults that may be runs.
+    runs: Runs,
     /// Up to this address a fault was not the first of a run, and others are not tried.
     single_to: u64,
     /// Page that may be accessed this once.
@@ -48,8 +46,7 @@ impl Sweep {
         Self {
             order,
             sharing: false,
-            runs: false,
-            copies: false,
+            runs: Runs::None,
             single_to: 0,
             passed: None,
             last: LastChunkTimes::NONE,
@@ -101,7 +98,7 @@ impl Sweep {
 
     /// Handles the faults on pages side by side as one step; `None` if the page of the fault has to be handled alone.
     fn run(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, ahead: &SweepAhead, left: u64) -> Option<Next> {
-        let (pages, times, node) = if self.copies {
+        let (pages, times, node) = if self.runs == Runs::Common {
             let (pages, times) = cow_run(sim, at, &self.costs, ahead, left)?;
             (pages, times, None)
         } else if let Some((pages, times)) = hint_run(sim, at, &self.costs, ahead, left) {
@@ -156,8 +153,7 @@ impl Walker for Sweep {
 
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
         self.sharing = sharing(sim, at.process);
-        self.runs = !self.sharing && may_run(sim, at);
-        self.copies = !self.sharing && may_copy(sim, at);
+        self.runs = if self.sharing { Runs::None } else { Runs::of(sim, at) };
         self.costs = sweep_costs(sim, &at.pace, at.access);
     }
 
@@ -167,7 +163,7 @@ impl Walker for Sweep {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let addr = vma.start + at.access.span.offset_bytes + offset;
         let ahead = SweepAhead::of(vma, addr, left, at.write, self.passed);
-        let run_may_begin = (self.runs || self.copies) && ahead.clear >= self.single_to && ahead.faults_at_once(vma);
+        let run_may_begin = self.runs != Runs::None && ahead.clear >= self.single_to && ahead.faults_at_once(vma);
         let run_may_begin = run_may_begin && at.clock >= sim.tasks[at.task as usize].crowded_until_ns;
         if ahead.clear > addr {
             if let Some(step) = self.clear(sim, at, addr, &ahead) {

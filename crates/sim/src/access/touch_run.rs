@@ -18,22 +18,34 @@ use crate::mm::page_alloc::run_source;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{VmaKind, CHUNK_PAGES};
 
-/// Whether faults of a slice may be runs at all: on anonymous memory in base pages, on a kernel and a machine that
-/// handle each alike.
-pub(crate) fn may_run(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
-    let vma = sim.processes[at.process].space.vma(at.vma);
-    vma.kind == VmaKind::PrivateAnon && vma.objects.is_empty() && faults_are_alike(sim, at)
+/// Which faults of a slice may be runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runs {
+    None,
+    /// First touches and hint faults on memory of the process's own.
+    Own,
+    /// Copies of memory that a fork may have in common.
+    Common,
 }
 
-/// Whether faults on the base pages of a mapping are alike on this kernel and machine.
-pub(crate) fn faults_are_alike(sim: &Simulation<'_>, at: &Going<'_>) -> bool {
-    let p = &sim.processes[at.process];
-    !sim.cfg.exact
-        && p.space.vma(at.vma).folio_orders == 0
-        && p.vma_second_level_fault_ns[at.vma] == 0
-        && !sim.cfg.harness.cpus_take_turns()
-        && !sim.kernel.numa.cfg.switches.table_marks
-        && !sim.cfg.design.active()
+impl Runs {
+    /// Those of a slice: on anonymous memory in base pages, on a kernel and a machine that handle each alike.
+    pub(crate) fn of(sim: &Simulation<'_>, at: &Going<'_>) -> Self {
+        let p = &sim.processes[at.process];
+        let vma = p.space.vma(at.vma);
+        let alike = !sim.cfg.exact
+            && vma.kind == VmaKind::PrivateAnon
+            && vma.folio_orders == 0
+            && p.vma_second_level_fault_ns[at.vma] == 0
+            && !sim.cfg.harness.cpus_take_turns()
+            && !sim.kernel.numa.cfg.switches.table_marks
+            && !sim.cfg.design.active();
+        match vma.objects.is_empty() {
+            true if alike => Self::Own,
+            false if alike && at.write => Self::Common,
+            _ => Self::None,
+        }
+    }
 }
 
 /// Handles the run of first touches that begins at the page where the sweep faults, and adds its time to the sweep.
