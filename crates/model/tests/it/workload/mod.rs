@@ -1,6 +1,7 @@
 //! The workload language: expressions, files, the catalog, and bad input.
 
 mod bad;
+mod bad_steps;
 mod catalog;
 mod cpusets;
 mod docs;
