@@ -112,7 +112,8 @@ pub fn control(c: &Control) -> Vec<u8> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::format::{Born, Cell, Edge, Head, Mapping, Slice, Writer};
+    use crate::format::tests::written_slice;
+    use crate::format::{Born, Cell, Edge, Head, Mapping, Writer};
 
     #[test]
     fn what_is_written_is_read() {
@@ -132,19 +133,7 @@ mod tests {
                 high: 9,
                 ..Cell::default()
             }),
-            Unit::Slice(Slice {
-                thread: 1,
-                slice: 2,
-                begin_clock: 3,
-                end_clock: 4,
-                insns: 5,
-                waited: 6,
-                slept_ns: 7,
-                waits: 8,
-                wakes: 9,
-                sleeps: 10,
-                io: 11,
-            }),
+            Unit::Slice(written_slice()),
             Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5 }),
             Unit::Mapping(Mapping {
                 thread: 1,

@@ -378,7 +378,7 @@ fn cell(thread: u16, mut f: Fields<'_>) -> Cell {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::plugin::SOURCES;
@@ -430,7 +430,7 @@ int main(void)
     }
 
     /// What the writer writes.
-    fn written_slice() -> Slice {
+    pub(crate) fn written_slice() -> Slice {
         Slice {
             thread: 1,
             slice: 2,

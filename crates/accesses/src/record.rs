@@ -232,11 +232,12 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
 const EXECVE: u32 = libc::SYS_execve as u32;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn manifest() -> Manifest {
+    /// The manifest of a small record.
+    pub(crate) fn manifest() -> Manifest {
         Manifest {
             format: 1,
             numalab: "x".into(),

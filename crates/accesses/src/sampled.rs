@@ -277,21 +277,8 @@ mod tests {
     use crate::record::{self, Ending};
 
     fn manifest() -> Manifest {
-        Manifest {
-            format: 1,
-            numalab: "x".into(),
-            command: vec!["p".into()],
-            name: "p".into(),
-            qemu: "samples of ibs_op".into(),
-            near_bytes: 2 << 20,
-            far_bytes: 4 << 20,
-            slice_insns: 1,
-            began_unix_ms: 1,
-            wall_s: 1.0,
-            cpu_s: 1.0,
-            sampled: true,
-            ending: Ending::Exit(0),
-        }
+        let small = record::tests::manifest();
+        Manifest { qemu: "samples of ibs_op".into(), sampled: true, ending: Ending::Exit(0), ..small }
     }
 
     const BASE: u64 = 0x7f00_0000_0000;
