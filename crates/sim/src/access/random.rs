@@ -2,7 +2,7 @@
 
 use crate::access::access_cost::{want_moved, AccessCost};
 use crate::access::fault_run::{draw_fault, fault_run, End, Run};
-use crate::access::random_pages::{RandomPages, Weights};
+use crate::access::random_pages::{range_of, RandomPages, Weights};
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
@@ -291,7 +291,7 @@ fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, us
         let vma = sim.processes[process].space.vma(at.vma);
         sim.pending_counts.resolved(at.pace.span, &before.saturating_sub(&vma.pending_of_chunk(chunk)));
         if at.access.pattern.histogram().is_some() {
-            sim.recorded_odds.resolved(&recorded_span(at, vma, RandomPages::of(sim, at).range()), chunk);
+            sim.recorded_odds.resolved(&recorded_span(at, vma, range_of(vma, &at.access.span)), chunk);
         }
         if !vma.is_pending(chunk, page, write) {
             return Next::Go;

@@ -14,6 +14,7 @@ use crate::state::page_site::PageSite;
 use crate::state::pending_counts::{PendingCounts, RandomSpan};
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::{PendingKind, Vma};
+use numalab_nouns::workload::Span;
 
 /// The pages of a slice, and with which odds an access faults if it meets one on which it may.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,12 @@ pub(crate) struct RandomPages {
     grains: Option<GrainOdds>,
     /// Where a grain is a page: an access that may be a store, or never is.
     single: PendingKind,
+}
+
+/// First address of the pages of a span, and that behind the last.
+pub(crate) fn range_of(vma: &Vma, span: &Span) -> (u64, u64) {
+    let start = vma.start + span.offset_bytes;
+    (vma.grain.floor(start), vma.grain.ceil(start + span.len_bytes))
 }
 
 /// With which odds an access that meets a grain faults on it.
@@ -71,8 +78,7 @@ impl RandomPages {
     /// The odds of a slice.
     pub(crate) fn of(sim: &Simulation<'_>, at: &Going<'_>) -> Self {
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let start = vma.start + at.access.span.offset_bytes;
-        let range = (vma.grain.floor(start), vma.grain.ceil(start + at.access.span.len_bytes));
+        let range = range_of(vma, &at.access.span);
         let pages = vma.grain.pages();
         let window = (sim.cfg.mm.vm.fault_around_pages() as u64).min(pages);
         let one = 1.0 / pages as f64;
