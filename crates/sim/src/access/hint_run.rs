@@ -48,7 +48,7 @@ pub(crate) fn hint_run(
 }
 
 /// Ends a run that began at `began` and has handled the faults of `done` pages from `page` of a chunk on: they are
-/// touched, and the locks of their faults are taken. Returns the pages and what sweeping them costs; `None` without any.
+/// touched, and their faults take locks. Returns the pages and what sweeping them costs; `None` without any.
 pub(crate) fn end_run(
     sim: &mut Simulation<'_>,
     at: &mut Going<'_>,
