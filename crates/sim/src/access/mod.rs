@@ -10,6 +10,7 @@ pub(crate) mod progress;
 pub(crate) mod random;
 pub(crate) mod random_pages;
 pub(crate) mod read_file;
+pub(crate) mod rounds;
 pub(crate) mod stride;
 pub(crate) mod sweep;
 pub(crate) mod touch_run;

@@ -27,10 +27,12 @@ pub(crate) fn finish_step(sim: &mut Simulation<'_>, task: u32, a: &Access, (done
     }
 }
 
-/// How far a slice that ends at `end` may run ahead.
-pub(crate) fn lookahead_ns(sim: &Simulation<'_>, process: usize, end: u64) -> u64 {
+/// How far a slice that ends at `end` may run ahead in a mapping. A grain moves for as long as all its pages do, so
+/// those who use large ones need not look as often.
+pub(crate) fn lookahead_ns(sim: &Simulation<'_>, (process, vma): (usize, usize), end: u64) -> u64 {
     if sharing(sim, process) {
-        end.min(sim.now_ns + SHARED_STEP_NS)
+        let pages = sim.processes[process].space.vma(vma).grain.pages();
+        end.min(sim.now_ns + SHARED_STEP_NS * (pages / PAGES_PER_STEP).max(1))
     } else {
         end
     }
@@ -42,6 +44,10 @@ pub(crate) fn sharing(sim: &Simulation<'_>, process: usize) -> bool {
     sim.now_ns < sim.mm.shared_migration_until_ns && sim.processes[process].shares
 }
 
-/// While shared pages are under migration, random and strided accesses to them look at least this often, ns
+/// While shared pages are under migration, random and strided accesses to single ones look at least this often, ns
 /// (granularity of the model).
 pub const SHARED_STEP_NS: u64 = 50_000;
+
+/// Grains of so many pages are looked at as often as single ones. Where all looked as seldom as their moves are long,
+/// pages were met in another order: of 16 GiB with 64 connections, nodes took turns at many more (docs/log/performance.md).
+const PAGES_PER_STEP: u64 = 8;

@@ -10,6 +10,7 @@ use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::LINE_BYTES;
 use crate::hardware::access_rates::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
+use crate::numa::grain_refusals::batched_page_fault;
 use crate::state::recorded_odds::RecordedSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -28,12 +29,12 @@ const SHORTEST_NS: f64 = 0.1;
 #[derive(Default)]
 pub(crate) struct Random {
     /// The pages that it draws from.
-    pages: Option<RandomPages>,
+    pub(super) pages: Option<RandomPages>,
     walk: Walk,
     /// Number under which the accesses are noted with the mapping.
     uses: usize,
     /// Access that a fault has interrupted.
-    again: Option<(usize, usize, bool)>,
+    pub(super) again: Option<(usize, usize, bool)>,
     /// Number of the histogram that it draws from.
     recorded: Option<u32>,
     times: RandomTimes,
@@ -50,39 +51,99 @@ impl Random {
     }
 }
 
+/// How random accesses proceed now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Paced {
+    /// Time of one, ns.
+    pub(super) per_access: f64,
+    /// Share that misses the caches.
+    pub(super) missing: f64,
+    /// So many at most; then caches are loaded.
+    pub(super) most: u64,
+}
+
 impl Random {
-    /// Lets the lines of a run cross the pipes. `per_access` is the time of an access, ns, `missing` the share that
-    /// misses the caches, and `room_ns` what is left of the slice. Returns how many accesses came through.
-    fn serve(
-        &mut self,
-        sim: &mut Simulation<'_>,
-        at: &mut Going<'_>,
-        run: &Run,
-        (per_access, missing, room_ns): (f64, f64, f64),
-    ) -> u64 {
-        let n = run.accesses;
+    /// How they proceed from here on.
+    pub(super) fn pace(&mut self, sim: &Simulation<'_>, at: &mut Going<'_>) -> Paced {
+        if at.pace.zeros > 0.0 {
+            self.look(sim, at);
+        }
+        let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
+        if cold > 0 {
+            Paced { per_access: self.times.cold, missing: 1.0, most: cold }
+        } else {
+            Paced { per_access: self.times.warm, missing: at.pace.missing(), most: u64::MAX }
+        }
+    }
+
+    /// How long `n` accesses occupy memory that a share `missing` of them comes to, ns.
+    pub(super) fn lines_ns(&self, n: f64, missing: f64) -> f64 {
+        n * missing * self.times.line
+    }
+
+    /// Wants the lines of `n` accesses from the pipes.
+    pub(super) fn want(&self, sim: &mut Simulation<'_>, at: &Going<'_>, n: f64, missing: f64) {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
         let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
         let contention = &mut sim.hw.contention;
         let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
-        let far = if cold > 0 { 0.0 } else { n as f64 * at.pace.moved.far * LINE_BYTES as f64 };
+        let far = if cold > 0 { 0.0 } else { n * at.pace.moved.far * LINE_BYTES as f64 };
         want_moved((&mut *contention, &mut sim.hw.working_sets), sim.cpus[at.cpu].llc, &at.pace, far);
-        want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n as f64);
-        let kernel_ns = run.kernel_ns as f64;
-        let served = contention.serve(sim.now_ns, at.clock, n as f64 * per_access + kernel_ns, room_ns);
+        want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n);
+    }
+
+    /// Lets what is wanted for a run cross the pipes. `per_access` is the time of an access, ns, and `room_ns` what is
+    /// left of the slice. Returns how many accesses came through, and for how long they stood still, ns.
+    pub(super) fn cross(
+        sim: &mut Simulation<'_>,
+        at: &mut Going<'_>,
+        run: &Run,
+        (per_access, room_ns): (f64, f64),
+    ) -> (u64, f64) {
+        let (n, kernel_ns) = (run.accesses, run.kernel_ns as f64);
+        let served = sim.hw.contention.serve(sim.now_ns, at.clock, n as f64 * per_access + kernel_ns, room_ns);
         let n = if served.share < 1.0 { (n as f64 * served.share) as u64 } else { n };
-        let (ns, stalled_ns) = (served.ns, (served.ns - n as f64 * per_access - kernel_ns).max(0.0));
         at.done += n;
-        sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize] -= n.min(cold);
-        self.traffic.add(n, missing, &self.times, stalled_ns);
         at.kernel_ns += run.kernel_ns;
-        at.clock += (ns + 0.5) as u64;
-        n
+        at.clock += (served.ns + 0.5) as u64;
+        (n, (served.ns - n as f64 * per_access - kernel_ns).max(0.0))
+    }
+
+    /// Notes `n` accesses that stood still for `stalled_ns`.
+    pub(super) fn did(&mut self, sim: &mut Simulation<'_>, at: &Going<'_>, n: f64, (missing, stalled_ns): (f64, f64)) {
+        let cold = &mut sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
+        *cold -= (n as u64).min(*cold);
+        self.traffic.add(n, missing, &self.times, stalled_ns);
+    }
+
+    /// Accesses up to the next one that faults.
+    pub(super) fn to_fault(&self, sim: &mut Simulation<'_>, at: &Going<'_>) -> u64 {
+        let Some(pages) = self.pages else { return u64::MAX };
+        let pending = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), at.pace.span);
+        let odds = pending.sum() / pages.count();
+        if odds == 0.0 {
+            u64::MAX
+        } else {
+            sim.rng.next_success(odds)
+        }
+    }
+
+    /// Handles the fault of an access on a page that is not drawn yet.
+    pub(super) fn fault_somewhere(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) -> Next {
+        let Some(pages) = self.pages else { return Next::Go };
+        let weights = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), at.pace.span);
+        let Some(kind) = pages.kind(sim, &weights) else {
+            let ns = batched_page_fault(sim, &at.site(0, 0, false), pages.range(), at.clock);
+            (at.clock, at.kernel_ns) = (at.clock + ns, at.kernel_ns + ns);
+            return Next::Go;
+        };
+        let met = draw_fault(sim, at, &pages, (kind, &weights), 0);
+        met.map_or(Next::Go, |met| random_fault(sim, at, met))
     }
 
     /// What follows a run of which `n` accesses came through, and which could have had `most`.
-    fn after(
+    pub(super) fn after(
         &mut self,
         sim: &mut Simulation<'_>,
         at: &mut Going<'_>,
@@ -163,15 +224,9 @@ impl Walker for Random {
         }
         let Some(pages) = self.pages else { return Next::End(Step::Go) };
         let pending = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), at.pace.span);
-        if at.pace.zeros > 0.0 {
-            self.look(sim, at);
-        }
-        let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
-        let (per_access, missing) =
-            if cold > 0 { (self.times.cold, 1.0) } else { (self.times.warm, at.pace.missing()) };
+        let Paced { per_access, missing, most } = self.pace(sim, at);
         let room_ns = (at.limit - at.clock) as f64;
-        let room = ((room_ns / per_access) as u64 + 1).min(if cold > 0 { cold } else { u64::MAX });
-        let most = room.min(at.all - at.done);
+        let most = most.min((room_ns / per_access) as u64 + 1).min(at.all - at.done);
         let run = if pages.runs() {
             fault_run(sim, at, &pages, (per_access, most))
         } else {
@@ -186,7 +241,9 @@ impl Walker for Random {
                 end: if to_fault > most { End::None } else { End::Fault },
             }
         };
-        let n = self.serve(sim, at, &run, (per_access, missing, room_ns));
+        self.want(sim, at, run.accesses as f64, missing);
+        let (n, stalled_ns) = Self::cross(sim, at, &run, (per_access, room_ns));
+        self.did(sim, at, n as f64, (missing, stalled_ns));
         self.after(sim, at, (&pages, &run), (n, most, &pending))
     }
 
@@ -207,7 +264,7 @@ impl Walker for Random {
 /// Accesses of a slice, and how long they occupy memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct RandomTraffic {
-    accesses: u64,
+    accesses: f64,
     /// Time for lines of the pages, ns.
     lines_ns: f64,
     /// Time for lines of the page tables, ns.
@@ -216,20 +273,20 @@ struct RandomTraffic {
 
 impl RandomTraffic {
     /// Adds accesses that waited `stalled_ns` for a full pipe.
-    fn add(&mut self, accesses: u64, missing: f64, times: &RandomTimes, stalled_ns: f64) {
+    fn add(&mut self, accesses: f64, missing: f64, times: &RandomTimes, stalled_ns: f64) {
         self.accesses += accesses;
-        self.lines_ns += waiting_ns(accesses as f64 * missing * times.line, stalled_ns);
-        self.tables_ns += accesses as f64 * times.table;
+        self.lines_ns += waiting_ns(accesses * missing * times.line, stalled_ns);
+        self.tables_ns += accesses * times.table;
     }
     /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. `when` is their
     /// start and how long they took.
     fn note(&self, sim: &mut Simulation<'_>, pace: &AccessCost, mapping: (usize, usize, usize), when: (u64, f64)) {
         let (process, id, uses) = mapping;
-        if self.accesses == 0 {
+        if self.accesses == 0.0 {
             return;
         }
         let vma = sim.processes[process].space.vma_mut(id);
-        vma.note_random_accesses(uses, self.accesses);
+        vma.note_random_accesses(uses, self.accesses as u64);
         let on_node = sim.pending_counts.on_node(pace.span);
         sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, self.lines_ns, when);
         if self.tables_ns > 0.0 {
@@ -269,7 +326,7 @@ fn random_walk(sim: &Simulation<'_>, at: &Going<'_>, bytes: u64, huge_share: f64
 
 /// Handles the fault of a random access, which counts as done, and the one after it: a store to a marked page may find
 /// the entry read-only afterwards. If a fault ends the step, the access to the same page is made again later.
-fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, usize, bool)) -> Next {
+pub(super) fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, usize, bool)) -> Next {
     let (chunk, page, write) = access;
     let (cpu, task, process) = (at.cpu, at.task, at.process);
     loop {

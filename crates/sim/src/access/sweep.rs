@@ -147,7 +147,7 @@ impl Walker for Sweep {
     }
 
     /// A sweep over shared pages under migration stops after each stretch instead.
-    fn limit(_sim: &Simulation<'_>, _process: usize, end: u64) -> u64 {
+    fn limit(_sim: &Simulation<'_>, _mapping: (usize, usize), end: u64) -> u64 {
         end
     }
 

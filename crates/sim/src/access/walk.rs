@@ -61,9 +61,9 @@ pub(crate) trait Walker: Sized {
     const UNIT_BYTES: u64;
     /// Units of the whole access.
     fn units(&self, a: &Access) -> u64;
-    /// How far a slice that ends at `end` may run ahead, ns.
-    fn limit(sim: &Simulation<'_>, process: usize, end: u64) -> u64 {
-        lookahead_ns(sim, process, end)
+    /// How far a slice that ends at `end` may run ahead in a mapping of a process, ns.
+    fn limit(sim: &Simulation<'_>, mapping: (usize, usize), end: u64) -> u64 {
+        lookahead_ns(sim, mapping, end)
     }
     /// Prepares the slice. What it works out holds up to its end.
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>);
@@ -99,7 +99,7 @@ pub(crate) fn go<W: Walker>(
         started: *clock,
         clock: *clock,
         end,
-        limit: end_of_turn(sim, process, *clock, W::limit(sim, process, end)),
+        limit: end_of_turn(sim, process, *clock, W::limit(sim, (process, vma), end)),
         done: sim.tasks[task as usize].done,
         all: walker.units(access),
         kernel_ns: 0,

@@ -3,6 +3,7 @@
 use crate::access::compute::compute;
 use crate::access::direct_io::direct_io;
 use crate::access::read_file::read_file;
+use crate::access::rounds::{leading_op, rounds};
 use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
@@ -58,7 +59,8 @@ impl Engine<'_> {
                 Step::Stop(Pending::Wait)
             }
             Op::LoopStart(bound) => {
-                t.open_loop(*bound, *clock);
+                let leading = self.leading_op(task);
+                self.sim.tasks[task as usize].open_loop(*bound, *clock, leading);
                 Step::Go
             }
             Op::LoopEnd => {
@@ -92,7 +94,11 @@ impl Engine<'_> {
     fn access(&mut self, cpu: usize, task: u32, a: &Access, clock: &mut u64, end: u64) -> Step {
         let returned = self.sim.tasks[task as usize].short_bins > 0;
         let limit = if returned { end.min(bin_end_ns(*clock)) } else { end };
-        let step = walk(&mut self.sim, (cpu, task), a, clock, limit);
+        let step = if self.sim.tasks[task as usize].together {
+            rounds(&mut self.sim, (cpu, task), clock, limit)
+        } else {
+            walk(&mut self.sim, (cpu, task), a, clock, limit)
+        };
         if !returned || *clock < limit {
             return step;
         }
@@ -102,6 +108,16 @@ impl Engine<'_> {
         } else {
             step
         }
+    }
+
+    /// The op that leads the rounds of the loop that begins at the current op of `task`: an access to memory in grains.
+    fn leading_op(&self, task: u32) -> Option<usize> {
+        let t = &self.sim.tasks[task as usize];
+        let p = &self.sim.processes[t.process as usize];
+        leading_op(t.ops, t.pc + 1, |a| {
+            let vma = p.region_vma[a.span.region as usize] as usize;
+            p.space.vma(vma).grain.pages() > 1
+        })
     }
 
     /// How late the timer of a sleep fires, ns. Timers of the kernel's own threads fire on time.

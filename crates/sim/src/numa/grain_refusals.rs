@@ -69,9 +69,12 @@ pub(crate) fn batched_page_fault(sim: &mut Simulation<'_>, s: &PageSite, (from, 
     if vma.objects.first() != Some(&at.object) || !(from..to).contains(&vma.page_addr(chunk, page)) {
         return 0;
     }
-    let marked = matches!(vma.page(chunk, page, &sim.mm.shared), PageState::Marked { .. });
+    // Most are not marked, and counting takes a look at all batches.
+    if !matches!(vma.page(chunk, page, &sim.mm.shared), PageState::Marked { .. }) {
+        return 0;
+    }
     let batched = batched_pages(sim, at, vma.grain.pages() as u32);
-    if !marked || batched == 0 || sim.rng.below(batched.into()) == 0 {
+    if batched == 0 || sim.rng.below(batched.into()) == 0 {
         return 0;
     }
     let site = PageSite { chunk, page, ..*s };

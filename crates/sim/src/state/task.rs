@@ -18,6 +18,8 @@ pub struct LoopFrame {
     pub until_ns: u64,
     /// When the current round began, ns.
     pub round_ns: u64,
+    /// The op that leads its rounds, if its ops go on side by side ([`rounds`](crate::access::rounds)).
+    pub leading: Option<usize>,
 }
 
 /// The pages of a transfer that a direct I/O is getting, counted from the start of the mapping's first chunk.
@@ -87,6 +89,8 @@ pub struct Task<'a> {
     pub activity: Activity,
     /// Whether the current op has been entered.
     pub entered: bool,
+    /// Whether the ops of its innermost loop go on side by side ([`rounds`](crate::access::rounds)).
+    pub together: bool,
     /// Working set of the loop it is in ([`NO_GROUP`](crate::hardware::working_sets::NO_GROUP) = none).
     pub group: u32,
     /// Bytes (sequential, strided) or accesses (random) of the current access already done.
@@ -183,6 +187,7 @@ impl<'a> Task<'a> {
             done: 0,
             compute_left_ns: 0,
             entered: false,
+            together: false,
             activity: Activity::Running,
             lock_uses: OwnUses::default(),
             policy: MemPolicy::DEFAULT,
@@ -237,14 +242,27 @@ impl<'a> Task<'a> {
         self.loops.clear();
         self.done = 0;
         self.entered = false;
+        self.together = false;
     }
-    /// Enters a loop at the current op.
-    pub fn open_loop(&mut self, bound: Bound, now_ns: u64) {
+    /// Enters a loop at the current op. If its ops go on side by side, `leading` is the one that leads.
+    pub fn open_loop(&mut self, bound: Bound, now_ns: u64, leading: Option<usize>) {
         let (left, until_ns) = match bound {
             Bound::Count(n) => (n - 1, u64::MAX),
             Bound::Time { ns } => (0, now_ns + ns),
         };
-        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns, round_ns: now_ns });
+        self.loops.push(LoopFrame { body: self.pc + 1, left, until_ns, round_ns: now_ns, leading });
+        self.advance();
+        if let Some(op) = leading {
+            (self.pc, self.together) = (op, true);
+        }
+    }
+    /// Leaves the innermost loop, whose ops went on side by side.
+    pub fn leave_loop(&mut self) {
+        self.loops.pop();
+        self.together = false;
+        while self.ops.get(self.pc).is_some_and(|op| !matches!(op, Op::LoopEnd)) {
+            self.pc += 1;
+        }
         self.advance();
     }
     /// Comes to the end of the innermost loop: begins the next round, or leaves the loop. Returns what the end costs,

@@ -49,6 +49,7 @@ mod reclaim;
 mod recorded;
 mod refused_moves;
 mod requests;
+mod rounds;
 mod runs_of_pages;
 mod sched_costs;
 mod second_faults;
