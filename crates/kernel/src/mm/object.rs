@@ -167,6 +167,8 @@ pub struct SharedObject {
     pub mappers: Vec<Mapper>,
     /// Base pages that each of its pages stands for.
     grain: u64,
+    /// Grains that have come into memory.
+    filled: u64,
     blocks: Vec<Option<Box<SharedBlock>>>,
 }
 
@@ -191,6 +193,15 @@ impl SharedObject {
     pub fn grain(&self) -> u64 {
         self.grain
     }
+    /// Grains that have come into memory; counted by [`Self::fill`], and only where a grain has several pages.
+    #[inline]
+    pub fn filled(&self) -> u64 {
+        self.filled
+    }
+    /// A grain has come into memory.
+    pub fn fill(&mut self) {
+        self.filled += 1;
+    }
     /// Whether a page is in memory.
     pub fn resident(&self, chunk: usize, page: usize) -> bool {
         self.block(chunk).is_some_and(|b| b.resident.get(page))
@@ -214,7 +225,7 @@ impl SharedMemory {
     }
     /// As [`Self::create`], of grains of so many base pages.
     pub fn create_in_grains(&mut self, backing: Backing, chunks: usize, grain: u64) -> u32 {
-        self.objects.push(SharedObject { backing, mappers: Vec::new(), grain, blocks: vec![None; chunks] });
+        self.objects.push(SharedObject { backing, mappers: Vec::new(), grain, filled: 0, blocks: vec![None; chunks] });
         self.objects.len() as u32 - 1
     }
     /// An object.

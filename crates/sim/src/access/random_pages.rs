@@ -2,14 +2,14 @@
 //!
 //! A fault on a grain of n pages stands for n faults at one moment. So an access that meets the grain faults
 //! with odds of 1/n: its pages then fault as often as if each had a state of its own. A read that maps a window of w
-//! pages around it stands for n/w faults, and has odds of w/n. [`handle_fault`](crate::fault::handle_fault) thins once
+//! pages around it stands for n/w faults, and has odds of w/n; where it maps m grains at once, of w/(n m). [`handle_fault`](crate::fault::handle_fault) thins once
 //! more those that find the grain on its way to another node.
 //!
 //! Most accesses that would not fault are never drawn: absent, marked and write-protected grains are drawn apart, each
 //! with the odds of the likeliest fault of its kind.
 
 use crate::access::walk::Going;
-use crate::fault::object_fault::pages_of_one_fault;
+use crate::fault::object_fault::{grains_of_one_read, pages_of_one_fault};
 use crate::state::page_site::PageSite;
 use crate::state::pending_counts::{PendingCounts, RandomSpan};
 use crate::state::simulation::Simulation;
@@ -33,6 +33,15 @@ pub(crate) struct RandomPages {
 pub(crate) fn range_of(vma: &Vma, span: &Span) -> (u64, u64) {
     let start = vma.start + span.offset_bytes;
     (vma.grain.floor(start), vma.grain.ceil(start + span.len_bytes))
+}
+
+/// With which odds a read that meets an absent grain faults and maps it, or the grains around it at once.
+fn read_odds(sim: &Simulation<'_>, v: &Vma) -> f64 {
+    let (pages, window) = (v.grain.pages(), sim.cfg.mm.vm.fault_around_pages() as u64);
+    match grains_of_one_read(sim, v) {
+        1 => window.min(pages) as f64 / pages as f64,
+        many => (window as f64 / (pages * many) as f64).min(1.0),
+    }
 }
 
 /// With which odds an access that meets a grain faults on it.
@@ -80,9 +89,9 @@ impl RandomPages {
         let vma = sim.processes[at.process].space.vma(at.vma);
         let range = range_of(vma, &at.access.span);
         let pages = vma.grain.pages();
-        let window = (sim.cfg.mm.vm.fault_around_pages() as u64).min(pages);
         let one = 1.0 / pages as f64;
-        let odds = GrainOdds { absent: window as f64 * one, marked: one, read_only: at.access.write.min(1.0) * one };
+        let absent = read_odds(sim, vma).max(if at.write { one } else { 0.0 });
+        let odds = GrainOdds { absent, marked: one, read_only: at.access.write.min(1.0) * one };
         let grains = (pages > 1).then_some(odds);
         Self { range, pages: vma.grain.count(range.1 - range.0), grains, single: PendingKind::of(at.write) }
     }
@@ -153,8 +162,12 @@ impl RandomPages {
         if kind != PendingKind::Absent {
             return true;
         }
-        let pages = sim.processes[s.process].space.vma(s.vma).grain.pages();
-        let odds = pages_of_one_fault(sim, s) as f64 / pages as f64;
+        let v = sim.processes[s.process].space.vma(s.vma);
+        let odds = if !s.write && grains_of_one_read(sim, v) > 1 {
+            read_odds(sim, v)
+        } else {
+            pages_of_one_fault(sim, s) as f64 / v.grain.pages() as f64
+        };
         odds >= absent || sim.rng.unit() * absent < odds
     }
 }

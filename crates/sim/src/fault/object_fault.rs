@@ -9,7 +9,7 @@ use crate::mm::page_lock::{is_on_another_page, wait_on_page};
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
-use numalab_kernel::mm::{PageRef, VmaKind, NEVER};
+use numalab_kernel::mm::{PageRef, Vma, VmaKind, CHUNK_PAGES, NEVER};
 
 /// Handles an absent entry of a mapping of a file or of shared memory. Returns the time, ns, and how the fault ends.
 pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, FaultEnd) {
@@ -18,6 +18,9 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     let at = PageRef { object, chunk: s.chunk as u32, page: s.page as u16 };
     if sim.mm.shared.locked(at) {
         return if is_on_another_page(sim, at) { (0, FaultEnd::Pass) } else { wait_on_page(sim, s, at) };
+    }
+    if is_read_of_full(sim, s) {
+        return map_grains(sim, s, at);
     }
     let faults = faults_of_entry(sim, s);
     let mut ns = faults as f64 * sim.machine.costs.exception_ns;
@@ -40,6 +43,40 @@ pub(crate) fn object_fault(sim: &mut Simulation<'_>, s: &PageSite) -> (u64, Faul
     // Each fault takes whole ns, those of a grain too.
     let (each_ns, entries) = (ns / faults as f64, f64::from(mapped) / faults as f64);
     (faults * (each_ns as u64 + (entries * sim.machine.costs.fork_pte_ns) as u64), FaultEnd::Go)
+}
+
+/// Whether an access reads a grain of an object that is in memory as a whole. Then each process only maps what is
+/// there, and which of its grains it maps first is chance.
+fn is_read_of_full(sim: &Simulation<'_>, s: &PageSite) -> bool {
+    let v = sim.processes[s.process].space.vma(s.vma);
+    !s.write && v.is_absent(s.chunk, s.page) && grains_of_one_read(sim, v) > 1
+}
+
+/// Neighbouring grains of a mapping that a read of one of them maps, each by the faults of its own pages: those of
+/// 2 MiB, if all of the mapping is in memory.
+pub(crate) fn grains_of_one_read(sim: &Simulation<'_>, v: &Vma) -> u64 {
+    let pages = v.grain.pages();
+    let filled = v.objects.first().map_or(0, |&object| sim.mm.shared.object(object).filled());
+    if pages > 1 && filled > 0 && filled == v.grain.count(v.end - v.start) {
+        CHUNK_PAGES / pages
+    } else {
+        1
+    }
+}
+
+/// Maps the grains around one that are in memory, by as many faults as their pages take.
+fn map_grains(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef) -> (u64, FaultEnd) {
+    let v = sim.processes[s.process].space.vma(s.vma);
+    let (grain, many) = (v.grain.pages(), grains_of_one_read(sim, v) as usize);
+    let window = sim.cfg.mm.vm.fault_around_pages() as u64;
+    let from = s.page / many * many;
+    let v = sim.processes[s.process].space.vma_mut(s.vma);
+    let mapped = u64::from(v.map_around(s.chunk, (from, from + many), sim.mm.shared.block_of(at)));
+    let faults = (mapped * grain).div_ceil(window);
+    sim.kernel.vm.pgfault += faults;
+    let (costs, entries) = (&sim.machine.costs, (mapped * grain) as f64 / faults as f64);
+    // Each fault takes whole ns.
+    (faults * (costs.exception_ns as u64 + (entries * costs.fork_pte_ns) as u64), FaultEnd::Go)
 }
 
 /// Base pages of an entry of shared memory that one fault maps: the window around the page if an access reads a page
@@ -93,7 +130,11 @@ pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, m
     b.resident.set(s.page);
     b.dirty.clear(s.page);
     (b.node[s.page], b.last[s.page], b.frame[s.page]) = (node as u8, NEVER, frame);
-    let grain = sim.mm.shared.object(at.object).grain();
+    let object = sim.mm.shared.object_mut(at.object);
+    let grain = object.grain();
+    if grain > 1 {
+        object.fill();
+    }
     Some(ns + add_shared_to_lru_batch(sim, s.cpu, at, (node, grain), sim.now_ns + ns as u64) as f64)
 }
 
