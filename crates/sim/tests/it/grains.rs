@@ -174,3 +174,25 @@ fn only_large_regions_that_are_accessed_at_random_have_grains() {
         assert_eq!(ratio(pool, &sets), 1.0, "{pool} {sets:?}");
     }
 }
+
+/// No score of a published table moves by grains. Of the programs of these tables only `cow-shared` has shared memory, of
+/// a few MiB.
+#[test]
+fn no_published_table_has_memory_in_grains() {
+    let read = |folder: &str, name: &str| {
+        let path = format!("{}/../../catalog/{folder}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    };
+    let tables: Vec<String> = names("published").iter().map(|name| read("published", name)).collect();
+    let is_used = |name: &String| tables.iter().any(|table| table.contains(&format!("workload = \"{name}\"")));
+    let programs: Vec<String> = names("workloads").into_iter().filter(is_used).collect();
+    assert!(programs.len() > 10, "{programs:?}");
+    let shares = |name: &&String| read("workloads", name).contains("kind = \"shared\"");
+    assert_eq!(programs.iter().filter(shares).collect::<Vec<_>>(), ["cow-shared"]);
+    let m = machine("x5-8-flat");
+    let objects = |exact| {
+        let cfg = kernel("4.15").with_exact_pages(exact);
+        numalab_sim::predict_memory(&m, &workload("cow-shared", &m, 1, &[]), &cfg).objects
+    };
+    assert_eq!(objects(true), objects(false));
+}
