@@ -187,6 +187,7 @@ fn every_kind_of_program_stands_on_its_page() {
         "ceph",
         "dpdk",
         "kvm",
+        "kvm-large",
         "kvm-pinned",
         "ranks",
         "spark",
