@@ -10,7 +10,7 @@ set -eu
 PACKAGES="qemu-system-x86 gcc libc6-dev tar xz-utils"
 case ${1:-full} in
 run) ;;
-test) PACKAGES="$PACKAGES qemu-user cpio rsync patch valgrind numactl hwloc-nox likwid" ;;
+test) PACKAGES="$PACKAGES qemu-user cpio rsync patch valgrind numactl hwloc-nox likwid dmidecode" ;;
 full) PACKAGES="$PACKAGES qemu-user cpio rsync make flex bison bc libelf-dev libssl-dev ccache patch" ;;
 *)
     echo "setup.sh: \`$1\`; expected run, test, full or nothing" >&2

@@ -3,6 +3,7 @@
 
 mod agree;
 mod archives;
+mod dmidecode;
 mod doubts;
 mod hostile;
 mod kinds;
