@@ -18,6 +18,9 @@ use crate::state::step::Step;
 /// Steps between two looks whether the run has been stopped.
 const STEPS_PER_LOOK: u64 = 1 << 14;
 
+/// A move that ends within a tick divided by this ends before the scan that a tick inside it has asked for.
+const SOON_PER_TICK: u64 = 8;
+
 impl Engine<'_> {
     /// Picks the next task of a CPU and plans its slice.
     pub(crate) fn dispatch(&mut self, cpu: usize) {
@@ -120,7 +123,9 @@ impl Engine<'_> {
             return migration_phase(&mut self.sim, cpu);
         }
         let end = next_tick(&mut self.sim, cpu);
-        let ns = self.queued_scan(cpu, task, (self.sim.now_ns, end));
+        // A scan between two pages of a grain keeps it locked, so it comes there only where its end is far.
+        let far = left_ns * SOON_PER_TICK > self.sim.cfg.jiffy_ns();
+        let ns = if far { self.queued_scan(cpu, task, (self.sim.now_ns, end)) } else { 0 };
         plan_phase_end(&mut self.sim, cpu, task, left_ns + ns);
     }
 
