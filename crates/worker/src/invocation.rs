@@ -11,7 +11,7 @@ use crate::program_sampler::ProgramSampler;
 use crate::sample::interrupts;
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
-use crate::{descendants, sys};
+use crate::{descendants, kernel_layout, sys};
 use numalab_nouns::record::{Outcome, Status};
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -36,6 +36,9 @@ pub fn run(
     warnings: &mut Vec<String>,
 ) -> Result<Outcome, RunError> {
     let marks = Marks::new();
+    if job.recorded {
+        marks.describe(&kernel_layout::read()?)?;
+    }
     let mut trace = None;
     match job.trace.then(Trace::start) {
         Some(Ok(t)) => trace = Some(t),
