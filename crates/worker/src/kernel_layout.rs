@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 /// Symbols that every kernel has.
 const SYMBOLS: [&str; 5] = ["do_syscall_64", "do_exit", "linux_banner", "page_offset_base", "__per_cpu_offset"];
 /// Fields: word, structure, path.
-const FIELDS: [(&str, &str, &str); 21] = [
+const FIELDS: [(&str, &str, &str); 22] = [
     ("task.pid", "task_struct", "pid"),
     ("task.tgid", "task_struct", "tgid"),
+    ("task.flags", "task_struct", "flags"),
     ("task.mm", "task_struct", "mm"),
     ("task.real_parent", "task_struct", "real_parent"),
     ("task.signal", "task_struct", "signal"),

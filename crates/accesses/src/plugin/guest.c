@@ -19,6 +19,8 @@
 enum { MARK_LAYOUT = 3, TEXT_AT = 64, BUCKETS = 4096, MOST_CPUS = 256 };
 static const uint64_t MARK_PAGE = 0x4e554d410;
 static const unsigned KILLED = 0x7f;
+/* A flag of a task that ends (PF_EXITING). */
+static const unsigned ENDS = 4;
 
 struct process {
     uint32_t tgid;
@@ -42,6 +44,8 @@ static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 static struct guest_task *tasks[BUCKETS], *spare;
 static struct process *processes;
 static struct guest_task *last[MOST_CPUS];
+/* The task that ended last on a CPU: the kernel says so itself only a little later. */
+static struct { uint64_t task; uint32_t pid; } ended[MOST_CPUS];
 static struct image nowhere;
 static struct thread *nobody[MOST_CPUS];
 static uint64_t worker_file, clones;
@@ -110,9 +114,14 @@ static void end_process(struct process *p, enum ended how)
     free(p);
 }
 
-/* What the kernel has mapped for a program without system calls: its code and its data. */
-static void name_image(struct thread *t, uint64_t mm)
+/* What the kernel has mapped for a program without system calls: its code and its data. An image is known before the
+   kernel has mapped them, so this waits for its first system call. */
+static void name_image(struct guest_task *g)
 {
+    struct thread *t = g->thread;
+    uint64_t mm = g->mm;
+    if (t->image->head->end_code)
+        return;
     uint64_t code = kernel_u64(mm + layout[MM_START_CODE]), code_end = kernel_u64(mm + layout[MM_END_CODE]);
     uint64_t data = kernel_u64(mm + layout[MM_START_DATA]) & ~4095ull, data_end = kernel_u64(mm + layout[MM_START_BRK]);
     char path[1024] = "";
@@ -168,9 +177,16 @@ static struct guest_task *add_process(uint64_t task, uint32_t pid, uint32_t tgid
         end_process(before, EXECUTED);
     *p = (struct process){.tgid = tgid, .mm = mm, .image = image, .next = processes};
     processes = p;
-    struct guest_task *g = add_task(p, task, pid, UINT32_MAX, clock);
-    name_image(g->thread, mm);
-    return g;
+    return add_task(p, task, pid, UINT32_MAX, clock);
+}
+
+/* Whether a task has ended, though the kernel still runs it. */
+static bool has_ended(uint64_t task, uint32_t pid)
+{
+    bool found = kernel_u32(task + layout[TASK_FLAGS]) & ENDS;
+    for (unsigned v = 0; v < cpu_count; v++)
+        found |= ended[v].task == task && ended[v].pid == pid;
+    return found;
 }
 
 /* The thread of a task; NULL if it is none of the recorded program. */
@@ -186,7 +202,7 @@ static struct guest_task *find(uint64_t task, uint32_t pid, uint64_t mm)
     struct guest_task *g = tasks[pid % BUCKETS];
     while (g && (g->pid != pid || g->task != task || g->mm != mm))
         g = g->next;
-    if (!g) {
+    if (!g && !has_ended(task, pid)) {
         struct process *p = process_of(tgid);
         struct guest_task *creator = p && p->mm == mm ? creator_in(p) : NULL;
         if (creator)
@@ -229,6 +245,7 @@ static void on_begin_of_call(unsigned vcpu, void *data)
     struct registers r;
     if (!g || !kernel_registers(vcpu, g->mm, &r))
         return;
+    name_image(g);
     g->call = r.number;
     if (creates(r.number))
         g->clones = __atomic_add_fetch(&clones, 1, __ATOMIC_RELAXED);
@@ -259,7 +276,10 @@ static void on_exit_of_task(unsigned vcpu, void *data)
     uint64_t signal = kernel_u64(g->task + layout[TASK_SIGNAL]);
     bool was_killed = kernel_u32(signal + layout[SIGNAL_EXIT_CODE]) & KILLED;
     uint64_t cleared = kernel_u64(g->task + layout[TASK_CLEAR_TID]);
+    name_image(g);
     pthread_mutex_lock(&registry);
+    ended[vcpu].task = g->task;
+    ended[vcpu].pid = g->pid;
     if (cleared)
         calls_wake(g->thread, cleared);
     struct process *p = g->process;
