@@ -6,8 +6,8 @@
 //! in the same files, so what reads a record needs to know nothing of guests.
 
 use crate::format::Control;
-use crate::recorder::{self, Look, RecordError, Recorded, Settings};
 use crate::record::{self, Ending, Image};
+use crate::recorder::{self, Look, RecordError, Recorded, Settings};
 use crate::sites;
 use numalab_lab::cache::Cache;
 use numalab_lab::failure::{Failure, RunError};
@@ -92,7 +92,9 @@ pub fn record(
     name_variables(&dir, program)?;
     recorder::write(&dir, &manifest)?;
     match end {
-        Err(e) if matches!(manifest.ending, Ending::Running) => Err(RecordError::Guest(Box::new(e), control.images > 0)),
+        Err(e) if matches!(manifest.ending, Ending::Running) => {
+            Err(RecordError::Guest(Box::new(e), control.images > 0))
+        }
         Ok(report) if control.images == 0 => {
             Err(RecordError::NotStarted { qemu: version, how: format!("{:?}", report.outcome.status) })
         }
@@ -160,7 +162,8 @@ fn boot(
             return end;
         }
         boots += 1;
-        let failed = |e: RecordError| RunError { kind: Failure::QemuFailed, detail: e.to_string(), console: Vec::new() };
+        let failed =
+            |e: RecordError| RunError { kind: Failure::QemuFailed, detail: e.to_string(), console: Vec::new() };
         recorder::clear(dir, settings).map_err(failed)?;
     }
 }

@@ -3,8 +3,8 @@
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{self, scope, time_option};
-use crate::service::measured_program::{running_kernel, unknown_workload};
 use crate::service::guest_accesses::{self, GuestRecordArgs};
+use crate::service::measured_program::{running_kernel, unknown_workload};
 use crate::service::{accesses, sampled_accesses};
 use numalab_accesses::recorder::{self, Settings};
 use numalab_host::procfs::scope::Scope;
