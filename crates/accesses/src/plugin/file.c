@@ -78,8 +78,8 @@ void file_begin(struct image *m, uint32_t pid, uint32_t parent, uint64_t clock)
     char path[4096];
     snprintf(path, sizeof path, "%s/%llu.units", conf.dir, (unsigned long long)number);
     m->file = number < control->most_images ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-    m->base = m->file < 0 ? MAP_FAILED
-                          : mmap(NULL, control->limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, m->file, 0);
+    int access = PROT_READ | PROT_WRITE, kind = MAP_SHARED | MAP_NORESERVE;
+    m->base = m->file < 0 ? MAP_FAILED : mmap(NULL, control->limit_bytes, access, kind, m->file, 0);
     if (m->file >= 0 && m->base == MAP_FAILED)
         close(m->file);
     m->has_file = m->base != MAP_FAILED;

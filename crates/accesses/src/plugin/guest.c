@@ -76,6 +76,15 @@ static struct guest_task *creator_in(struct process *p)
     return best;
 }
 
+/* The thread that executes another program: the others have ended or are about to. */
+static struct guest_task *executing_in(struct process *p, uint64_t task)
+{
+    struct guest_task *g = p->tasks;
+    while (g && g->task != task)
+        g = g->sibling;
+    return g ? g : p->tasks;
+}
+
 /* Takes a task out of the lists, and ends its thread. */
 static void end_task(struct guest_task *g)
 {
@@ -152,8 +161,8 @@ static struct guest_task *add_task(struct process *p, uint64_t task, uint32_t pi
     return g;
 }
 
-/* The first thread of a program image: after an exec if the process is known, else after a fork. NULL for a process that
-   neither the program nor the worker began. */
+/* The first thread of a program image: after an exec if the process is known, else after a fork. NULL for a process
+   that neither the program nor the worker began. */
 static struct guest_task *add_process(uint64_t task, uint32_t pid, uint32_t tgid, uint64_t mm)
 {
     struct process *before = process_of(tgid);
@@ -166,7 +175,7 @@ static struct guest_task *add_process(uint64_t task, uint32_t pid, uint32_t tgid
     if (!p || !image)
         abort();
     image->head = &image->nowhere;
-    struct guest_task *creator = creator_in(before ? before : forked);
+    struct guest_task *creator = before ? executing_in(before, task) : creator_in(forked);
     uint64_t clock = creator ? CLOCK(creator->thread) : 0;
     if (forked) {
         touched_copy(forked->image, image);

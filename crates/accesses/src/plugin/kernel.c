@@ -9,8 +9,9 @@ uint64_t layout[WORDS];
 static const char *const words[WORDS] = {
     "do_syscall_64", "do_exit", "linux_banner", "page_offset_base", "__per_cpu_offset", "current_task", "top_of_stack",
     "task.pid", "task.tgid", "task.flags", "task.mm", "task.real_parent", "task.signal", "task.files",
-    "task.clear_child_tid", "signal.group_exit_code", "signal.live", "mm.pgd", "mm.exe_file", "mm.start_code", "mm.end_code", "mm.start_data",
-    "mm.start_brk", "file.dentry", "dentry.parent", "dentry.name", "files.fdt", "fdt.fd", "fdt.max_fds",
+    "task.clear_child_tid", "signal.group_exit_code", "signal.live", "mm.pgd", "mm.exe_file", "mm.start_code",
+    "mm.end_code", "mm.start_data", "mm.start_brk", "file.dentry", "dentry.parent", "dentry.name", "files.fdt",
+    "fdt.fd", "fdt.max_fds",
 };
 
 /* Virtual begin of the kernel's text and data; with `nokaslr` the same byte is there at physical address 0. */

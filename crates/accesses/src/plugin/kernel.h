@@ -2,8 +2,8 @@
 
    Problem: the plugin interface tells of accesses by virtual CPU. It knows no processes, and reads no registers.
    Approach: the worker in the guest tells where the kernel keeps what is needed (the symbols of /proc/kallsyms, the
-   fields that BTF describes), as text in its page of marks. With it the plugin reads the guest's memory itself: all of it
-   is one block in QEMU, whose begin follows from where an instruction of the kernel lies.
+   fields that BTF describes), as text in its page of marks. With it the plugin reads the guest's memory itself: it is
+   one block in QEMU, whose begin follows from where an instruction of the kernel lies.
    Invariant: every read is checked against the size of the guest's memory. What is not there reads as 0. */
 #ifndef NUMALAB_KERNEL_H
 #define NUMALAB_KERNEL_H
@@ -16,8 +16,8 @@
 enum word {
     DO_SYSCALL, DO_EXIT, BANNER, PAGE_OFFSET_BASE, PER_CPU_OFFSET, PER_CPU_CURRENT, PER_CPU_STACK,
     TASK_PID, TASK_TGID, TASK_FLAGS, TASK_MM, TASK_PARENT, TASK_SIGNAL, TASK_FILES, TASK_CLEAR_TID, SIGNAL_EXIT_CODE,
-    SIGNAL_LIVE, MM_PGD, MM_EXE_FILE, MM_START_CODE, MM_END_CODE, MM_START_DATA, MM_START_BRK, FILE_DENTRY, DENTRY_PARENT,
-    DENTRY_NAME, FILES_TABLE, TABLE_FILES, TABLE_SIZE, WORDS
+    SIGNAL_LIVE, MM_PGD, MM_EXE_FILE, MM_START_CODE, MM_END_CODE, MM_START_DATA, MM_START_BRK, FILE_DENTRY,
+    DENTRY_PARENT, DENTRY_NAME, FILES_TABLE, TABLE_FILES, TABLE_SIZE, WORDS
 };
 extern uint64_t layout[WORDS];
 

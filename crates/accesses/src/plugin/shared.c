@@ -6,7 +6,8 @@
    Approach: who writes a line last is known (caches.c). A line whose writer has changed several times comes into this
    table, and every write to it is counted from then on, by thread and byte. A thread whose line another one has written
    has to visit it again.
-   Bounds: SHARED_SETS × SHARED_WAYS lines with SHARED_WRITERS threads each; of lines that find no place the least written one gives way. */
+   Bounds: SHARED_SETS × SHARED_WAYS lines with SHARED_WRITERS threads each; of lines that find no place the least
+   written one gives way. */
 #include "recorder.h"
 
 #include <string.h>

@@ -87,7 +87,8 @@ static void on_vcpu_begin(plugin_id id, unsigned vcpu)
 {
     (void)id;
     struct thread *creator = calling;
-    struct thread *t = thread_begin(&own, creator ? creator->number : UINT32_MAX, creator ? CLOCK(creator) : conf.clock);
+    uint64_t clock = creator ? CLOCK(creator) : conf.clock;
+    struct thread *t = thread_begin(&own, creator ? creator->number : UINT32_MAX, clock);
     if (creator && (creator->call_a1 & CLONE_CHILD_CLEARTID))
         t->exit_address = creator->call_a4;
     threads[vcpu & (MAX_VCPUS - 1)] = t;

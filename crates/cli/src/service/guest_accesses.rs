@@ -2,6 +2,7 @@
 
 use super::accesses;
 use crate::failure::{note, Failure};
+use crate::options::{time_option, variable};
 use numalab_accesses::guest_recorder::{self, Guest, MOST_CPUS};
 use numalab_accesses::recorder::{Recorded, Settings};
 use numalab_lab::cache::Cache;
@@ -35,7 +36,7 @@ pub struct GuestRecordArgs {
     #[arg(help_heading = HEADING, long, value_name = "PATH", requires = "accesses")]
     with: Vec<String>,
     /// Variable of the program's environment in the guest. May be repeated
-    #[arg(help_heading = HEADING, long, value_name = "NAME=VALUE", value_parser = crate::options::variable, requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "NAME=VALUE", value_parser = variable, requires = "accesses")]
     env: Vec<(String, String)>,
     /// Kernel image of the guest [default: debian-6.12]
     #[arg(help_heading = HEADING, long, value_name = "IMAGE", requires = "accesses")]
@@ -50,7 +51,7 @@ pub struct GuestRecordArgs {
     #[arg(help_heading = HEADING, long, value_name = "PROGRAM", requires = "accesses")]
     qemu: Option<PathBuf>,
     /// Longest time until the guest has booted [default: 5m]
-    #[arg(help_heading = HEADING, long, value_name = "TIME", value_parser = crate::options::time_option, requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "TIME", value_parser = time_option, requires = "accesses")]
     boot_budget: Option<Duration>,
 }
 
