@@ -1,4 +1,5 @@
-//! The plugin for `qemu-x86_64` and `qemu-system-x86_64`: its sources, which are built into numalab and compiled once into the cache.
+//! The plugin for `qemu-x86_64` and `qemu-system-x86_64`: its sources, which are built into numalab and compiled once
+//! into the cache.
 
 use numalab_lab::cache::Cache;
 use std::path::PathBuf;
