@@ -68,13 +68,13 @@ uint32_t kernel_u32(uint64_t address)
     return value;
 }
 
-const char *kernel_describe(uint64_t physical)
+const char *kernel_describe(uint64_t offset)
 {
     static char text[PAGE + 1], why[200];
-    const char *page = at(physical & ~(uint64_t)(PAGE - 1), PAGE);
-    if (!page)
+    size_t length = PAGE - offset % PAGE;
+    if (!base || offset >= conf.memory_bytes || conf.memory_bytes - offset < length)
         return "the guest's memory is not found in QEMU";
-    memcpy(text, page + physical % PAGE, PAGE - physical % PAGE);
+    memcpy(text, base + offset, length);
     bool has[WORDS] = {false};
     for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         char *space = strchr(line, ' ');

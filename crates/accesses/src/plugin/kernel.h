@@ -28,8 +28,9 @@ struct registers {
 };
 
 void kernel_base(const void *host, uint64_t address);
-/* Reads the text at a physical address; what is wrong, or NULL. */
-const char *kernel_describe(uint64_t physical);
+/* Reads the text at an offset in the guest's memory, as version 1 of the interface tells of places in a first node.
+   Unlike physical addresses it has no gap. Returns what is wrong, or NULL. */
+const char *kernel_describe(uint64_t offset);
 uint64_t kernel_current(unsigned cpu);
 uint32_t kernel_u32(uint64_t address);
 uint64_t kernel_u64(uint64_t address);
