@@ -19,7 +19,7 @@ use numalab_worker::frame::{Frame, Kind, Reader};
 use numalab_worker::job::Job;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -247,6 +247,10 @@ impl Guest {
         let mut command = Command::new(&vm.qemu);
         command.args(qemu::arguments(&launch(vm, files, seed)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        if vm.stop.is_some() {
+            // Ctrl-C reaches all processes of a group; QEMU is to end only when it is told to.
+            command.process_group(0);
+        }
         let child = ends_with_parent(&mut command, libc::SIGKILL).spawn().map_err(at_path(&vm.qemu))?;
         let time = OwnTime::start(child.id());
         Ok(Self {
