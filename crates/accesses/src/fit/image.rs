@@ -60,10 +60,12 @@ impl FittedProcess {
 /// Gives processes of different kinds different names: `a`, `a_2`, `a_3`.
 pub fn name_apart(processes: &mut [FittedProcess]) {
     for i in 1..processes.len() {
-        let is_taken = |name: &str| processes[..i].iter().any(|p| p.name == name);
         let own = processes[i].name.clone();
-        let names = std::iter::once(own.clone()).chain((2..).map(|n| format!("{own}_{n}")));
-        processes[i].name = names.into_iter().find(|n| !is_taken(n)).unwrap_or(own);
+        let mut n = 1;
+        while processes[..i].iter().any(|p| p.name == processes[i].name) {
+            n += 1;
+            processes[i].name = format!("{own}_{n}");
+        }
     }
 }
 
