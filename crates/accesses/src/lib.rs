@@ -14,6 +14,7 @@ pub mod calls;
 pub mod encode;
 pub mod fit;
 pub mod format;
+pub mod guest_recorder;
 pub mod heat;
 pub mod histograms;
 pub mod page;

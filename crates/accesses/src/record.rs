@@ -44,7 +44,7 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// What calls it in reports.
     pub name: String,
-    /// The first line of `qemu-x86_64 --version`.
+    /// The first line of `--version` of QEMU.
     pub qemu: String,
     /// Modelled private cache of a thread, bytes.
     pub near_bytes: u64,
@@ -58,6 +58,9 @@ pub struct Manifest {
     pub wall_s: f64,
     /// CPU time of QEMU and all processes under it, s.
     pub cpu_s: f64,
+    /// Release of the kernel of the guest in which the program ran; empty without a guest.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guest: String,
     /// Whether the processor's samples were counted in place of every access.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sampled: bool,
@@ -74,6 +77,8 @@ pub struct Image {
     pub head: Head,
     /// Path of the program, as far as it is kept.
     pub path: String,
+    /// First byte of its code.
+    pub code: u64,
     /// Threads by number.
     pub threads: BTreeMap<u16, Born>,
     /// Slices by thread and number.
@@ -201,6 +206,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         number,
         head,
         path: String::new(),
+        code: 0,
         threads: BTreeMap::new(),
         slices: BTreeMap::new(),
         cells: Vec::new(),
@@ -217,7 +223,10 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
             Unit::Cell(c) if c.lines > 0 => image.cells.push(c),
             Unit::Slice(s) => drop(image.slices.insert((s.thread, s.slice), s)),
             Unit::Born(b) => drop(image.threads.insert(b.thread, b)),
-            Unit::Mapping(m) if m.call == EXECVE => image.path = text(m.text).unwrap_or_default(),
+            Unit::Mapping(m) if m.call == EXECVE => {
+                image.path = text(m.text).unwrap_or_default();
+                image.code = m.address;
+            }
             Unit::Mapping(m) => image.mappings.push((m, text(m.text))),
             Unit::Edge(e) => image.edges.push(e),
             Unit::Writer(w) if w.writes > 0 => image.writers.push(w),
@@ -250,6 +259,7 @@ pub(crate) mod tests {
             began_unix_ms: 1,
             wall_s: 1.0,
             cpu_s: 1.0,
+            guest: String::new(),
             sampled: false,
             ending: Ending::Signal(11),
         }

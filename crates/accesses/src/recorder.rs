@@ -8,6 +8,8 @@ use crate::format::{self, Control, LINE_BYTES};
 use crate::record::{self, Ending, Manifest, ReadError, CONTROL, MANIFEST, UNITS};
 use crate::sites;
 use numalab_lab::cache::Cache;
+use numalab_lab::failure::RunError;
+use numalab_lab::program::ProgramError;
 use numalab_model::files::{input, output};
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
@@ -19,6 +21,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub const QEMU: &str = "qemu-x86_64";
 /// Variable that names another.
 pub const QEMU_VARIABLE: &str = "NUMALAB_QEMU_USER";
+/// What to do where this QEMU fails.
+const IN_GUEST: &str = "`numalab record --accesses --in guest` records it in a guest";
 /// Time between two looks at the program.
 const POLL: Duration = Duration::from_millis(20);
 /// Time that a program has to end when it is told to.
@@ -85,6 +89,15 @@ pub enum RecordError {
     /// A file cannot be written or read, or QEMU cannot be started.
     #[error("{0}")]
     Files(String),
+    /// There is no QEMU for guests, or no worker.
+    #[error("{0}")]
+    NoGuest(String),
+    /// The program, or what it is to have in the guest, is missing.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The guest failed.
+    #[error("{0}{kept}", kept = if *.1 { "\nwhat was recorded until then is kept" } else { "" })]
+    Guest(Box<RunError>, bool),
     /// QEMU ended before the program began.
     #[error(
         "{qemu} ended before the program began ({how}); it says why above. \
@@ -143,7 +156,7 @@ pub fn record(
     let library = crate::plugin::library(&cache).map_err(RecordError::Plugin)?;
     let noted = crate::plugin::sites(&cache).map_err(RecordError::Plugin)?;
     let dir = prepare(dir, settings)?;
-    let mut manifest = manifest(command, settings, &qemu);
+    let mut manifest = manifest(command, settings, &qemu.version);
     write(&dir, &manifest)?;
     let plugin = plugin_argument(&dir, &qemu.path, &library, settings)?;
     let mut start = Command::new(&qemu.path);
@@ -168,7 +181,7 @@ pub fn record(
 }
 
 /// Processes, and addresses of lines that threads write by turns.
-fn written_lines(dir: &Path, control: &Control) -> BTreeSet<(u32, u64)> {
+pub(crate) fn written_lines(dir: &Path, control: &Control) -> BTreeSet<(u32, u64)> {
     let image = |n: u64| record::image(n, &input::bytes(&dir.join(format!("{n}.{UNITS}")), record::BYTES_MAX).ok()?);
     let images = (0..control.images.min(control.most_images).min(1 << 16)).filter_map(image);
     let of = |i: &record::Image| i.writers.iter().map(|w| (i.head.pid, w.line * LINE_BYTES)).collect::<Vec<_>>();
@@ -260,6 +273,13 @@ pub fn prepare(dir: &Path, settings: &Settings) -> Result<PathBuf, RecordError> 
         return Err(RecordError::Files(format!("{what}; expected a new directory, or a record of accesses (--out)")));
     }
     std::fs::create_dir_all(dir).map_err(failed)?;
+    clear(dir, settings)?;
+    dir.canonicalize().map_err(failed)
+}
+
+/// Removes the record of a directory, and begins another.
+pub(crate) fn clear(dir: &Path, settings: &Settings) -> Result<(), RecordError> {
+    let failed = |e: std::io::Error| RecordError::Files(format!("{}: {e}", dir.display()));
     for entry in std::fs::read_dir(dir).map_err(failed)?.flatten() {
         let path = entry.path();
         let is_units = path.extension().is_some_and(|e| e == UNITS);
@@ -267,13 +287,11 @@ pub fn prepare(dir: &Path, settings: &Settings) -> Result<PathBuf, RecordError> 
             std::fs::remove_file(&path).map_err(failed)?;
         }
     }
-    let dir = dir.canonicalize().map_err(failed)?;
-    std::fs::write(dir.join(CONTROL), format::new_control(settings.limit_bytes, settings.most_images))
-        .map_err(failed)?;
-    Ok(dir)
+    std::fs::write(dir.join(CONTROL), format::new_control(settings.limit_bytes, settings.most_images)).map_err(failed)
 }
 
-fn manifest(command: &[String], settings: &Settings, qemu: &Qemu) -> Manifest {
+/// The manifest of a recording that begins now, under a QEMU of this version.
+pub(crate) fn manifest(command: &[String], settings: &Settings, qemu: &str) -> Manifest {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let program = command.first().map(String::as_str).unwrap_or_default();
     Manifest {
@@ -281,20 +299,21 @@ fn manifest(command: &[String], settings: &Settings, qemu: &Qemu) -> Manifest {
         numalab: env!("CARGO_PKG_VERSION").into(),
         command: command.to_vec(),
         name: settings.name.clone().unwrap_or_else(|| program.rsplit('/').next().unwrap_or_default().into()),
-        qemu: qemu.version.clone(),
+        qemu: qemu.into(),
         near_bytes: settings.near_bytes,
         far_bytes: settings.far_bytes,
         slice_insns: settings.slice_insns,
         began_unix_ms: at.as_millis() as u64,
         wall_s: 0.0,
         cpu_s: 0.0,
+        guest: String::new(),
         sampled: false,
         ending: Ending::Running,
     }
 }
 
 /// Writes the manifest, whole or not at all.
-fn write(dir: &Path, manifest: &Manifest) -> Result<(), RecordError> {
+pub(crate) fn write(dir: &Path, manifest: &Manifest) -> Result<(), RecordError> {
     let path = dir.join(MANIFEST);
     let failed = |e: std::io::Error| RecordError::Files(format!("{}: {e}", path.display()));
     let text = serde_json::to_string_pretty(manifest).map_err(|e| failed(e.into()))?;
@@ -335,7 +354,7 @@ fn sites_arguments(dir: &Path, qemu: &Path, library: &Path) -> Result<Vec<String
 }
 
 /// CPU time of children that have been waited for, with theirs, s.
-fn children_cpu_s() -> f64 {
+pub(crate) fn children_cpu_s() -> f64 {
     // SAFETY: the structure is plain data, which the call fills.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -409,7 +428,12 @@ pub fn signal_name(signal: i32) -> String {
 }
 
 /// What is to be said about a finished recording.
-fn remarks(dir: &Path, manifest: &Manifest, control: &Control) -> Result<Vec<String>, RecordError> {
+pub(crate) fn remarks(dir: &Path, manifest: &Manifest, control: &Control) -> Result<Vec<String>, RecordError> {
+    let is_guest = !manifest.guest.is_empty();
+    let advice = |whose: &str| match is_guest {
+        true => String::new(),
+        false => format!(". If {whose}, {QEMU} cannot run it: {IN_GUEST}"),
+    };
     let record = record::read(dir)?;
     let mut out = Vec::new();
     let failed = !matches!(manifest.ending, Ending::Exit(0) | Ending::Interrupted | Ending::TimeOver);
@@ -417,19 +441,18 @@ fn remarks(dir: &Path, manifest: &Manifest, control: &Control) -> Result<Vec<Str
     if let Ending::Signal(signal) = manifest.ending {
         let what =
             format!("{} was ended by {} after {} instructions", manifest.name, signal_name(signal), control.insns);
-        out.push(format!(
-            "{what}; the record so far is kept. If it does not end so by itself, {QEMU} cannot run it: it needs a \
-             recording in a guest, which is not built yet"
-        ));
+        out.push(format!("{what}; the record so far is kept{}", advice("it does not end so by itself")));
     }
     if let (true, Some(call)) = (failed, unknown) {
-        out.push(format!("the program asked for `{}`, a system call that {QEMU} does not have", calls::name(call)));
+        let what = format!("the program asked for `{}`, a system call that {QEMU} does not have", calls::name(call));
+        out.push(format!("{what}: {IN_GUEST}"));
     }
     let killed = record.images.iter().skip(1).filter(|i| i.was_killed()).count();
     if killed > 0 {
+        let further = record.images.len() - 1;
         out.push(format!(
-            "{killed} of {} further program images ended without an exit, as by a signal",
-            record.images.len() - 1
+            "{killed} of {further} further program images ended without an exit, as by a signal{}",
+            advice("they do not end so by themselves")
         ));
     }
     match control.full {

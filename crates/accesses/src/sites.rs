@@ -9,7 +9,7 @@
 
 use crate::format::LINE_BYTES;
 use numalab_model::files::input;
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{elf, Object, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -181,6 +181,16 @@ fn symbols(path: &Path) -> Vec<(String, u64, u64)> {
     let is_data = |s: &object::Symbol<'_, '_>| s.kind() == SymbolKind::Data && s.size() > 0;
     let of = |s: object::Symbol<'_, '_>| Some((s.name().ok()?.to_string(), s.address(), s.size()));
     file.symbols().filter(is_data).filter_map(of).collect()
+}
+
+/// Address of a program's code in its own file.
+pub(crate) fn code_address(bytes: &[u8]) -> Option<u64> {
+    let file = object::File::parse(bytes).ok()?;
+    let is_code = |s: &object::Segment<'_, '_>| match s.flags() {
+        SegmentFlags::Elf { p_flags, .. } => p_flags.0 & elf::PF_X.0 != 0,
+        _ => false,
+    };
+    file.segments().find(is_code).map(|s| s.address())
 }
 
 fn file_name(path: &str) -> &str {

@@ -101,6 +101,16 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     Ok(numalab_model::machine::read_text(path)?)
 }
 
+/// Reads `NAME=VALUE`.
+///
+/// # Errors
+/// What was expected.
+pub fn variable(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, value) = parts.ok_or("NAME=VALUE")?;
+    Ok((name.into(), value.into()))
+}
+
 /// Reads a time such as `500ms`, `10s`, `5m` or `2h`; from 1 ms to 30 days.
 ///
 /// # Errors

@@ -37,6 +37,9 @@ pub struct Job {
     /// The user's own program, which runs in place of a workload's processes. The workload gives its name and limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invocation: Option<Invocation>,
+    /// A plugin of QEMU records the program's accesses: it must be told where the kernel keeps its tasks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded: bool,
     /// A failure to provoke instead of a regular run, for tests of failures.
     pub drill: Option<Drill>,
 }
@@ -102,6 +105,7 @@ impl Job {
             trace: true,
             knobs: Vec::new(),
             invocation: None,
+            recorded: false,
             drill: None,
         }
     }

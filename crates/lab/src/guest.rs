@@ -19,9 +19,10 @@ use numalab_worker::frame::{Frame, Kind, Reader};
 use numalab_worker::job::Job;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Budgets of a run, in time in which QEMU could run ([`OwnTime`]).
@@ -91,6 +92,8 @@ pub struct GuestRun<'a> {
     pub boot_options: Vec<String>,
     /// Budgets.
     pub budgets: Budgets,
+    /// Somebody wants the end: QEMU is told to end, and the run fails with [`Failure::QemuKilled`].
+    pub stop: Option<&'a AtomicBool>,
 }
 
 /// Result of a complete run.
@@ -134,7 +137,7 @@ pub fn run(
     let directory = cache.run_directory().map_err(|e| host(format!("run directory: {e}")))?;
     let files = RunFiles::prepare(directory.path(), vm, job).map_err(host)?;
     let mut guest = Guest::start(vm, &files, job.seed).map_err(host)?;
-    let end = guest.follow(vm.budgets, progress);
+    let end = guest.follow(vm, progress);
     guest.stop();
     let report = guest.finish(end).map_err(|(kind, detail)| {
         let console = files.console();
@@ -244,6 +247,10 @@ impl Guest {
         let mut command = Command::new(&vm.qemu);
         command.args(qemu::arguments(&launch(vm, files, seed)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+        if vm.stop.is_some() {
+            // Ctrl-C reaches all processes of a group; QEMU is to end only when it is told to.
+            command.process_group(0);
+        }
         let child = ends_with_parent(&mut command, libc::SIGKILL).spawn().map_err(at_path(&vm.qemu))?;
         let time = OwnTime::start(child.id());
         Ok(Self {
@@ -261,8 +268,8 @@ impl Guest {
         })
     }
 
-    /// Reads frames until the report is complete, QEMU ends, or a budget is exceeded.
-    fn follow(&mut self, budgets: Budgets, progress: &mut dyn FnMut(Progress)) -> End {
+    /// Reads frames until the report is complete, QEMU ends, a budget is exceeded, or somebody wants the end.
+    fn follow(&mut self, vm: &GuestRun<'_>, progress: &mut dyn FnMut(Progress)) -> End {
         let mut heard = self.time.elapsed();
         loop {
             let status = match self.child.try_wait() {
@@ -286,7 +293,11 @@ impl Guest {
             if self.is_stopped_by_kvm() {
                 return End::Failed(Failure::QemuFailed, "KVM stopped the guest".to_string());
             }
-            if let Some((kind, detail)) = budgets.exceeded(self.time.elapsed(), self.booted, heard) {
+            if vm.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                self.tell_to_end();
+                return End::Failed(Failure::QemuKilled, "told to end".to_string());
+            }
+            if let Some((kind, detail)) = vm.budgets.exceeded(self.time.elapsed(), self.booted, heard) {
                 return End::Failed(kind, detail);
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -327,7 +338,7 @@ impl Guest {
         Ok(None)
     }
 
-    /// Waits up to ten seconds for QEMU to end by itself after a complete report, so that the plugin can write its log.
+    /// Waits up to ten seconds for QEMU to end, so that the plugin can write its log.
     fn wait_exit(&mut self) {
         let limit = Instant::now() + Duration::from_secs(10);
         while Instant::now() < limit {
@@ -337,6 +348,13 @@ impl Guest {
             }
             std::thread::sleep(POLL_INTERVAL);
         }
+    }
+
+    /// Tells QEMU to end, so that the plugin can write what it has.
+    fn tell_to_end(&mut self) {
+        // SAFETY: the child is not waited for yet, so the number is its own.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
+        self.wait_exit();
     }
 
     fn stop(&mut self) {
@@ -415,6 +433,7 @@ mod tests {
             plugin: None,
             boot_options: vec![],
             budgets,
+            stop: None,
         };
         let error = run(&cache, &vm, &crate::selftest::tests::tiny_job(), &mut |_| {}).unwrap_err();
         assert_eq!(std::fs::read_dir(directory.path().join("cache/runs")).unwrap().count(), 0, "leftovers");

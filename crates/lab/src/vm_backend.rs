@@ -248,6 +248,7 @@ impl Lab {
             plugin: None,
             boot_options: self.settings.boot_options.clone(),
             budgets: self.settings.budgets,
+            stop: None,
         }
     }
 
@@ -560,6 +561,7 @@ mod tests {
             plugin: None,
             boot_options: vec![],
             budgets: Budgets::default().longer(30),
+            stop: None,
         };
         for words in ["echo 'KVM internal error' >&2; exec sleep 3600", "exit 1"] {
             lab.kvm_failed.store(false, Ordering::Relaxed);

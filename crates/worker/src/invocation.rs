@@ -11,7 +11,7 @@ use crate::program_sampler::ProgramSampler;
 use crate::sample::interrupts;
 use crate::sample::trace::Trace;
 use crate::sample::vmstat::Vmstat;
-use crate::{descendants, sys};
+use crate::{descendants, kernel_layout, sys};
 use numalab_nouns::record::{Outcome, Status};
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -36,6 +36,9 @@ pub fn run(
     warnings: &mut Vec<String>,
 ) -> Result<Outcome, RunError> {
     let marks = Marks::new();
+    if job.recorded {
+        marks.describe(&kernel_layout::read()?)?;
+    }
     let mut trace = None;
     match job.trace.then(Trace::start) {
         Some(Ok(t)) => trace = Some(t),
@@ -195,6 +198,21 @@ fn status_of(name: &str, status: ExitStatus, output: &[u8]) -> Status {
     }
 }
 
+/// What a [`Status`] of [`run`] says of the end of the program `name`: its exit code, or the signal that ended it.
+/// `None` where it did not end by itself.
+pub fn end_of(name: &str, status: &Status) -> Option<Result<i32, i32>> {
+    let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse().ok());
+    match status {
+        Status::Completed => Some(Ok(0)),
+        Status::Failed(text) => {
+            let how = text.strip_prefix(name)?;
+            let code = how.strip_prefix(" exited with ").and_then(number).map(Ok);
+            code.or_else(|| how.strip_prefix(" was ended by signal ").and_then(number).map(Err))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +223,11 @@ mod tests {
         let Status::Failed(text) = status_of("p", ExitStatus::from_raw(3 << 8), output.as_bytes()) else { panic!() };
         assert!(text.starts_with("p exited with 3; it printed last: line 28 | line 29"), "{text}");
         assert!(text.ends_with("line 39"), "{text}");
+        assert_eq!(end_of("p", &Status::Failed(text)), Some(Ok(3)));
         let killed = status_of("p", ExitStatus::from_raw(11), b"");
+        assert_eq!((end_of("p", &killed), end_of("p", &Status::Timeout)), (Some(Err(11)), None));
+        let missing = status_of("p", ExitStatus::from_raw(127 << 8), b"");
+        assert_eq!((end_of("p", &missing), end_of("p", &Status::Completed)), (Some(Ok(127)), Some(Ok(0))));
         assert_eq!(killed, Status::Failed("p was ended by signal 11; it printed nothing".into()));
         assert_eq!(status_of("p", ExitStatus::from_raw(0), b"x"), Status::Completed);
     }

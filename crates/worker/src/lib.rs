@@ -13,6 +13,7 @@
 
 pub mod access;
 pub mod backing;
+pub mod btf;
 pub mod collect;
 pub mod control;
 pub mod descendants;
@@ -20,6 +21,7 @@ pub mod direct_io;
 pub mod ending;
 pub mod init;
 pub mod invocation;
+pub mod kernel_layout;
 pub mod knob;
 pub mod mark;
 pub mod memory;

@@ -9,6 +9,9 @@ use crate::sys;
 /// Address of the page.
 pub const ADDRESS: u64 = 0x4E55_4D41_0000;
 
+/// Where text begins in the page, bytes.
+const TEXT_AT: u64 = 64;
+
 /// Kind of a mark; the read is at offset `8 * value` of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -18,6 +21,8 @@ pub enum Mark {
     Sample = 1,
     /// The workload has ended.
     End = 2,
+    /// The page holds text that describes the kernel ([`Marks::describe`]).
+    Layout = 3,
 }
 
 /// The mapped page.
@@ -38,6 +43,23 @@ impl Marks {
             // SAFETY: `new` mapped the page, it is never unmapped, and nothing else uses it.
             unsafe { ((ADDRESS + 8 * mark as u64) as *const u64).read_volatile() };
         }
+    }
+}
+
+impl Marks {
+    /// Lays down text that describes the kernel for the recorder of accesses, and says so by a mark.
+    ///
+    /// # Errors
+    /// There is no page, or the text is longer than it.
+    pub fn describe(&self, text: &str) -> Result<(), String> {
+        let room = (sys::PAGE_BYTES - TEXT_AT) as usize;
+        if !self.mapped || text.len() >= room {
+            return Err(format!("{} bytes that describe the kernel have no room in {room}", text.len()));
+        }
+        // SAFETY: `new` mapped the page writable, the text fits behind `TEXT_AT`, and nothing else uses it.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), (ADDRESS + TEXT_AT) as *mut u8, text.len()) };
+        self.set(Mark::Layout);
+        Ok(())
     }
 }
 

@@ -57,12 +57,14 @@ impl FittedProcess {
     }
 }
 
-/// Gives processes of different kinds different names.
+/// Gives processes of different kinds different names: `a`, `a_2`, `a_3`.
 pub fn name_apart(processes: &mut [FittedProcess]) {
     for i in 1..processes.len() {
-        let taken = processes[..i].iter().filter(|p| p.name == processes[i].name).count();
-        if taken > 0 {
-            processes[i].name = format!("{}_{}", processes[i].name, taken + 1);
+        let own = processes[i].name.clone();
+        let mut n = 1;
+        while processes[..i].iter().any(|p| p.name == processes[i].name) {
+            n += 1;
+            processes[i].name = format!("{own}_{n}");
         }
     }
 }
@@ -207,4 +209,27 @@ fn name_regions(
         out.push(Region { name, bytes, members, site, placing: Placing::Own, lines: None });
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_kinds_of_one_program_have_three_names() {
+        let named = |name: &str| FittedProcess {
+            name: name.into(),
+            count: 1,
+            regions: Vec::new(),
+            prologue: Vec::new(),
+            joins: false,
+            classes: Vec::new(),
+            turns: Vec::new(),
+            meetings: Vec::new(),
+            assumed: Vec::new(),
+        };
+        let mut processes = ["a", "a", "a", "a_2", "b"].map(named);
+        name_apart(&mut processes);
+        assert_eq!(processes.map(|p| p.name), ["a", "a_2", "a_3", "a_2_2", "b"]);
+    }
 }

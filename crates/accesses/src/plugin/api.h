@@ -13,6 +13,7 @@ typedef uint64_t plugin_id;
 typedef uint32_t mem_info;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
 
 struct plugin_info {
     const char *target_name;
@@ -28,6 +29,7 @@ typedef void on_vcpu(plugin_id id, unsigned vcpu);
 typedef void on_translate(plugin_id id, struct qemu_plugin_tb *block);
 typedef void on_exec(unsigned vcpu, void *data);
 typedef void on_access(unsigned vcpu, mem_info info, uint64_t address, void *data);
+typedef void on_reset(plugin_id id);
 typedef void on_exit_of_qemu(plugin_id id, void *data);
 typedef void on_call(plugin_id id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
                      uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
@@ -41,7 +43,9 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, on_access *
 void qemu_plugin_register_vcpu_syscall_cb(plugin_id id, on_call *f);
 void qemu_plugin_register_vcpu_syscall_ret_cb(plugin_id id, on_return *f);
 void qemu_plugin_register_atexit_cb(plugin_id id, on_exit_of_qemu *f, void *data);
+void qemu_plugin_reset(plugin_id id, on_reset *f);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
@@ -49,6 +53,9 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 bool qemu_plugin_mem_is_store(mem_info info);
 unsigned qemu_plugin_mem_size_shift(mem_info info);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(mem_info info, uint64_t address);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *where);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *where);
 const char *qemu_plugin_path_to_binary(void);
 uint64_t qemu_plugin_start_code(void);
 uint64_t qemu_plugin_end_code(void);

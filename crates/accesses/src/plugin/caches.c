@@ -48,33 +48,32 @@ unsigned caches_miss(struct thread *t, uint64_t line)
 }
 
 /* The last writers of lines: changes << 58 | line << 17 | thread << 1 | whether only the writer has it. A table of 512 Ki
-   lines, which all threads use without locks: a lost update changes a count by one. */
-enum { OWNER_BITS = 19, LINE_BITS = 41 };
-static uint64_t owners[1 << OWNER_BITS];
+   lines, which all threads of an image use without locks: a lost update changes a count by one. */
+enum { LINE_BITS = 41 };
 /* Changes of the writer from which a line is one that is written by turns. Data that is handed on once has one. */
 enum { MANY_CHANGES = 8 };
 #define OWNED_LINE(seen) ((seen) >> 17 & ((1ull << LINE_BITS) - 1))
 
 /* Another thread writes a line: who wrote it before has to fetch it again. A race with that thread costs a count. */
-static void take_away(uint64_t seen, uint64_t line)
+static void take_away(struct image *image, uint64_t seen, uint64_t line)
 {
-    struct thread *before = __atomic_load_n(&numbered[seen >> 1 & 0xffff], __ATOMIC_ACQUIRE);
+    struct thread *before = __atomic_load_n(&image->numbered[seen >> 1 & 0xffff], __ATOMIC_ACQUIRE);
     uint64_t *front = before ? &before->front[line & (FRONT - 1)] : NULL;
     if (front && __atomic_load_n(front, __ATOMIC_RELAXED) >> FRONT_FLAGS == line)
         __atomic_store_n(front, 0, __ATOMIC_RELAXED);
 }
 
 /* Whether nobody else has written a line since the thread did. */
-bool caches_owned(const struct thread *t, uint64_t line)
+bool caches_owned(struct thread *t, uint64_t line)
 {
-    uint64_t seen = __atomic_load_n(&owners[line & ((1 << OWNER_BITS) - 1)], __ATOMIC_RELAXED);
+    uint64_t seen = __atomic_load_n(&t->image->owners[line & ((1 << OWNER_BITS) - 1)], __ATOMIC_RELAXED);
     return OWNED_LINE(seen) != line || (seen >> 1 & 0xffff) == (t->number & 0xffff);
 }
 
 /* Whether another thread wrote a line last, and nobody fetched it from there since. */
 bool caches_foreign(struct thread *t, uint64_t line, bool writes)
 {
-    uint64_t *slot = &owners[line & ((1 << OWNER_BITS) - 1)];
+    uint64_t *slot = &t->image->owners[line & ((1 << OWNER_BITS) - 1)];
     uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
     uint64_t mine = line << 17 | (uint64_t)(t->number & 0xffff) << 1;
     bool is_there = OWNED_LINE(seen) == line;
@@ -82,10 +81,10 @@ bool caches_foreign(struct thread *t, uint64_t line, bool writes)
     bool is_foreign = is_others && (seen & 1);
     uint64_t changes = is_there ? seen >> 58 : 0;
     if (writes && is_others) {
-        take_away(seen, line);
+        take_away(t->image, seen, line);
         changes += changes < MANY_CHANGES;
         if (changes == MANY_CHANGES)
-            shared_add(line);
+            shared_add(t->image, line);
     }
     uint64_t next = writes ? changes << 58 | mine | 1 : is_foreign ? seen & ~1ull : seen;
     if (next != seen)

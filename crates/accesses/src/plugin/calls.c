@@ -1,23 +1,18 @@
-/* System calls: changes of the address space, waits, sleeps, and calls that QEMU does not have. */
+/* System calls: changes of the address space, waits, sleeps. */
 #include "recorder.h"
 
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Model time at which a thread last woke others through an address, by its hash: a waiter that it wakes goes on no
    earlier. Two addresses may share a place, which only makes a wait longer. */
-enum { PLACES = 4096 };
-static uint64_t woken[PLACES];
-
-static uint64_t *place_of(uint64_t address) { return &woken[(address >> 2) * 2654435761u % PLACES]; }
+static uint64_t *place_of(struct image *image, uint64_t address)
+{
+    return &image->woken[(address >> 2) * 2654435761u % PLACES];
+}
 
 static void count_edge(struct thread *t, uint64_t address, bool wakes)
 {
@@ -45,9 +40,9 @@ static bool is_wake(uint64_t op)
         || op == FUTEX_CMP_REQUEUE || op == FUTEX_UNLOCK_PI;
 }
 
-static void wake(struct thread *t, uint64_t address)
+void calls_wake(struct thread *t, uint64_t address)
 {
-    uint64_t *place = place_of(address), clock = CLOCK(t);
+    uint64_t *place = place_of(t->image, address), clock = CLOCK(t);
     uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
     while (seen < clock && !__atomic_compare_exchange_n(place, &seen, clock, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
@@ -56,7 +51,7 @@ static void wake(struct thread *t, uint64_t address)
 /* The thread goes on no earlier than who woke it. */
 static void waited(struct thread *t, uint64_t address)
 {
-    uint64_t until = __atomic_load_n(place_of(address), __ATOMIC_RELAXED), clock = CLOCK(t);
+    uint64_t until = __atomic_load_n(place_of(t->image, address), __ATOMIC_RELAXED), clock = CLOCK(t);
     if (until <= clock)
         return;
     /* A slice holds no long wait, so what was counted in it lies close together in time. */
@@ -77,74 +72,38 @@ static void name_file(struct thread *t, struct mapping *m, const char *name)
     size_t length = strlen(name), cut = length > sizeof text->bytes ? length - sizeof text->bytes : 0;
     text->length = (uint16_t)(length - cut);
     memcpy(text->bytes, name + cut, text->length);
-    m->text = file_number(text);
+    m->text = file_number(t, text);
 }
 
-/* Notes where the data of the program lies, which QEMU maps without system calls: its writable segments. */
-static void note_data(struct thread *t, const char *path)
-{
-    Elf64_Ehdr elf;
-    Elf64_Phdr part[64];
-    int f = open(path, O_RDONLY | O_CLOEXEC);
-    if (f < 0)
-        return;
-    bool is_read = read(f, &elf, sizeof elf) == sizeof elf && elf.e_phnum <= 64 && elf.e_phentsize == sizeof part[0]
-        && pread(f, part, elf.e_phnum * sizeof part[0], (off_t)elf.e_phoff) == (ssize_t)(elf.e_phnum * sizeof part[0]);
-    close(f);
-    uint64_t code = UINT64_MAX;
-    for (int i = 0; is_read && i < elf.e_phnum; i++)
-        if (part[i].p_type == PT_LOAD && part[i].p_flags & PF_X && part[i].p_vaddr < code)
-            code = part[i].p_vaddr;
-    for (int i = 0; is_read && i < elf.e_phnum; i++) {
-        if (part[i].p_type != PT_LOAD || !(part[i].p_flags & PF_W))
-            continue;
-        struct mapping *m = file_unit(t, MAPPING);
-        if (!m)
-            return;
-        m->call = SYS_mmap;
-        m->clock = CLOCK(t);
-        m->address = qemu_plugin_start_code() - code + part[i].p_vaddr;
-        m->length = part[i].p_memsz;
-        m->protection = PROT_READ | PROT_WRITE;
-        name_file(t, m, path);
-    }
-}
-
-/* The image of the program itself, which QEMU loads without system calls. */
-void calls_name_image(struct thread *t)
+/* Notes a part of the address space that is there without a system call; as an image of a program unless the caller
+   says otherwise. */
+struct mapping *calls_map(struct thread *t, uint64_t address, uint64_t length, const char *path)
 {
     struct mapping *m = file_unit(t, MAPPING);
     if (!m)
-        return;
+        return NULL;
     m->call = SYS_execve;
     m->clock = CLOCK(t);
-    m->address = qemu_plugin_start_code();
-    m->length = qemu_plugin_end_code() - m->address;
-    const char *path = qemu_plugin_path_to_binary();
-    name_file(t, m, path ? path : "");
-    if (path)
-        note_data(t, path);
+    m->address = address;
+    m->length = length;
+    name_file(t, m, path);
+    return m;
 }
 
 static void name_descriptor(struct thread *t, struct mapping *m, int descriptor)
 {
-    char link[64], path[1024];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    if (n <= 0)
-        return;
-    path[n] = 0;
-    name_file(t, m, path);
+    char path[1024];
+    if (mode->path_of(t, descriptor, path, sizeof path))
+        name_file(t, m, path);
 }
 
 /* Notes a change of the address space that has succeeded. */
 static void note_mapping(struct thread *t, int64_t call, int64_t result)
 {
-    static uint64_t end_of_heap;
     uint64_t address = t->call_a1, length = t->call_a2;
     if (call == SYS_brk) {
-        uint64_t end = (uint64_t)result, was = end_of_heap;
-        end_of_heap = end;
+        uint64_t end = (uint64_t)result, was = t->image->end_of_heap;
+        t->image->end_of_heap = end;
         if (!was || end <= was)
             return;
         address = was;
@@ -169,22 +128,20 @@ static void note_mapping(struct thread *t, int64_t call, int64_t result)
     if (call == SYS_mmap && (int)t->call_a5 >= 0 && !(t->call_a4 & 0x20 /* MAP_ANONYMOUS */))
         name_descriptor(t, m, (int)t->call_a5);
     if (call == SYS_munmap || (call == SYS_madvise && t->call_a3 == 4 /* MADV_DONTNEED */))
-        touched_forget(address, length);
+        touched_forget(t->image, address, length);
 }
 
 static void count_sleep(struct thread *t, uint64_t address)
 {
     struct timespec asked;
     t->now->sleeps++;
-    if (address && guest_read(address, &asked, sizeof asked) && asked.tv_sec >= 0 && asked.tv_sec < 1 << 20)
+    if (address && mode->read(t, address, &asked, sizeof asked) && asked.tv_sec >= 0 && asked.tv_sec < 1 << 20)
         t->slept_ns += (uint64_t)asked.tv_sec * 1000000000u + (uint64_t)asked.tv_nsec;
 }
 
-void on_system_call(plugin_id id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
-                    uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
 {
-    (void)id, (void)a6, (void)a7, (void)a8;
-    struct thread *t = threads[vcpu & (MAX_VCPUS - 1)];
+    uint64_t a1 = arguments[0], a2 = arguments[1], a3 = arguments[2], a4 = arguments[3], a5 = arguments[4];
     t->call_a1 = a1, t->call_a2 = a2, t->call_a3 = a3, t->call_a4 = a4, t->call_a5 = a5;
     uint64_t op = a2 & 127;
     switch (number) {
@@ -194,9 +151,9 @@ void on_system_call(plugin_id id, unsigned vcpu, int64_t number, uint64_t a1, ui
         if (is_wait(op) || is_wake(op))
             count_edge(t, a1, is_wake(op));
         if (is_wake(op))
-            wake(t, a1);
+            calls_wake(t, a1);
         if (op == FUTEX_WAKE_OP || op == FUTEX_REQUEUE || op == FUTEX_CMP_REQUEUE)
-            wake(t, a5);
+            calls_wake(t, a5);
         break;
     case SYS_nanosleep: count_sleep(t, a1); break;
     case SYS_clock_nanosleep: count_sleep(t, a2 ? 0 : a3); break;
@@ -205,28 +162,26 @@ void on_system_call(plugin_id id, unsigned vcpu, int64_t number, uint64_t a1, ui
     case SYS_select: case SYS_pselect6: case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_accept: case SYS_accept4:
         t->now->io++;
         break;
-    case SYS_execve: exec_under_qemu(t, a1, a2, a3); break;
+    case SYS_execve:
+        if (mode == &user_mode)
+            exec_under_qemu(t, a1, a2, a3);
+        break;
     /* Who creates a thread begins a slice, so that what it did alone lies before it. */
-    case SYS_clone:
+    case SYS_clone: case SYS_clone3:
         if (t->insns - t->slice_insns > conf.slice_insns / 64) {
             slice_tell(t);
             slice_begin(t);
         }
         break;
-    case SYS_exit: wake(t, t->exit_address); break;
+    case SYS_exit: calls_wake(t, t->exit_address); break;
     default: break;
     }
     slice_tell(t);
 }
 
-void on_system_return(plugin_id id, unsigned vcpu, int64_t number, int64_t result)
+void calls_end(struct thread *t, int64_t number, int64_t result)
 {
-    (void)id;
-    struct thread *t = threads[vcpu & (MAX_VCPUS - 1)];
     bool failed = result < 0 && result > -4096;
-    /* The C library does without these three, and asks for them always. */
-    if (result == -ENOSYS && number != SYS_rseq && number != SYS_clone3 && number != SYS_set_robust_list)
-        head->unknown_call = (uint32_t)number + 1;
     switch (number) {
     case SYS_futex:
         if (is_wait(t->call_a2 & 127))

@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct thread *threads[MAX_VCPUS];
 struct thread *numbered[1 << 16];
 enum { MOST_DOUBLINGS = 11 };
 
-/* Pages that some thread of the process has touched: a bit for each, by chunk. Two levels, filled when needed. */
-enum { LEAF_BITS = 13, TOP = 1 << (47 - CHUNK_SHIFT - LEAF_BITS) };
-typedef uint64_t pages[8];
-static pages **touched[TOP];
+/* Pages that some thread of the image has touched: a bit for each, by chunk. Two levels, filled when needed. */
+enum { LEAF_BITS = TOUCHED_LEAF_BITS };
 
 static void *made(void **slot, size_t bytes)
 {
@@ -27,9 +24,9 @@ static void *made(void **slot, size_t bytes)
     return none;
 }
 
-static bool is_first_touch(uint32_t chunk, unsigned page)
+static bool is_first_touch(struct image *image, uint32_t chunk, unsigned page)
 {
-    pages **leaf = made((void **)&touched[chunk >> LEAF_BITS], sizeof(pages *) << LEAF_BITS);
+    pages **leaf = made((void **)&image->touched[chunk >> LEAF_BITS], sizeof(pages *) << LEAF_BITS);
     uint64_t *bits = made((void **)&leaf[chunk & ((1 << LEAF_BITS) - 1)], sizeof(pages));
     uint64_t bit = 1ull << (page & 63);
     if (__atomic_load_n(&bits[page >> 6], __ATOMIC_RELAXED) & bit)
@@ -38,14 +35,14 @@ static bool is_first_touch(uint32_t chunk, unsigned page)
 }
 
 /* The pages are gone: who touches them next touches them first. */
-void touched_forget(uint64_t address, uint64_t length)
+void touched_forget(struct image *image, uint64_t address, uint64_t length)
 {
     uint64_t end = address + length;
     if (end < address || end >> 47)
         return;
     for (uint64_t page = (address + 4095) >> PAGE_SHIFT; page < end >> PAGE_SHIFT; ) {
         uint32_t chunk = (uint32_t)(page >> 9);
-        pages **leaf = touched[chunk >> LEAF_BITS];
+        pages **leaf = image->touched[chunk >> LEAF_BITS];
         pages *bits = leaf ? leaf[chunk & ((1 << LEAF_BITS) - 1)] : NULL;
         if (!bits) {
             page = leaf ? (uint64_t)(chunk + 1) << 9 : ((uint64_t)(chunk >> LEAF_BITS) + 1) << (LEAF_BITS + 9);
@@ -53,6 +50,32 @@ void touched_forget(uint64_t address, uint64_t length)
         }
         __atomic_fetch_and(&(*bits)[(page & 511) >> 6], ~(1ull << (page & 63)), __ATOMIC_RELAXED);
         page++;
+    }
+}
+
+/* The child of a fork has its parent's pages. */
+void touched_copy(const struct image *from, struct image *to)
+{
+    for (uint32_t top = 0; top < TOUCHED_TOP; top++) {
+        pages **leaf = __atomic_load_n(&from->touched[top], __ATOMIC_ACQUIRE);
+        for (uint32_t i = 0; leaf && i < 1 << LEAF_BITS; i++) {
+            pages *bits = __atomic_load_n(&leaf[i], __ATOMIC_ACQUIRE);
+            if (!bits)
+                continue;
+            pages **mine = made((void **)&to->touched[top], sizeof(pages *) << LEAF_BITS);
+            memcpy(made((void **)&mine[i], sizeof(pages)), bits, sizeof(pages));
+        }
+    }
+}
+
+void touched_free(struct image *image)
+{
+    for (uint32_t top = 0; top < TOUCHED_TOP; top++) {
+        pages **leaf = image->touched[top];
+        for (uint32_t i = 0; leaf && i < 1 << LEAF_BITS; i++)
+            free(leaf[i]);
+        free(leaf);
+        image->touched[top] = NULL;
     }
 }
 
@@ -94,13 +117,13 @@ void slice_tell(struct thread *t)
     t->told_insns = t->insns;
     t->told_lines = t->lines;
     if (t->scrap.lines)
-        __atomic_fetch_add(&head->lost_lines, t->scrap.lines, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&t->image->head->lost_lines, t->scrap.lines, __ATOMIC_RELAXED);
     t->scrap.lines = 0;
 }
 
 static void begin(struct thread *t, uint32_t creator, uint64_t clock)
 {
-    t->number = __atomic_fetch_add(&head->threads, 1, __ATOMIC_RELAXED);
+    t->number = __atomic_fetch_add(&t->image->head->threads, 1, __ATOMIC_RELAXED);
     t->units = t->units_end = NULL;
     t->ahead = clock - t->insns;
     memset(t->edges, 0, sizeof t->edges);
@@ -109,7 +132,7 @@ static void begin(struct thread *t, uint32_t creator, uint64_t clock)
         t->born = &t->scrap_born;
     t->born->creator = creator == UINT32_MAX ? t->number : creator;
     t->born->begin_clock = t->born->end_clock = clock;
-    __atomic_store_n(&numbered[t->number & 0xffff], t, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->image->numbered[t->number & 0xffff], t, __ATOMIC_RELEASE);
     slice_begin(t);
 }
 
@@ -155,9 +178,10 @@ static struct thread *made_thread(void)
 }
 
 /* A thread that begins at a model time. */
-struct thread *thread_begin(uint32_t creator, uint64_t clock)
+struct thread *thread_begin(struct image *image, uint32_t creator, uint64_t clock)
 {
     struct thread *t = made_thread();
+    t->image = image;
     begin(t, creator, clock);
     return t;
 }
@@ -172,9 +196,11 @@ void thread_forked(struct thread *t)
 }
 
 /* A thread that is in no file. */
-struct thread *thread_nobody(void)
+struct thread *thread_nobody(struct image *image)
 {
     struct thread *t = made_thread();
+    t->image = image;
+    t->is_nobody = true;
     t->now = &t->scrap_slice;
     t->born = &t->scrap_born;
     t->slice = t->slice_end = 1;
@@ -184,7 +210,7 @@ struct thread *thread_nobody(void)
 void thread_end(struct thread *t)
 {
     slice_tell(t);
-    __atomic_store_n(&numbered[t->number & 0xffff], NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->image->numbered[t->number & 0xffff], NULL, __ATOMIC_RELEASE);
     free(t->cells);
     free(t->near_cache.tags);
     free(t->far_cache.tags);
@@ -240,12 +266,12 @@ static struct open_cell *open_cell(struct thread *t, uint32_t chunk)
     return o;
 }
 
-static void count_page(struct open_cell *o, unsigned page)
+static void count_page(struct image *image, struct open_cell *o, unsigned page)
 {
     struct cell *c = o->cell;
     o->pages[page >> 6] |= 1ull << (page & 63);
     c->pages++;
-    c->first += is_first_touch(o->chunk, page);
+    c->first += is_first_touch(image, o->chunk, page);
     if (page < c->low)
         c->low = (uint16_t)page;
     if (page > c->high)
@@ -291,7 +317,7 @@ void visit(struct thread *t, uint64_t line, bool writes)
     count_order(o, line);
     unsigned page = (line >> (PAGE_SHIFT - LINE_SHIFT)) & 511;
     if (!(o->pages[page >> 6] & 1ull << (page & 63)))
-        count_page(o, page);
+        count_page(t->image, o, page);
     c->foreign += caches_foreign(t, line, writes);
     unsigned misses = caches_miss(t, line);
     if (misses) {

@@ -13,10 +13,16 @@
 enum { MOST_WORDS = 1 << 16, MOST_SCRIPTS = 4, PLUGIN_TEXT = 16384 };
 
 /* Copies memory of the program; false if it is not there. */
-bool guest_read(uint64_t address, void *to, size_t length)
+static bool guest_read(uint64_t address, void *to, size_t length)
 {
     struct iovec mine = {to, length}, theirs = {(void *)(uintptr_t)(address + guest_base), length};
     return process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0) == (ssize_t)length;
+}
+
+bool user_read(struct thread *t, uint64_t address, void *to, size_t length)
+{
+    (void)t;
+    return guest_read(address, to, length);
 }
 
 static char *word_of(uint64_t address)
@@ -124,9 +130,9 @@ void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64
     for (int i = 0; i < variables; i++)
         rest[i] = word_of(((uint64_t *)word_of(environment))[i]);
     slice_tell(t);
-    head->ended = EXECUTED;
+    t->image->head->ended = EXECUTED;
     execve(conf.qemu, list, rest);
-    head->ended = RUNNING;
+    t->image->head->ended = RUNNING;
     free(list);
     free(rest);
     free(plugin);

@@ -1,20 +1,26 @@
-//! The plugin for `qemu-x86_64`: its sources, which are built into numalab and compiled once into the cache.
+//! The plugin for `qemu-x86_64` and `qemu-system-x86_64`: its sources, which are built into numalab and compiled once
+//! into the cache.
 
 use numalab_lab::cache::Cache;
 use std::path::PathBuf;
 
 /// File name and text of every source.
-pub const SOURCES: [(&str, &str); 10] = [
+pub const SOURCES: [(&str, &str); 15] = [
     ("api.h", include_str!("api.h")),
     ("recorder.h", include_str!("recorder.h")),
+    ("kernel.h", include_str!("kernel.h")),
+    ("access.c", include_str!("access.c")),
     ("caches.c", include_str!("caches.c")),
     ("calls.c", include_str!("calls.c")),
     ("cells.c", include_str!("cells.c")),
     ("decode.c", include_str!("decode.c")),
     ("exec.c", include_str!("exec.c")),
     ("file.c", include_str!("file.c")),
+    ("guest.c", include_str!("guest.c")),
+    ("kernel.c", include_str!("kernel.c")),
     ("plugin.c", include_str!("plugin.c")),
     ("shared.c", include_str!("shared.c")),
+    ("user.c", include_str!("user.c")),
 ];
 
 /// The library that is loaded into recorded programs and notes who asks for memory.

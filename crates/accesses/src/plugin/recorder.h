@@ -1,17 +1,19 @@
-/* Types shared by the files of the recorder, a plugin for QEMU's user mode.
+/* Types shared by the files of the recorder, a plugin for QEMU's user mode and for guests.
 
    Problem: what a program does with memory must be known by thread, place and time, for a bounded price in time and
    disk, and whatever way the program ends.
    Approach: every process has a file of units of 64 bytes, mapped shared, in which figures grow in place (file.c). What
    a killed process has counted is thereby in its file. A line that a thread visits passes two modelled caches
    (caches.c) and is counted in the thread's cell for 2 MiB and a slice of time (cells.c). System calls tell of mappings,
-   waits, forks and execs (calls.c, exec.c).
+   waits, forks and execs (calls.c, exec.c). user.c is QEMU's user mode, guest.c is a guest.
    Units: bytes, lines of 64 bytes, model instructions. crates/accesses/src/format.rs reads the file; the layouts of both
    are compared by a test. */
 #ifndef NUMALAB_RECORDER_H
 #define NUMALAB_RECORDER_H
 
 #include "api.h"
+
+#include <pthread.h>
 
 /* Nothing here is seen by QEMU, so calls and variables need no table of symbols. */
 #pragma GCC visibility push(hidden)
@@ -28,6 +30,7 @@ struct config {
     uint64_t near_bytes, far_bytes;
     uint64_t clock;          /* model instructions when the process began */
     uint32_t parent;         /* process that began it; 0 = none */
+    uint64_t memory_bytes;   /* of a guest */
 };
 extern struct config conf;
 
@@ -164,56 +167,106 @@ struct thread {
     struct slice scrap_slice;
     struct born scrap_born;
     struct thread *next_spare;      /* of those that have ended */
+    struct image *image;
+    bool is_nobody;                 /* stands for no thread of the recorded program */
+    struct guest_task *task;        /* in a guest */
 };
+/* Of each virtual CPU. */
 extern struct thread *threads[MAX_VCPUS];
-/* The same by their number, of which 16 bits count. */
-extern struct thread *numbered[1 << 16];
-extern struct head *head;
 extern struct control *control;
-extern uint64_t guest_base;
-extern bool is_recording;
 #define CLOCK(t) ((t)->insns + (t)->ahead)
+
+enum { OWNER_BITS = 19, TOUCHED_LEAF_BITS = 13, TOUCHED_TOP = 1 << (47 - CHUNK_SHIFT - TOUCHED_LEAF_BITS) };
+enum { SHARED_SETS = 256, SHARED_WAYS = 4, SHARED_WRITERS = 8, PLACES = 4096 };
+/* A bit for each page of 2 MiB. */
+typedef uint64_t pages[8];
+struct shared_line {
+    uint64_t line;                  /* plus 1; 0 = free */
+    uint32_t count;                 /* threads that have a unit */
+    struct writer *writers[SHARED_WRITERS];
+};
+/* A program image: an address space, its threads and its file. QEMU's user mode has one of them in a process; of a
+   guest's, each process has one. All zeros is an image without a file. Large parts are zeros until they are used. */
+struct image {
+    struct head *head;
+    bool is_recording;
+    struct head nowhere;            /* the head of an image without a file */
+    bool has_file;
+    int file;
+    char *base;
+    uint64_t allocated, used;
+    pthread_mutex_t growing;
+    uint64_t end_of_heap;
+    bool is_sharing;                /* the lock of `shared` */
+    /* Threads by their number, of which 16 bits count. */
+    struct thread *numbered[1 << 16];
+    uint64_t owners[1 << OWNER_BITS];
+    pages **touched[TOUCHED_TOP];
+    struct shared_line shared[SHARED_SETS][SHARED_WAYS];
+    uint64_t woken[PLACES];
+};
 
 /* file.c */
 bool file_attach(void);
-void file_begin(void);
+void file_begin(struct image *image, uint32_t pid, uint32_t parent, uint64_t clock);
+void file_end(struct image *image);
 void *file_unit(struct thread *t, enum kind kind);
-uint32_t file_number(const void *unit);
+uint32_t file_number(const struct thread *t, const void *unit);
 
 /* caches.c */
 enum { NEAR_MISS = 1, FAR_MISS = 2 };
 void caches_make(struct thread *t);
 unsigned caches_miss(struct thread *t, uint64_t line);
 bool caches_foreign(struct thread *t, uint64_t line, bool writes);
-bool caches_owned(const struct thread *t, uint64_t line);
+bool caches_owned(struct thread *t, uint64_t line);
 
 /* shared.c */
-struct shared_line;
-struct shared_line *shared_find(uint64_t line);
-void shared_add(uint64_t line);
+struct shared_line *shared_find(struct image *image, uint64_t line);
+void shared_add(struct image *image, uint64_t line);
 void shared_count(struct shared_line *s, struct thread *t, uint64_t address, unsigned size);
-void shared_forget(void);
+void shared_forget(struct image *image);
 
 /* cells.c */
-struct thread *thread_begin(uint32_t creator, uint64_t clock);
-struct thread *thread_nobody(void);
+struct thread *thread_begin(struct image *image, uint32_t creator, uint64_t clock);
+struct thread *thread_nobody(struct image *image);
 void thread_end(struct thread *t);
 void thread_forked(struct thread *t);
 void slice_begin(struct thread *t);
 void slice_tell(struct thread *t);
 void visit(struct thread *t, uint64_t line, bool writes);
 void visit_written(struct thread *t, uint64_t line);
-void touched_forget(uint64_t address, uint64_t length);
+void touched_forget(struct image *image, uint64_t address, uint64_t length);
+void touched_copy(const struct image *from, struct image *to);
+void touched_free(struct image *image);
 enum { WRITTEN = 1, WAS_NEAR_MISS = 2, WAS_FAR_MISS = 4, FRONT_FLAGS = 3 };
 
 /* calls.c */
-extern on_call on_system_call;
-extern on_return on_system_return;
-void calls_name_image(struct thread *t);
+void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6]);
+void calls_end(struct thread *t, int64_t number, int64_t result);
+void calls_wake(struct thread *t, uint64_t address);
+struct mapping *calls_map(struct thread *t, uint64_t address, uint64_t length, const char *path);
+
+/* access.c */
+void access_translate(struct qemu_plugin_tb *block);
+/* Called for a thread whose `is_nobody` is set, in place of counting; true if another thread stands there now. */
+extern bool (*access_of_nobody)(unsigned vcpu, mem_info info, uint64_t address);
+
+/* What differs between QEMU's user mode (user.c, exec.c) and a guest (guest.c). */
+struct mode {
+    /* Copies memory of the program; false if it is not there. */
+    bool (*read)(struct thread *t, uint64_t address, void *to, size_t length);
+    /* The path of an open file; false if it has none. */
+    bool (*path_of)(struct thread *t, int descriptor, char *path, size_t space);
+};
+extern const struct mode *mode;
+extern const struct mode user_mode, guest_mode;
+bool user_install(plugin_id id);
+bool guest_install(plugin_id id, unsigned cpus);
 
 /* exec.c */
+extern uint64_t guest_base;
 void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64_t environment);
-bool guest_read(uint64_t address, void *to, size_t length);
+bool user_read(struct thread *t, uint64_t address, void *to, size_t length);
 
 /* decode.c */
 bool decode_is_stack(const uint8_t *bytes, size_t n);

@@ -6,41 +6,32 @@
    Approach: who writes a line last is known (caches.c). A line whose writer has changed several times comes into this
    table, and every write to it is counted from then on, by thread and byte. A thread whose line another one has written
    has to visit it again.
-   Bounds: LINES lines with WRITERS threads each; of lines that find no place the least written one gives way. */
+   Bounds: SHARED_SETS × SHARED_WAYS lines with SHARED_WRITERS threads each; of lines that find no place the least
+   written one gives way. */
 #include "recorder.h"
 
 #include <string.h>
 
-enum { SETS = 256, SHARED_WAYS = 4, WRITERS = 8 };
-
-struct shared_line {
-    uint64_t line;                  /* plus 1; 0 = free */
-    uint32_t count;                 /* threads that have a unit */
-    struct writer *writers[WRITERS];
-};
-static struct shared_line table[SETS][SHARED_WAYS];
-static bool lock;
-
-static void take_lock(void)
+static void take_lock(struct image *image)
 {
-    while (__atomic_test_and_set(&lock, __ATOMIC_ACQUIRE))
+    while (__atomic_test_and_set(&image->is_sharing, __ATOMIC_ACQUIRE))
         ;
 }
 
-static void give_lock(void)
+static void give_lock(struct image *image)
 {
-    __atomic_clear(&lock, __ATOMIC_RELEASE);
+    __atomic_clear(&image->is_sharing, __ATOMIC_RELEASE);
 }
 
 /* Lines that lie together have different places. */
-static struct shared_line *set_of(uint64_t line)
+static struct shared_line *set_of(struct image *image, uint64_t line)
 {
-    return table[(line * 0x9e3779b97f4a7c15ull) >> 56];
+    return image->shared[(line * 0x9e3779b97f4a7c15ull) >> 56];
 }
 
-struct shared_line *shared_find(uint64_t line)
+struct shared_line *shared_find(struct image *image, uint64_t line)
 {
-    struct shared_line *set = set_of(line);
+    struct shared_line *set = set_of(image, line);
     for (int w = 0; w < SHARED_WAYS; w++)
         if (__atomic_load_n(&set[w].line, __ATOMIC_RELAXED) == line + 1)
             return &set[w];
@@ -57,13 +48,13 @@ static uint64_t writes_of(const struct shared_line *s)
 
 /* The line is written by turns: from now on its writes are counted. The least written line of its set gives way, and
    its units serve again. */
-void shared_add(uint64_t line)
+void shared_add(struct image *image, uint64_t line)
 {
-    if (shared_find(line))
+    if (shared_find(image, line))
         return;
-    take_lock();
-    struct shared_line *set = set_of(line), *least = &set[0];
-    for (int w = 0; w < SHARED_WAYS && !shared_find(line); w++) {
+    take_lock(image);
+    struct shared_line *set = set_of(image, line), *least = &set[0];
+    for (int w = 0; w < SHARED_WAYS && !shared_find(image, line); w++) {
         if (!set[w].line) {
             least = &set[w];
             break;
@@ -71,7 +62,7 @@ void shared_add(uint64_t line)
         if (writes_of(&set[w]) < writes_of(least))
             least = &set[w];
     }
-    if (!shared_find(line)) {
+    if (!shared_find(image, line)) {
         for (uint32_t i = 0; i < least->count; i++) {
             struct writer *writer = least->writers[i];
             writer->line = line;
@@ -79,7 +70,7 @@ void shared_add(uint64_t line)
         }
         __atomic_store_n(&least->line, line + 1, __ATOMIC_RELAXED);
     }
-    give_lock();
+    give_lock(image);
 }
 
 static struct writer *writer_of(struct shared_line *s, struct thread *t, uint64_t line)
@@ -87,18 +78,18 @@ static struct writer *writer_of(struct shared_line *s, struct thread *t, uint64_
     for (uint32_t i = 0; i < __atomic_load_n(&s->count, __ATOMIC_ACQUIRE); i++)
         if (s->writers[i]->thread == (uint16_t)t->number)
             return s->writers[i];
-    if (s->count >= WRITERS)
+    if (s->count >= SHARED_WRITERS)
         return NULL;
     struct writer *fresh = file_unit(t, WRITER);
     if (!fresh)
         return NULL;
     fresh->line = line;
-    take_lock();
-    if (s->count < WRITERS) {
+    take_lock(t->image);
+    if (s->count < SHARED_WRITERS) {
         s->writers[s->count] = fresh;
         __atomic_store_n(&s->count, s->count + 1, __ATOMIC_RELEASE);
     }
-    give_lock();
+    give_lock(t->image);
     return fresh;
 }
 
@@ -114,8 +105,8 @@ void shared_count(struct shared_line *s, struct thread *t, uint64_t address, uns
 }
 
 /* In the child of a fork, whose units are in another file. */
-void shared_forget(void)
+void shared_forget(struct image *image)
 {
-    memset(table, 0, sizeof table);
-    lock = false;
+    memset(image->shared, 0, sizeof image->shared);
+    image->is_sharing = false;
 }

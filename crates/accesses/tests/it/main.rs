@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod faulty;
+mod guest;
 mod known;
 mod recording;
 mod support;

@@ -1,7 +1,7 @@
 //! The user's own program in place of a workload: `run … -- PROGRAM ARGUMENTS`.
 
 use crate::failure::Failure;
-use crate::options::time_option;
+use crate::options::{time_option, variable};
 use numalab_lab::program::{name_of, Given, Program, ProgramError};
 use std::time::Duration;
 
@@ -26,13 +26,6 @@ pub struct ProgramArgs {
     /// Longest time of the program, on the clock of the machine it runs on [default: 1h]
     #[arg(help_heading = HEADING, long = "for", value_name = "TIME", value_parser = time_option, requires = "command")]
     longest: Option<Duration>,
-}
-
-/// Reads `NAME=VALUE`.
-fn variable(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
-    let (name, value) = parts.ok_or("NAME=VALUE")?;
-    Ok((name.into(), value.into()))
 }
 
 impl From<ProgramError> for Failure {

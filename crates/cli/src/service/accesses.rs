@@ -12,7 +12,12 @@ use std::path::Path;
 impl From<RecordError> for Failure {
     fn from(e: RecordError) -> Self {
         match e {
-            RecordError::NoProgram(_) | RecordError::Foreign { .. } => Self::usage(e.to_string()),
+            RecordError::NoProgram(_) | RecordError::Foreign { .. } | RecordError::Program(_) => {
+                Self::usage(e.to_string())
+            }
+            RecordError::Guest(ref guest, _) => {
+                Self { exit: Exit::of(&guest.outcome().status), message: e.to_string() }
+            }
             _ => Self::environment(e.to_string()),
         }
     }
@@ -28,8 +33,22 @@ pub fn record(
     settings: &Settings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Recorded, Failure> {
+    watched(stop, &mut |look| recorder::record(dir, command, settings, look))
+}
+
+/// What a recorder calls with totals so far.
+pub type OnLook<'a> = &'a mut dyn FnMut(&Control) -> Look;
+
+/// Runs a recorder with a line of progress, and says what there is to say at its end.
+///
+/// # Errors
+/// Those of the recorder.
+pub fn watched(
+    stop: &dyn Fn() -> bool,
+    run: &mut dyn FnMut(OnLook<'_>) -> Result<Recorded, RecordError>,
+) -> Result<Recorded, Failure> {
     let line = line();
-    let recorded = recorder::record(dir, command, settings, &mut |now: &Control| {
+    let recorded = run(&mut |now: &Control| {
         line.set_message(progress(now));
         line.tick();
         if stop() {
@@ -53,6 +72,9 @@ fn line() -> ProgressBar {
 
 fn progress(now: &Control) -> String {
     let millions = |n: u64| n as f64 / 1e6;
+    if now.images == 0 {
+        return "the program has not begun".into();
+    }
     format!(
         "{:.0} M instructions, {:.1} M lines visited, {} program images, {} of at most {}",
         millions(now.insns),

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod carry_out;
 pub mod dry_run;
 pub mod entries;
+pub mod guest_accesses;
 pub mod measured_program;
 pub mod page;
 pub mod python;

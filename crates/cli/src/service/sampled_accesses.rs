@@ -61,6 +61,7 @@ pub fn record(dir: &Path, command: &[String], s: &Settings, stop: &dyn Fn() -> b
         began_unix_ms: began,
         wall_s: begun.elapsed().as_secs_f64(),
         cpu_s: cpu_ns as f64 / 1e9,
+        guest: String::new(),
         sampled: true,
         ending,
     };

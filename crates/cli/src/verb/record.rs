@@ -3,6 +3,7 @@
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{self, scope, time_option};
+use crate::service::guest_accesses::{self, GuestRecordArgs};
 use crate::service::measured_program::{running_kernel, unknown_workload};
 use crate::service::{accesses, sampled_accesses};
 use numalab_accesses::recorder::{self, Settings};
@@ -46,7 +47,7 @@ pub struct Args {
     /// Time between two samples
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time_option)]
     every: Duration,
-    /// Record accesses to memory: run the command under QEMU's user mode and count the lines that its threads visit
+    /// Record accesses to memory: run the command under QEMU's user mode, or in a guest (--in guest), and count the lines that its threads visit
     /// (docs/how-to/record-accesses.md)
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "every", "column"])]
     accesses: bool,
@@ -56,6 +57,8 @@ pub struct Args {
     /// Largest size of a record of accesses
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::read_option, requires = "accesses")]
     most: u64,
+    #[command(flatten)]
+    guest: GuestRecordArgs,
     /// Name of the recorded program in reports [default: that of the command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -142,11 +145,21 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
     if args.most < LEAST_ROOM {
         return Err(Failure::usage(format!("--most: is {}; expected at least 1 MiB", size::short(args.most))));
     }
+    args.guest.check()?;
+    let is_guest = args.guest.is_guest();
+    if is_guest && args.sampler == AccessSampler::Perf {
+        let what = "has no effect in a guest, which sees every access";
+        return Err(Failure::usage(format!("--sampler perf: {what}; expected it without --in guest")));
+    }
     let dir = options::directory(args.out.as_deref(), "accesses");
     let settings =
         Settings { limit_bytes: args.most, longest: args.longest, name: args.name.clone(), ..Settings::default() };
     let stop = Stop::new()?;
     let (manifest, control, remarks) = match args.sampler {
+        AccessSampler::Qemu if is_guest => {
+            let recorded = guest_accesses::record(&dir, &command, &args.guest, &settings, &|| stop.asked())?;
+            (recorded.manifest, recorded.control, recorded.remarks)
+        }
         AccessSampler::Qemu => {
             let recorded = accesses::record(&dir, &command, &settings, &|| stop.asked())?;
             (recorded.manifest, recorded.control, recorded.remarks)
@@ -157,6 +170,7 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
         }
     };
     let by = match args.sampler {
+        AccessSampler::Qemu if is_guest => format!("in a guest of {}", manifest.guest),
         AccessSampler::Qemu => format!("under {}", recorder::QEMU),
         AccessSampler::Perf => format!("by {}", manifest.qemu),
     };
