@@ -1,6 +1,7 @@
 //! The nodes of 512 pages.
 //!
-//! Problem: a machine may have 1,024 nodes, and the state of a page is a few bytes. Nearly all machines have at most 256.
+//! Problem: a machine may have 1,024 nodes, and the state of a page is a few bytes. Nearly all machines have at most
+//! 256.
 //! Approach: a byte for each page, and a second one only once a page lies on a node with a number above 255.
 
 use super::read_ahead::prefetch;
