@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::real_kernels;
 use numalab_accesses::histograms;
 use numalab_kernel::mm::thp::Locality;
-use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{is_path, Catalog, File, Kind};
@@ -177,8 +176,6 @@ impl<'a> CatalogSources<'a> {
 impl Sources for CatalogSources<'_> {
     fn machine(&self, name: &Spot<String>) -> Result<Arc<Machine>, SpecError> {
         let machine = machine(self.context, name)?;
-        // Refuses too many nodes before the domains are built, which takes time cubic in the number of nodes.
-        NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
         domains(&machine, name, &SchedConfig::default())?;
         Ok(Arc::new(machine))
     }

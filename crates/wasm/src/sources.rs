@@ -1,7 +1,6 @@
 //! The names of a request, resolved with the catalog and by the rules of the command (`crates/cli/src/sources.rs`).
 
 use numalab_kernel::mm::thp::Locality;
-use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_kernel::sched::{Domains, SchedConfig};
 use numalab_model::catalog::{Catalog, Kind};
@@ -65,7 +64,6 @@ impl Sources for PageSources<'_> {
             _ => e,
         };
         let machine = machine::load(&name.value, &find, &names).map_err(place)?;
-        NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
         Domains::build(&machine, &SchedConfig::default()).map_err(|e| {
             let (what, expected) = e.parts();
             name.error(format!("{}: {what}", machine.name), expected)

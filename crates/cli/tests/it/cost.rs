@@ -58,3 +58,27 @@ fn comparing_many_records_takes_little_memory() {
     let page = lab.shell("numalab compare d --json | grep -c elapsed");
     assert_ne!(page.out.trim(), "0", "{page:?}");
 }
+
+/// A planned run is two kilobytes, of the 80 that its plan has: with all of them it would want five times this room.
+#[test]
+fn planning_many_runs_takes_little_memory() {
+    let lab = Lab::with_sweep();
+    let run = "run --machine 2x1x1x1 --kernel off --workload sweep.toml --iterations 8000 --dry-run";
+    let planned = lab.shell(&format!("ulimit -v 120000; numalab {run}"));
+    assert!(planned.code == 0 && planned.out.contains("8000 runs"), "{planned:?}");
+}
+
+/// One access that takes less than any time there is: the step that repeats it for a millisecond ends all the same.
+#[test]
+fn a_step_of_next_to_no_time_ends() {
+    let lab = Lab::new();
+    let step = "[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"64KiB\"\n\
+                [[process.phase]]\naccess = \"r\"\npattern = \"random\"\naccesses = 1\ntime = \"1ms\"\n";
+    let head = "name = \"a\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\nlimit = \"1s\"\n";
+    lab.write("a.toml", &format!("{head}{step}"));
+    for end in ["--dry-run", "--out d"] {
+        let ended =
+            lab.shell(&format!("timeout 60 numalab -q run --machine 2x1x1x1 --kernel off --workload a.toml {end}"));
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+}

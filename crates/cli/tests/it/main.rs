@@ -8,6 +8,7 @@ mod answer;
 mod bad_input;
 mod bad_requests;
 mod catalog;
+mod clock;
 mod columns;
 mod common;
 mod compare;

@@ -9,6 +9,7 @@ use numalab_model::plan::{hex, PlanId};
 use numalab_model::record::{ExperimentFile, FileEntry, Store};
 use serde_json::{json, Value};
 use sha2::{Digest, Sha256};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -31,7 +32,10 @@ fn lab(records: usize) -> Lab {
             serde_json::from_slice(&std::fs::read(record.path.join("scalars.json")).unwrap()).unwrap();
         let mut manifest = record.manifest;
         // A simulated run keeps 100 KB of settings and sources, which a disk of this machine has no room for.
-        (manifest.tunables, manifest.series) = (Vec::new(), Vec::new());
+        manifest.tunables = Vec::new();
+        manifest.series.truncate(1);
+        let series = manifest.series[0].file.clone();
+        let listed: Vec<_> = manifest.files.iter().filter(|f| f.name == series).cloned().collect();
         Arc::make_mut(&mut manifest.plan.kernel).tunables.truncate(3);
         for iteration in 0..records / members.len() {
             let seed = 1 + iteration as u64;
@@ -42,9 +46,11 @@ fn lab(records: usize) -> Lab {
             let id = PlanId::of(&manifest.plan).unwrap();
             manifest.id = id.full().into();
             let sha256 = hex(&Sha256::digest(&text));
-            manifest.files = vec![FileEntry { name: "scalars.json".into(), bytes: text.len() as u64, sha256 }];
+            manifest.files = listed.clone();
+            manifest.files.push(FileEntry { name: "scalars.json".into(), bytes: text.len() as u64, sha256 });
             let dir = lab.path("d").join(id.short());
-            std::fs::create_dir(&dir).unwrap();
+            std::fs::create_dir_all(dir.join(&series).parent().unwrap()).unwrap();
+            std::fs::copy(record.path.join(&series), dir.join(&series)).unwrap();
             std::fs::write(dir.join("scalars.json"), text).unwrap();
             std::fs::write(dir.join("manifest.json"), serde_json::to_string(&manifest).unwrap()).unwrap();
             let mut run = member.clone();
@@ -138,6 +144,19 @@ fn an_index_is_used_only_as_long_as_it_is_that_of_the_records() {
     assert_eq!(ended.code, 3, "{ended:?}");
     assert!(ended.err.contains("the contents differ from their digest"), "{ended:?}");
     std::fs::write(&scalars, text).unwrap();
+    assert_eq!(figures(), first);
+    // So is a series that changes, though a comparison needs none: its length stays, and so does the time that it shows.
+    let series = std::fs::read_dir(record.join("series")).unwrap().next().unwrap().unwrap().path();
+    let (text, time) = (std::fs::read(&series).unwrap(), std::fs::metadata(&series).unwrap().modified().unwrap());
+    let mut other = text.clone();
+    *other.last_mut().unwrap() ^= 1;
+    let file = std::fs::File::create(&series).unwrap();
+    (&file).write_all(&other).unwrap();
+    file.set_modified(time).unwrap();
+    let ended = lab.run("compare d --style csv");
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(ended.err.contains("the contents differ from their digest"), "{ended:?}");
+    std::fs::write(&series, text).unwrap();
     assert_eq!(figures(), first);
     // A record that goes is missing, and one that comes back counts.
     std::fs::rename(&record, lab.path("away")).unwrap();

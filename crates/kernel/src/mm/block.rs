@@ -1,5 +1,8 @@
 //! Page table of one chunk of base pages: 512 entries as bitmaps, with node and last cpupid of each page.
 
+use super::page_nodes::PageNodes;
+use numalab_base::node_mask::NodeId;
+
 /// `last_cpupid` of a page without one (all bits set).
 pub const NEVER: u32 = u32::MAX;
 
@@ -112,7 +115,7 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct OwnPages {
     /// Node of each page.
-    pub node: [u8; 512],
+    pub node: PageNodes,
     /// `last_cpupid` of each page: `cpu << 8 | pid & 255`, or [`NEVER`].
     pub last: [u32; 512],
 }
@@ -125,12 +128,12 @@ impl Block {
     /// Data of the exclusive pages, allocated on first use.
     #[inline]
     pub fn own_mut(&mut self) -> &mut OwnPages {
-        self.own.get_or_insert_with(|| Box::new(OwnPages { node: [0; 512], last: [NEVER; 512] }))
+        self.own.get_or_insert_with(|| Box::new(OwnPages { node: PageNodes::ZERO, last: [NEVER; 512] }))
     }
     /// Node and last cpupid of an exclusive page.
     #[inline]
-    pub fn own_page(&self, page: usize) -> (u8, u32) {
-        self.own.as_ref().map_or((0, NEVER), |o| (o.node[page], o.last[page]))
+    pub fn own_page(&self, page: usize) -> (NodeId, u32) {
+        self.own.as_ref().map_or((0, NEVER), |o| (o.node.get(page), o.last[page]))
     }
     /// Present pages that are exclusive to the mapping.
     #[inline]

@@ -30,7 +30,7 @@ impl PhysicalMemory {
     pub fn take_hugetlb(&mut self, policy_nodes: &PolicyNodes, mems: NodeMask) -> Option<AllocatedPage> {
         let strict = policy_nodes.mask.filter(|_| !policy_nodes.preferred_many);
         // Preferred-many tries its own nodes first, and then all of the cpuset.
-        let masks = [policy_nodes.mask.map_or(mems, |m| m.and(mems)), strict.map_or(mems, |m| m.and(mems))];
+        let masks = [policy_nodes.mask.map_or(mems, |m| m.and(&mems)), strict.map_or(mems, |m| m.and(&mems))];
         let order = masks.iter().flat_map(|mask| {
             self.fallback(policy_nodes.preferred).iter().map(|n| usize::from(*n)).filter(|n| mask.contains(*n))
         });

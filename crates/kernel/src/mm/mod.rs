@@ -23,6 +23,7 @@
 //! | khugepaged | [`khugepaged`] |
 //! | mappings and their page tables | [`vma`], [`block`]; all mappings of a process in [`address_space`] |
 //! | pages that several VMAs can map, and their reverse map | [`object`], [`rmap`] |
+//! | nodes of 512 pages | [`page_nodes`] |
 //! | new pages on their way to the LRU lists | [`lru_batch`] |
 //! | the pool of hugetlb pages | [`hugetlb`] |
 //! | state read ahead of its use | `read_ahead` |
@@ -41,6 +42,7 @@ pub mod kernel_work;
 pub mod khugepaged;
 pub mod lru_batch;
 pub mod object;
+pub mod page_nodes;
 pub mod pageblock;
 pub mod physical_memory;
 pub mod policy;

@@ -12,10 +12,11 @@
 
 use super::account::PageClass;
 use super::block::{Bits512, NEVER};
+use super::page_nodes::PageNodes;
 use super::read_ahead::prefetch;
 use super::units::CHUNK_PAGES;
 use super::unmapped::Unmapped;
-use super::vma::{for_nodes, for_runs};
+use super::vma::for_runs;
 use crate::mm::pageblock::frame::Frame;
 
 /// Kind of a shared object.
@@ -75,7 +76,7 @@ pub struct SharedBlock {
     /// Pages in the LRU batch of a CPU.
     pub batched: Bits512,
     /// Node of each page.
-    pub node: [u8; 512],
+    pub node: PageNodes,
     /// Last cpupid of each page, or [`NEVER`].
     pub last: [u32; 512],
     /// Number of VMAs that map each page.
@@ -104,7 +105,7 @@ impl SharedBlock {
             dirty: Bits512::default(),
             locked: Bits512::default(),
             batched: Bits512::default(),
-            node: [0; 512],
+            node: PageNodes::ZERO,
             last: [NEVER; 512],
             mapcount: [0; 512],
             frame: [Frame::UNKNOWN; 512],
@@ -151,7 +152,7 @@ impl SharedBlock {
         debug_assert!(self.huge);
         self.huge = false;
         self.resident = Bits512::range(0, 512);
-        self.node = [self.node[0]; 512];
+        self.node.fill(0..512, self.node.get(0));
         self.last = [self.last[0]; 512];
         self.mapcount = [self.mapcount[0]; 512];
         self.frame = [self.frame[0]; 512];
@@ -251,7 +252,7 @@ impl SharedMemory {
     pub fn anon_node(&self, at: PageRef) -> Option<usize> {
         let object = &self.objects[at.object as usize];
         let b = object.block(at.chunk as usize).filter(|_| object.backing == Backing::Anon)?;
-        Some(usize::from(b.node[usize::from(at.page)]))
+        Some(usize::from(b.node.get(usize::from(at.page))))
     }
     /// Whether a migration holds the lock of a page.
     #[inline]
@@ -273,7 +274,7 @@ impl SharedMemory {
         if backing == Backing::File {
             return self.leave_in_page_cache(at, freed);
         }
-        let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
+        let (node, frame) = (usize::from(b.node.get(page)), b.frame[page]);
         freed(Unmapped::Page { node, frame, class: backing.class(b.huge) });
         b.huge = false;
         b.resident.clear(page);
@@ -285,7 +286,7 @@ impl SharedMemory {
         if b.mapcount[page] > 0 || !b.resident.get(page) {
             return;
         }
-        freed(Unmapped::Cached { node: usize::from(b.node[page]), frame: b.frame[page] });
+        freed(Unmapped::Cached { node: usize::from(b.node.get(page)), frame: b.frame[page] });
         b.cached.set(page);
         b.locked.clear(page);
         b.resident.clear(page);
@@ -301,7 +302,7 @@ impl SharedMemory {
         for block in o.blocks.iter_mut().filter_map(Option::take) {
             let mut from = 0;
             while let Some(page) = block.resident.next(from) {
-                let (node, frame) = (usize::from(block.node[page]), block.frame[page]);
+                let (node, frame) = (usize::from(block.node.get(page)), block.frame[page]);
                 let class = o.backing.class(block.huge);
                 freed(match o.grain {
                     1 => Unmapped::Page { node, frame, class },
@@ -316,11 +317,11 @@ impl SharedMemory {
         let blocks = self.objects.iter().flat_map(|o| o.blocks().map(|(_, b)| (o.grain, b)));
         for (grain, b) in blocks {
             if b.huge {
-                out[usize::from(b.node[0])] += CHUNK_PAGES;
+                out[usize::from(b.node.get(0))] += CHUNK_PAGES;
                 continue;
             }
             for (w, &word) in b.resident.0.iter().enumerate() {
-                for_runs(w, word, |from, to| for_nodes(&b.node[from..to], |node, pages| out[node] += grain * pages));
+                for_runs(w, word, |from, to| b.node.each(from..to, |node, pages| out[node] += grain * pages));
             }
         }
     }
@@ -333,7 +334,7 @@ impl SharedMemory {
         for (_, b) in anon.flat_map(SharedObject::blocks) {
             let (pages, each) = if b.huge { (1, CHUNK_PAGES) } else { (CHUNK_PAGES as usize, 1) };
             let active = |page: &usize| b.resident.get(*page) && b.frame[*page].has(Frame::ACTIVE);
-            (0..pages).filter(active).for_each(|page| out[usize::from(b.node[page])] += each);
+            (0..pages).filter(active).for_each(|page| out[usize::from(b.node.get(page))] += each);
         }
     }
 }

@@ -18,6 +18,7 @@ use super::unmapped::Unmapped;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::vma::chunk::{ChunkKind, EMPTY};
 use crate::mm::vma::mapping::Vma;
+use numalab_base::node_mask::NodeId;
 
 /// The address spaces of all processes.
 pub trait AddressSpaceTable {
@@ -87,7 +88,7 @@ pub fn swap_out<S: AddressSpaceTable>(
     if backing != Backing::Anon || b.locked.get(page) || b.batched.get(page) {
         return SwapOut::Busy;
     }
-    let (node, frame) = (usize::from(b.node[page]), b.frame[page]);
+    let (node, frame) = (usize::from(b.node.get(page)), b.frame[page]);
     if b.huge {
         let Some(first) = memory.swap.take_cluster() else { return SwapOut::NoCluster };
         let entries = rmap_walk(at, store, spaces, |v| v.swap_out_shared_huge(chunk, first));
@@ -112,7 +113,7 @@ pub fn swap_out<S: AddressSpaceTable>(
 /// Splits a shared huge page into base pages, in all its mappings.
 pub fn split<S: AddressSpaceTable>(at: PageRef, store: &mut SharedMemory, spaces: &mut S, memory: &mut PhysicalMemory) {
     let b = store.block_of(at);
-    let (node, frame) = (usize::from(b.node[0]), b.frame[0]);
+    let (node, frame) = (usize::from(b.node.get(0)), b.frame[0]);
     b.split();
     memory.split_frame(node, frame);
     rmap_walk(at, store, spaces, |v| v.split_shared_huge(at.chunk as usize));
@@ -130,7 +131,7 @@ pub fn migrate<S: AddressSpaceTable>(
     let (chunk, page) = (at.chunk as usize, usize::from(at.page));
     let backing = store.object(at.object).backing;
     let b = store.block_of(at);
-    let old = usize::from(std::mem::replace(&mut b.node[page], node as u8));
+    let old = usize::from(b.node.replace(page, node as NodeId));
     let was = b.frame[page];
     let pages = if b.huge { CHUNK_PAGES } else { 1 };
     b.frame[page] = if backing == Backing::Anon { memory.carry_flags(was, node, frame, pages) } else { frame };
@@ -162,7 +163,7 @@ impl Vma {
         let layer = self.objects.iter().position(|o| *o == at.object).unwrap_or(0);
         let b = store.block_of(at);
         b.mapcount[page] += 1;
-        self.map_layer(layer, chunk, page, usize::from(b.node[page]), true);
+        self.map_layer(layer, chunk, page, usize::from(b.node.get(page)), true);
     }
     /// Replaces the entry of a shared base page on `node` by a slot.
     fn swap_out_shared(&mut self, chunk: usize, page: usize, node: usize, slot: u32) {
@@ -200,7 +201,8 @@ impl SharedMemory {
         let page = usize::from(at.page);
         let b = self.block_of(at);
         b.resident.set(page);
-        (b.node[page], b.last[page], b.frame[page], b.mapcount[page]) = (node as u8, NEVER, frame, 0);
+        b.node.set(page, node as NodeId);
+        (b.last[page], b.frame[page], b.mapcount[page]) = (NEVER, frame, 0);
     }
     /// Number of slots that shared pages use, and number of entries that name them.
     pub fn slots(&self) -> (u64, u64) {

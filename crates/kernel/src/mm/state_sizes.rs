@@ -4,10 +4,12 @@
 //! Approach: small samples are built and asked for their own size, so that the figures follow the layout by themselves.
 
 use super::object::SharedBlock;
+use super::page_nodes::PageNodes;
 use super::pageblock::frame::Frame;
 use super::pageblock::pageblocks::Pageblocks;
 use super::units::{CHUNK_BYTES, CHUNK_PAGES, PAGE_BYTES};
 use super::vma::{Vma, VmaKind};
+use numalab_base::node_mask::NodeId;
 
 /// Chunks of a sample: a power of two, so that no vector has room to spare.
 const CHUNKS: usize = 64;
@@ -42,17 +44,19 @@ impl StateSizes {
         let chunk = each(&vma);
         (0..CHUNKS).for_each(|c| vma.map_shared(c, 0, 0, false));
         let with_entries = each(&vma);
-        (0..CHUNKS).for_each(|c| vma.populate(c, 1, 0, Frame(0)));
+        // Pages of the last nodes take most.
+        let last = nodes - 1;
+        (0..CHUNKS).for_each(|c| vma.populate(c, 1, last, Frame(0)));
         let with_own = each(&vma);
         let mut stack = mapping(nodes, stack_pages.max(1) * PAGE_BYTES);
-        stack.populate(stack.chunk_count() - 1, 0, 0, Frame(0));
+        stack.populate(stack.chunk_count() - 1, 0, last, Frame(0));
         let zone = Pageblocks::new(0, BLOCKS * CHUNK_PAGES);
         Self {
             chunk,
             entries: with_entries - chunk,
             own: with_own - with_entries,
             object_chunk: std::mem::size_of::<Option<Box<SharedBlock>>>() as f64,
-            object_block: std::mem::size_of::<SharedBlock>() as f64,
+            object_block: (std::mem::size_of::<SharedBlock>() + more_bytes(last)) as f64,
             pageblock: zone.state_bytes() as f64 / BLOCKS as f64,
             stack: (stack.state_bytes() + std::mem::size_of::<Vma>()) as f64,
         }
@@ -65,6 +69,13 @@ impl StateSizes {
     pub fn huge_page(&self) -> f64 {
         self.chunk + self.pageblock
     }
+}
+
+/// Bytes that the nodes of 512 pages take beside their block, once one of them is `node`.
+fn more_bytes(node: usize) -> usize {
+    let mut nodes = PageNodes::ZERO;
+    nodes.set(0, node as NodeId);
+    nodes.more_bytes()
 }
 
 fn mapping(nodes: usize, bytes: u64) -> Vma {
@@ -97,7 +108,7 @@ mod tests {
     #[test]
     fn state_per_page_does_not_grow() {
         // A block of 512 pages has a count of 2 bytes for each node.
-        for (nodes, page_bytes) in [(2, 9.9), (64, 9.9 + 0.25)] {
+        for (nodes, page_bytes) in [(2, 9.9), (64, 9.9 + 0.25), (256, 9.9 + 1.0), (1024, 9.9 + 1.0 + 4.0)] {
             let sizes = StateSizes::new(nodes, 2048);
             assert!(sizes.page() <= page_bytes, "{} bytes for a page of 4 KiB on {nodes} nodes", sizes.page());
             assert!(sizes.huge_page() <= 64.0, "{} bytes for an idle huge page on {nodes} nodes", sizes.huge_page());

@@ -94,7 +94,7 @@ impl NumaTopology {
         let n = nodes.len();
         if distance.len() != n * n || n == 0 || n > MAX_NODES {
             let what = format!("{} distances for {n} nodes", distance.len());
-            let expected = "a square table of 1 to 128 nodes".into();
+            let expected = format!("a square table of 1 to {MAX_NODES} nodes");
             return Err(TopologyError { machine: "topology".into(), what, expected });
         }
         let mut cpu_node = Vec::new();

@@ -107,7 +107,7 @@ pub(super) fn groups(look: &Look, topo: &NumaTopology, busy: &BTreeMap<u64, u32>
         if busy.get(&t.task).is_some_and(|&b| b >= set.busy_permille) {
             group.busy.push(*t);
             group.held_tasks += u64::from(t.hold.is_some());
-            group.allowed = group.allowed.and(t.allowed);
+            group.allowed = group.allowed.and(&t.allowed);
         }
     }
     for m in &look.mappings {
@@ -120,7 +120,7 @@ pub(super) fn groups(look: &Look, topo: &NumaTopology, busy: &BTreeMap<u64, u32>
             }
         }
         if m.hold.is_none() && (0..nodes).any(|n| m.counted(n) > 0) {
-            group.allowed = group.allowed.and(m.allowed);
+            group.allowed = group.allowed.and(&m.allowed);
         }
     }
     out.into_values().collect()

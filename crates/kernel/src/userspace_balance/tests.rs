@@ -178,7 +178,7 @@ fn a_third_that_runs_now_and_then_does_not_bring_two_processes_together() {
     });
     let verdicts = w.run(&mut b, 20);
     let (one, two) = (w.nodes_of(1), w.nodes_of(2));
-    assert!(one.and(two).is_empty(), "{one:?} {two:?}");
+    assert!(one.and(&two).is_empty(), "{one:?} {two:?}");
     assert_eq!((one.len(), two.len()), (2, 2), "as few nodes as have CPUs for all");
     assert!(w.look.mappings.iter().all(|m| m.pages.iter().filter(|&&p| p > 0).count() == 2));
     // Threads that are right already are kept there while others move.
@@ -197,7 +197,7 @@ fn two_processes_on_four_nodes_get_nodes_of_their_own() {
     }
     w.run(&mut b, 6);
     let (a, z) = (w.nodes_of(1), w.nodes_of(2));
-    assert!(a.and(z).is_empty() && a.len() == 2 && z.len() == 2, "{a:?} {z:?}");
+    assert!(a.and(&z).is_empty() && a.len() == 2 && z.len() == 2, "{a:?} {z:?}");
     for (m, nodes) in w.look.mappings.iter().zip([a, z]) {
         let on: u64 = nodes.iter().map(|n| m.pages[n]).sum();
         assert_eq!(on, 4000, "{m:?}");

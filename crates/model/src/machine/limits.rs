@@ -4,7 +4,7 @@ use super::cpulist;
 use std::ops::RangeInclusive;
 
 /// Most nodes of a machine (the kernel's largest `NODES_SHIFT` is 10).
-pub const MAX_NODES: usize = 1_024;
+pub const MAX_NODES: usize = numalab_base::node_mask::MAX_NODES;
 
 /// Most logical CPUs of a machine.
 pub const MAX_CPUS: usize = cpulist::MAX_COUNT;

@@ -38,7 +38,7 @@ pub(crate) fn cow_run(
     }
     let here = sim.cpus[at.cpu].node;
     let at_page = vma.page_ref(chunk, page)?;
-    let from = usize::from(sim.mm.shared.block_of(at_page).node[page]);
+    let from = usize::from(sim.mm.shared.block_of(at_page).node.get(page));
     let copy_ns = sim.hw.costs.cow_fault_ns(from, here, sim.hw.contention.latency_factor(here, from));
     let page_ns = copy_ns + real(sim.cfg.base_page().bytes()) * times_of_node(sim, at, costs, here).per_byte;
     let pages = pages_alone(sim, (at.task, at.vma, Who::Writers), (chunk, page), most, (at.clock, page_ns));
@@ -76,7 +76,7 @@ fn copy_pages(
         at.clock += ns;
         done += 1;
         let vma = sim.processes[at.process].space.vma(at.vma);
-        let block = vma.page_ref(chunk, page).map(|p| usize::from(sim.mm.shared.block_of(p).node[page]));
+        let block = vma.page_ref(chunk, page).map(|p| usize::from(sim.mm.shared.block_of(p).node.get(page)));
         if let Some(node) = block.or_else(|| vma.exclusive_node(chunk, page)) {
             sim.hw.run_pages[node] += 1;
         }

@@ -111,7 +111,7 @@ fn copy_page(sim: &mut Simulation<'_>, from: &PageSite, to: &PageSite, clock: &m
         *clock += if allocated { ns as u64 } else { sim.machine.costs.pte_skip_ns as u64 };
         *clock += write_back_cleared(sim, from.cpu, *clock, ns as u64);
     }
-    let node = usize::from(sim.mm.shared.block_of(at).node[from.page]);
+    let node = usize::from(sim.mm.shared.block_of(at).node.get(from.page));
     let buffer = sim.processes[to.process].space.vma(to.vma).page(to.chunk, to.page, &sim.mm.shared);
     let PageState::Ready { node: target } = buffer else { return true };
     let target = usize::from(target);

@@ -94,7 +94,7 @@ fn migrate_folio(sim: &mut Simulation<'_>, damon: &mut Damon, set: &SchemeSettin
     let v = sim.processes[process].space.vma_mut(id);
     let shared = v.page_ref(chunk, page);
     let node = match shared {
-        Some(at) => Some(usize::from(sim.mm.shared.block_of(at).node[usize::from(at.page)])),
+        Some(at) => Some(usize::from(sim.mm.shared.block_of(at).node.get(usize::from(at.page)))),
         None if f.pages > 1 => Some(usize::from(v.chunk(chunk).node)),
         None => v.exclusive_node(chunk, page),
     };

@@ -9,6 +9,7 @@ use crate::mm::page_lock::{is_on_another_page, wait_on_page};
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
+use numalab_base::node_mask::NodeId;
 use numalab_kernel::mm::{PageRef, Vma, VmaKind, CHUNK_PAGES, NEVER};
 
 /// Handles an absent entry of a mapping of a file or of shared memory. Returns the time, ns, and how the fault ends.
@@ -107,7 +108,7 @@ pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, m
     let mut left = None;
     if b.cached.get(s.page) {
         b.cached.clear(s.page);
-        let node = usize::from(b.node[s.page]);
+        let node = usize::from(b.node.get(s.page));
         left = sim.mm.physical.take_from_page_cache(node).map(|frame| (node, frame));
     }
     let (node, frame, ns) = match left {
@@ -129,7 +130,8 @@ pub(crate) fn object_page(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, m
     let b = sim.mm.shared.block_of(at);
     b.resident.set(s.page);
     b.dirty.clear(s.page);
-    (b.node[s.page], b.last[s.page], b.frame[s.page]) = (node as u8, NEVER, frame);
+    b.node.set(s.page, node as NodeId);
+    (b.last[s.page], b.frame[s.page]) = (NEVER, frame);
     let object = sim.mm.shared.object_mut(at.object);
     let grain = object.grain();
     if grain > 1 {

@@ -7,13 +7,14 @@
 //! threads behind it in proportion, and those ask that much less of the node.
 
 use crate::hardware::access_kind::{all_kinds, describe, threads_per_core, AccessKind, KindSet};
+use crate::hardware::copy_rates::CopyRates;
 use crate::hardware::crossed_bytes::CrossedBytes;
 use crate::hardware::pipes::{Pipes, Served};
-use numalab_kernel::hw::contention::{Contention, Flow, PageCopy, UTILISATION_CAP};
+use numalab_kernel::hw::contention::{Contention, Flow, UTILISATION_CAP};
 use numalab_kernel::hw::smt::{Sibling, MAX_THREADS};
 use numalab_nouns::machine::Machine;
 use numalab_nouns::workload::{Access, Workload};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// Time between two solutions of the bandwidth model.
 pub const EPOCH_NS: u64 = 4_000_000;
@@ -46,17 +47,20 @@ pub struct AccessRates {
     epoch_end_ns: u64,
     /// Smoothed number of threads, same shape.
     threads: Vec<f64>,
+    /// Entries of the three tables above that are not all 0: ascending, but for the last ones since the epoch began.
+    /// On a large machine they are few.
+    live: Vec<u32>,
+    is_live: Vec<bool>,
     /// `[kind][src node][dst]`.
     flows: Vec<Flow>,
     /// Flows with threads, ascending.
     busy: Vec<u32>,
-    /// Bytes that the kernel copies and, after all of those, clears: `[from][to][epoch]`, where the current epoch is
-    /// `epoch` and the next ones follow.
-    copied_bytes: Vec<f64>,
-    epoch: usize,
-    copies: Vec<PageCopy>,
+    copies: CopyRates,
     /// Latency relative to the idle machine: `[src node][dst node]`; 0 until asked for.
     latency_factor: Vec<Cell<f64>>,
+    /// Rates and factors that were asked for since the last solution.
+    asked: RefCell<Vec<u32>>,
+    asked_factors: RefCell<Vec<u32>>,
     contention: Contention,
     /// Bytes from other caches that were too few for a look at the pipes, by place.
     gathered_bytes: Vec<f64>,
@@ -71,9 +75,6 @@ pub struct AccessRates {
     /// The last solution changed nothing, so with the same traffic the next one would be the same.
     settled: bool,
 }
-
-/// Epochs over which the traffic of one copy can be spread; a slower one is taken to be done by then.
-const COPY_EPOCHS: usize = 16;
 
 /// Lines from other caches that are looked at together, bytes: what a port or a link lets through in some 10 us.
 const GATHERED_BYTES: f64 = 262_144.0;
@@ -109,13 +110,6 @@ const LONGEST_WAIT: f64 = 64.0;
 #[inline]
 pub fn waiting_ns(ns: f64, stalled_ns: f64) -> f64 {
     ns + stalled_ns.min(LONGEST_WAIT * ns)
-}
-
-/// No copies, or clears, between any two nodes.
-fn pairs(nodes: usize, clears: bool) -> impl Iterator<Item = PageCopy> {
-    let none =
-        move |i: usize| PageCopy { from_node: (i / nodes) as u32, to_node: (i % nodes) as u32, gbps: 0.0, clears };
-    (0..nodes * nodes).map(none)
 }
 
 /// The node with memory that answers a node soonest: itself, unless it has none.
@@ -172,12 +166,14 @@ impl AccessRates {
             later_ns: vec![0.0; n],
             epoch_end_ns: EPOCH_NS,
             threads: vec![0.0; n],
-            busy: Vec::with_capacity(flows.len()),
+            live: Vec::new(),
+            is_live: vec![false; n],
+            busy: Vec::new(),
             flows,
-            copied_bytes: vec![0.0; 2 * nodes * nodes * COPY_EPOCHS],
-            epoch: 0,
-            copies: [false, true].into_iter().flat_map(|clears| pairs(nodes, clears)).collect(),
+            copies: CopyRates::new(nodes, EPOCH_NS as f64),
             latency_factor: vec![Cell::new(0.0); nodes * nodes],
+            asked: RefCell::default(),
+            asked_factors: RefCell::default(),
             contention,
             settled: false,
         };
@@ -215,6 +211,7 @@ impl AccessRates {
         let rate = self.contention.rate(flow, &self.flows[flow]);
         self.ns_per_byte[at].set(self.slow[place] / rate.gbps);
         self.latency_ns[at].set(self.slow[place] * rate.latency_ns);
+        self.asked.borrow_mut().push(at as u32);
     }
     #[inline]
     fn ns_per_byte_to(&self, kind: usize, place: usize, dst: usize) -> f64 {
@@ -305,6 +302,10 @@ impl AccessRates {
     }
     #[inline]
     fn add_occupancy(&mut self, at: usize, ns: f64, later: f64) {
+        if !self.is_live[at] {
+            self.is_live[at] = true;
+            self.live.push(at as u32);
+        }
         if later > 0.0 {
             self.later_ns[at] += ns * later;
         }
@@ -411,20 +412,20 @@ impl AccessRates {
             (true, true) => 1.0,
         };
         self.epoch_end_ns += epoch_ns as u64;
-        for ((t, o), later) in self.threads.iter_mut().zip(&mut self.occupancy_ns).zip(&mut self.later_ns) {
+        self.live.sort_unstable();
+        self.live.retain(|&at| {
+            let at = at as usize;
+            let (t, o) = (&mut self.threads[at], &mut self.occupancy_ns[at]);
             let was = *t;
             let there = *o / epoch_ns;
             *t += if there > *t { growth } else { DAMPING } * (there - *t);
             *t = if *t < NOBODY { 0.0 } else { *t };
-            *o = std::mem::take(later);
+            *o = std::mem::take(&mut self.later_ns[at]);
             same &= *t == was;
-        }
-        for (c, epochs) in self.copies.iter_mut().zip(self.copied_bytes.chunks_mut(COPY_EPOCHS)) {
-            let was = c.gbps;
-            c.gbps = std::mem::take(&mut epochs[self.epoch]) / epoch_ns;
-            same &= c.gbps == was;
-        }
-        self.epoch = (self.epoch + 1) % COPY_EPOCHS;
+            self.is_live[at] = *t != 0.0 || *o != 0.0;
+            self.is_live[at]
+        });
+        same &= self.copies.end_epoch(epoch_ns);
         if !same {
             self.solve();
         }
@@ -433,33 +434,26 @@ impl AccessRates {
     /// long it takes, ns.
     #[inline]
     pub fn copied(&mut self, from: usize, to: usize, bytes: u64, when: When, ns: f64) -> f64 {
-        self.cross(from * self.nodes + to, bytes, when, ns)
+        self.cross(self.copies.copying(from, to), bytes, when, ns)
     }
     /// The kernel clears `bytes` of a node from a CPU of `cpu_node`, which takes it `ns` if all pipes let them through.
     /// Returns how long it takes, ns.
     #[inline]
     pub fn cleared(&mut self, cpu_node: usize, node: usize, bytes: u64, when: When, ns: f64) -> f64 {
-        self.cross((self.nodes + cpu_node) * self.nodes + node, bytes, when, ns)
+        self.cross(self.copies.clearing(cpu_node, node), bytes, when, ns)
     }
     /// Sends what the kernel copies or clears through the pipes.
     fn cross(&mut self, pair: usize, bytes: u64, when: When, ns: f64) -> f64 {
         let (pipes, all) = (&mut self.pipes, bytes as f64);
-        self.contention.copy_crossings(&self.copies[pair], |r, share, weight| pipes.want(r, all * share, weight));
+        self.contention
+            .copy_crossings(&self.copies.copy_of(pair, 0.0), |r, share, weight| pipes.want(r, all * share, weight));
         let ns = self.pipes.serve_kernel(when.now_ns, when.from_ns, ns);
-        self.spread(pair, bytes, ns);
+        self.copies.spread(pair, bytes, ns);
         ns
-    }
-    #[inline]
-    fn spread(&mut self, pair: usize, bytes: u64, ns: f64) {
-        let epochs = ((ns / EPOCH_NS as f64) as usize + 1).min(COPY_EPOCHS);
-        let pair = pair * COPY_EPOCHS;
-        for later in 0..epochs {
-            self.copied_bytes[pair + (self.epoch + later) % COPY_EPOCHS] += bytes as f64 / epochs as f64;
-        }
     }
     fn solve(&mut self) {
         self.count_flows();
-        self.contention.solve_busy(&self.flows, &self.busy, &self.copies);
+        self.contention.solve_busy(&self.flows, &self.busy, self.copies.rates());
         self.settled = self.contention.is_settled();
         if self.port_gbps.is_finite() {
             std::mem::swap(&mut self.slow, &mut self.slow_before);
@@ -472,8 +466,12 @@ impl AccessRates {
             self.slow.iter_mut().for_each(|s| *s = s.max(1.0));
             self.settled &= self.slow == self.slow_before;
         }
-        for table in [&mut self.ns_per_byte, &mut self.latency_ns, &mut self.latency_factor] {
-            table.fill(Cell::new(0.0));
+        for at in self.asked.get_mut().drain(..) {
+            self.ns_per_byte[at as usize].set(0.0);
+            self.latency_ns[at as usize].set(0.0);
+        }
+        for pair in self.asked_factors.get_mut().drain(..) {
+            self.latency_factor[pair as usize].set(0.0);
         }
     }
     /// Counts the threads of every flow.
@@ -500,16 +498,14 @@ impl AccessRates {
     }
     /// Calls `f` with kind, place and memory node of every entry of the tables that has threads.
     fn each_busy(&mut self, f: impl Fn(&mut Self, usize, usize, usize)) {
-        for kind in 0..self.kinds.len() {
-            for place in 0..self.places {
-                let at = self.at(kind, place);
-                for dst in 0..self.nodes {
-                    if self.threads[at + dst] > 0.0 {
-                        f(self, kind, place, dst);
-                    }
-                }
+        let live = std::mem::take(&mut self.live);
+        for at in live.iter().map(|at| *at as usize) {
+            if self.threads[at] > 0.0 {
+                let row = at / self.nodes;
+                f(self, row / self.places, row % self.places, at % self.nodes);
             }
         }
+        self.live = live;
     }
     /// Latency of memory of a node for a CPU of `cpu_node`, relative to the idle machine, at least 1.
     #[inline]
@@ -518,6 +514,7 @@ impl AccessRates {
         let factor = &self.latency_factor[cpu_node * self.nodes + memory_node];
         if factor.get() == 0.0 {
             factor.set(self.contention.latency_factor(cpu_node, memory_node));
+            self.asked_factors.borrow_mut().push((cpu_node * self.nodes + memory_node) as u32);
         }
         factor.get()
     }

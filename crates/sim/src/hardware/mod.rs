@@ -6,6 +6,7 @@
 pub mod access_kind;
 pub mod access_rates;
 pub mod bins;
+mod copy_rates;
 mod crossed_bytes;
 pub mod pipes;
 mod shared_lines;

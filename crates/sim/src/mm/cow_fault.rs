@@ -58,7 +58,7 @@ fn split_shared(sim: &mut Simulation<'_>, at: PageRef) -> u64 {
 
 /// Gives the writer a huge page of its own with the contents of a shared one; returns the time.
 fn copy_huge(sim: &mut Simulation<'_>, s: &PageSite, at: PageRef, got: AllocatedPage) -> u64 {
-    let old = usize::from(sim.mm.shared.block_of(at).node[0]);
+    let old = usize::from(sim.mm.shared.block_of(at).node.get(0));
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     v.break_cow_huge(s.chunk, old, (got.node, got.frame));
     let memory = &mut sim.mm.physical;
@@ -90,7 +90,7 @@ pub(crate) fn copy_for_write(
         return (waited, FaultEnd::OutOfMemory);
     };
     let node = got.node;
-    let old = usize::from(sim.mm.shared.block_of(at).node[s.page]);
+    let old = usize::from(sim.mm.shared.block_of(at).node.get(s.page));
     let v = sim.processes[s.process].space.vma_mut(s.vma);
     if mapped {
         v.break_cow(s.chunk, s.page, old, (node, got.frame));

@@ -22,6 +22,7 @@ use crate::state::page_migration::{DecidedFault, Entry, PageMigration, Phase, Pl
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::FaultEnd;
+use numalab_base::node_mask::NodeId;
 use numalab_kernel::mm::pageblock::Frame;
 use numalab_kernel::mm::{Mapper, PageClass, PageRef, PhysicalMemory, SharedMemory, CHUNK_PAGES};
 use numalab_kernel::numa::counters::Refusal;
@@ -59,7 +60,7 @@ pub(crate) fn finish_hint_fault(sim: &mut Simulation<'_>, cpu: usize) {
     (decided.site.cpu, decided.fault.cpu) = (cpu, cpu);
     let DecidedFault { site, at, .. } = *decided;
     let now = sim.now_ns;
-    let node = sim.mm.shared.block_of(at).node[usize::from(at.page)];
+    let node = sim.mm.shared.block_of(at).node.get(usize::from(at.page));
     let mapped = sim.processes[site.process].space.vma(site.vma).maps(at);
     if !mapped || usize::from(node) != decided.facts.nid {
         decided.decision.target = None;
@@ -388,9 +389,9 @@ fn restore_entries(sim: &mut Simulation<'_>, m: &PageMigration) {
     let class = object.backing.class(m.facts.huge);
     let b = object.block_mut(m.site.chunk);
     b.locked.clear(page);
-    let old = usize::from(b.node[page]);
+    let old = usize::from(b.node.get(page));
     if m.moved {
-        b.node[page] = m.target as u8;
+        b.node.set(page, m.target as NodeId);
         let pages = if m.facts.huge { CHUNK_PAGES } else { 1 };
         let frame = b.frame[page];
         b.frame[page] =

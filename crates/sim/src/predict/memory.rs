@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// each pair of nodes.
 const PER_CPU: f64 = 2830.0;
 const PER_CPU_PAIR: f64 = 2.06;
-const PER_NODE_PAIR: f64 = 1880.0;
+const PER_NODE_PAIR: f64 = 1580.0;
 /// For each kind of access: rates from a place to a node, and flows between two nodes.
 const PER_RATE: f64 = 72.0;
 const PER_FLOW: f64 = 64.0;

@@ -21,7 +21,7 @@ pub fn compile(policy: &Policy, mems: NodeMask) -> MemPolicy {
 
 /// Nodes that the cpuset of a process allows, of those with memory.
 pub fn allowed(process: &Process, all: NodeMask) -> NodeMask {
-    process.mems.as_ref().map_or(all, |m| NodeMask::of(m.iter().map(|&n| n as usize)).and(all))
+    process.mems.as_ref().map_or(all, |m| NodeMask::of(m.iter().map(|&n| n as usize)).and(&all))
 }
 
 /// Interleave index of a page of a mapping: the pattern belongs to the address, in steps of the page size.

@@ -33,6 +33,7 @@ mod layers;
 mod links_2012;
 mod log;
 mod lru;
+mod many_nodes;
 mod maps;
 mod memory;
 mod move_pages;

@@ -7,7 +7,6 @@ use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{all_nodes, MemPolicy, PolicyMode};
 use numalab_kernel::mm::thp::{explain_ladder, ladder_text, LadderQuery, Locality, Step, ThpEnabled};
 use numalab_kernel::mm::MmConfig;
-use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_model::kernel::Setting;
 use numalab_model::machine::Machine;
@@ -60,8 +59,6 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let name = named("--machine", &args.machine);
     let machine = sources::machine(context, &name)?;
-    // A `NodeMask` would silently drop nodes beyond the largest number that is modelled.
-    NumaTopology::new(&machine).map_err(|e| name.error(e.what, e.expected))?;
     let cfg = config(context, args)?;
     if machine.nodes.get(args.node).is_none_or(|n| n.cpus.is_empty()) {
         let cpu_nodes: Vec<String> = machine.cpu_nodes().map(|n| n.to_string()).collect();

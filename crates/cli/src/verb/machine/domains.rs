@@ -4,7 +4,6 @@
 use crate::context::{named, Context};
 use crate::failure::{Done, Failure};
 use crate::sources;
-use numalab_kernel::numa::NumaTopology;
 use numalab_kernel::registry;
 use numalab_kernel::sched::domains::{Domain, Domains, Flags};
 use numalab_kernel::sched::imbalance::{DomainSizes, Rule};
@@ -88,8 +87,6 @@ struct Json<'a> {
 pub fn run(context: &Context, request: &Request<'_>) -> Result<Done, Failure> {
     let option = named("machine show", request.machine);
     let machine = sources::machine(context, &option)?;
-    // Refuses too many nodes before the domains are built, which takes time cubic in the number of nodes.
-    NumaTopology::new(&machine).map_err(|e| option.error(e.what, e.expected))?;
     let kernel = named("--kernel", request.kernel.unwrap_or(DEFAULT_KERNEL));
     let kernel = sources::kernels(context, &[kernel], &[])?.remove(0);
     let config = registry::sched_config(&kernel);

@@ -28,7 +28,9 @@ impl Contention {
     }
 
     /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. On a large machine
-    /// most pairs of nodes have none. [`Self::rate`] gives the results; [`Self::rates`] does not.
+    /// most pairs of nodes have none. The flows are those of the last solution, with other threads and lines: where
+    /// one comes from and goes to may change only with their number. [`Self::rate`] gives the results; [`Self::rates`]
+    /// does not.
     pub fn solve_busy(&mut self, flows: &[Flow], busy: &[u32], copies: &[PageCopy]) {
         self.solver.solve_busy(&self.paths, flows, busy, copies);
     }

@@ -55,6 +55,16 @@ impl Routes {
         self.keys.len() == flows.len() && self.keys.iter().zip(flows).all(|(k, f)| *k == key(f))
     }
 
+    /// Whether these are routes of so many flows.
+    pub fn has_room_of(&self, flows: &[Flow]) -> bool {
+        self.keys.len() == flows.len()
+    }
+
+    /// Forgets all routes.
+    pub fn forget(&mut self) {
+        self.keys.clear();
+    }
+
     /// Finds the routes of `flows`.
     pub fn find(&mut self, paths: &Paths, flows: &[Flow]) {
         self.keys.clear();

@@ -131,16 +131,19 @@ impl Solver {
         let mut busy = std::mem::take(&mut self.loaded);
         busy.clear();
         busy.extend(0..flows.len() as u32);
+        if !self.routes.are_of(flows) {
+            self.routes.forget();
+        }
         self.solve_busy(paths, flows, &busy, copies);
         self.loaded = busy;
         self.finish_idle(paths, flows);
     }
 
     /// As [`Self::solve`], for flows of which all but `busy`, in ascending order, have no threads. Finds the rates of
-    /// flows with threads only.
+    /// flows with threads only. Their ends are those of the solution before.
     pub fn solve_busy(&mut self, paths: &Paths, flows: &[Flow], busy: &[u32], copies: &[PageCopy]) {
         self.set_background(paths, copies);
-        if !self.routes.are_of(flows) {
+        if !self.routes.has_room_of(flows) {
             self.routes.find(paths, flows);
             self.unmet.clear();
             self.unmet.resize(self.routes.hops(), 0.0);

@@ -73,7 +73,7 @@ impl Request {
             huge,
             here,
             preferred: policy_nodes.preferred,
-            allowed: policy_nodes.mask.map_or(mems, |m| m.and(mems)),
+            allowed: policy_nodes.mask.map_or(mems, |m| m.and(&mems)),
             class: if huge { PageClass::AnonHuge } else { PageClass::Anon },
             constraint,
             interleaved: policy_nodes.interleaved,

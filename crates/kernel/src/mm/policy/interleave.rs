@@ -1,6 +1,7 @@
 //! Interleaving by address (`interleave_nid`, `weighted_interleave_nid`).
 
 use numalab_base::base_page::BasePage;
+use numalab_base::node_mask::NodeId;
 
 /// Interleave index of an address in a VMA that starts at `vm_start` with page offset `vm_pgoff`. For private
 /// anonymous memory `vm_pgoff` is `vm_start` in pages, so the index depends on the address alone. `order` is
@@ -11,7 +12,7 @@ pub fn interleave_index(page: BasePage, vm_pgoff: u64, vm_start: u64, addr: u64,
 
 /// Node of interleave index `ilx` among `nodes`: round robin, or in runs of the given weights. `None` without nodes.
 #[inline]
-pub fn node_of_index(nodes: &[u8], weights: Option<&[u8]>, ilx: u64) -> Option<usize> {
+pub fn node_of_index(nodes: &[NodeId], weights: Option<&[u8]>, ilx: u64) -> Option<usize> {
     if nodes.is_empty() {
         return None;
     }

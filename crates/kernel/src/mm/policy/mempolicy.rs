@@ -3,7 +3,7 @@
 use super::interleave::node_of_index;
 use super::policy_nodes::PolicyNodes;
 use crate::numa::fault::policy::{EffectivePolicy, PolicyMode as FaultMode};
-use numalab_base::node_mask::{NodeMask, MAX_NODES};
+use numalab_base::node_mask::{NodeId, NodeMask, MAX_NODES};
 use numalab_nouns::workload::PolicyMode;
 
 /// A policy of a task or a VMA.
@@ -12,7 +12,7 @@ pub struct MemPolicy {
     mode: PolicyMode,
     nodes: NodeMask,
     /// The nodes in ascending order.
-    list: Vec<u8>,
+    list: Vec<NodeId>,
     /// One weight for each node of `list`.
     weights: Vec<u8>,
     numa_balancing: bool,
@@ -41,7 +41,7 @@ impl MemPolicy {
     /// # Errors
     /// [`PolicyError`] if no node is left.
     pub fn new(mode: PolicyMode, nodes: NodeMask, mems: NodeMask) -> Result<Self, PolicyError> {
-        let list: Vec<u8> = nodes.iter().filter(|n| mems.contains(*n)).map(|n| n as u8).collect();
+        let list: Vec<NodeId> = nodes.iter().filter(|n| mems.contains(*n)).map(|n| n as NodeId).collect();
         let needs_nodes = !matches!(mode, PolicyMode::Default | PolicyMode::Local | PolicyMode::Preferred);
         if needs_nodes && list.is_empty() || mode == PolicyMode::Preferred && !nodes.is_empty() && list.is_empty() {
             return Err(PolicyError::NoNodes);

@@ -57,7 +57,7 @@ impl DemotionTargets {
                 Some(DemotionTarget { node: any_of(lower.preferred)?, allowed: lower.all })
             }
             Self::MaskClosest => {
-                let within = |mask: NodeMask| mems.map_or(mask, |m| mask.and(m));
+                let within = |mask: NodeMask| mems.map_or(mask, |m| mask.and(&m));
                 let allowed = within(lower.all);
                 let node = match any_of(within(lower.preferred)) {
                     Some(node) => node,

@@ -1,6 +1,7 @@
 //! State of 2 MiB of a mapping.
 
 use crate::mm::block::NEVER;
+use numalab_base::node_mask::NodeId;
 
 /// What a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Chunk {
     /// What the chunk holds.
     pub kind: ChunkKind,
     /// Huge: node of the page.
-    pub node: u8,
+    pub node: NodeId,
     /// Whether its PMD is marked. Huge: PROT_NONE. Small: the first access handles all marked pages (3.8).
     pub pmd_marked: bool,
     /// Runs of 64 entries that were accessed since reclaim looked last, one bit each.

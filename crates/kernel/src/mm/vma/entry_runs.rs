@@ -6,6 +6,7 @@ use super::mapping::Vma;
 use crate::mm::block::{Bits512, NEVER};
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
+use numalab_base::node_mask::NodeId;
 
 impl Vma {
     /// Populates `pages` absent base pages of one pageblock from `first` on, as [`Self::populate`] does one after the
@@ -18,7 +19,7 @@ impl Vma {
         debug_assert_eq!(b.present.zip(&added, |p, a| p & a).count(), 0);
         b.present = b.present.zip(&added, |p, a| p | a);
         let own = b.own_mut();
-        own.node[first..first + pages].fill(node as u8);
+        own.node.fill(first..first + pages, node as NodeId);
         own.last[first..first + pages].fill(NEVER);
         c.present += pages as u16;
         c.touched |= runs(first, first + pages);

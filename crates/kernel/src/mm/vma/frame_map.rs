@@ -7,12 +7,13 @@
 //! Invariants: an entry is a pageblock, a slot, or nothing. A chunk with a huge page has no entries.
 
 use crate::mm::pageblock::frame::Frame;
+use numalab_base::node_mask::NodeId;
 use std::collections::BTreeMap;
 
 /// Set in entries that are swap slots; pageblocks and slots have smaller numbers.
 const SLOT: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;
-const NO_TABLE: u8 = u8::MAX;
+const NO_TABLE: NodeId = NodeId::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
@@ -25,7 +26,7 @@ struct Chunk {
     /// Number of slots among the entries.
     swapped: u16,
     /// Node of its page table, or [`NO_TABLE`].
-    table_node: u8,
+    table_node: NodeId,
 }
 
 const UNTOUCHED: Chunk = Chunk { huge: NOTHING, entries: NOTHING, table: NOTHING, swapped: 0, table_node: NO_TABLE };
@@ -48,7 +49,7 @@ pub struct FrameMap {
     table_chunks: (u32, u32),
     /// Page tables of a chunk, where it has several, and those beside the first one: chunk, node and pageblock.
     tables_in_chunk: u32,
-    more_tables: BTreeMap<usize, Vec<(u8, Frame)>>,
+    more_tables: BTreeMap<usize, Vec<(NodeId, Frame)>>,
     swapped: u64,
     huge: u64,
 }
@@ -223,14 +224,14 @@ impl FrameMap {
         debug_assert!(!self.has_table(chunk) && node < usize::from(NO_TABLE));
         let at = self.table_of(chunk);
         let c = &mut self.chunks[at];
-        (c.table, c.table_node) = (frame.0, node as u8);
+        (c.table, c.table_node) = (frame.0, node as NodeId);
         self.tables_on_node[node] += 1;
         self.tables += 1;
     }
     /// Notes one more page table of a chunk that has several.
     pub fn add_table(&mut self, chunk: usize, node: usize, frame: Frame) {
         debug_assert!(self.has_table(chunk) && self.tables_in_chunk > 1);
-        self.more_tables.entry(chunk).or_default().push((node as u8, frame));
+        self.more_tables.entry(chunk).or_default().push((node as NodeId, frame));
         self.tables_on_node[node] += 1;
         self.tables += 1;
     }

@@ -7,6 +7,7 @@ use super::access_runs::ALL_RUNS;
 use super::chunk::{Chunk, ChunkKind, EMPTY};
 use super::mapping::Vma;
 use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
+use crate::mm::page_nodes::PageNodes;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 
@@ -52,7 +53,7 @@ impl Vma {
             present: all(true),
             marked: all(c.pmd_marked),
             read_only: all(c.read_only > 0),
-            own: Some(Box::new(OwnPages { node: [c.node; 512], last: [c.index; 512] })),
+            own: Some(Box::new(OwnPages { node: PageNodes::all(c.node), last: [c.index; 512] })),
             ..Block::empty()
         };
         let (marked, read_only) = (count(c.pmd_marked), count(c.read_only > 0));

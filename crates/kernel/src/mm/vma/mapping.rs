@@ -14,9 +14,7 @@ use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::base_page::BasePage;
 use numalab_base::grain::Grain;
-
-/// Nodes that [`Chunk::node`] can tell apart.
-const MAX_NODES: usize = 256;
+use numalab_base::node_mask::{NodeId, MAX_NODES};
 
 /// Counts by node of a chunk with one huge page, from `MAX_NODES - 1 - node` on; and of an empty one, from `MAX_NODES`
 /// on.
@@ -263,7 +261,7 @@ impl Vma {
     fn node_of(&self, chunk: usize, page: usize, store: &SharedMemory) -> usize {
         let node = match self.page_ref(chunk, page) {
             None => self.blocks[self.chunks[chunk].index as usize].own_page(page).0,
-            Some(at) => store.object(at.object).block(chunk).map_or(0, |b| b.node[usize::from(at.page)]),
+            Some(at) => store.object(at.object).block(chunk).map_or(0, |b| b.node.get(usize::from(at.page))),
         };
         usize::from(node)
     }
@@ -281,11 +279,11 @@ impl Vma {
     }
     /// Memory that the state of this mapping takes in the simulator, bytes.
     pub fn state_bytes(&self) -> usize {
-        let own = self.blocks.iter().filter(|b| b.own.is_some()).count();
+        let own = |b: &Block| b.own.as_ref().map_or(0, |o| std::mem::size_of::<OwnPages>() + o.node.more_bytes());
         self.chunks.capacity() * std::mem::size_of::<Chunk>()
             + self.counts.capacity() * std::mem::size_of::<u16>()
             + self.blocks.capacity() * std::mem::size_of::<Block>()
-            + own * std::mem::size_of::<OwnPages>()
+            + self.blocks.iter().map(own).sum::<usize>()
             + self.frame_map.state_bytes()
             + self.folios.state_bytes()
     }
@@ -320,7 +318,7 @@ impl Vma {
             (None, _) => (c.node, c.index),
             (Some(at), _) => store.object(at.object).block(chunk).map_or((0, NEVER), |b| {
                 let page = usize::from(at.page);
-                (b.node[page], b.last[page])
+                (b.node.get(page), b.last[page])
             }),
         };
         let (marked, read_only, pages) = match c.kind {
@@ -382,7 +380,7 @@ impl Vma {
         debug_assert!(!b.present.get(page));
         b.present.set(page);
         let own = b.own_mut();
-        own.node[page] = node as u8;
+        own.node.set(page, node as NodeId);
         own.last[page] = NEVER;
         c.present += 1;
         c.touched |= runs(page, page + 1);
@@ -398,7 +396,7 @@ impl Vma {
         self.zeros.clear(chunk, || Bits512::range(0, CHUNK_PAGES as usize));
         self.chunks[chunk] = Chunk {
             kind: ChunkKind::Huge,
-            node: node as u8,
+            node: node as NodeId,
             present: CHUNK_PAGES as u16,
             index: NEVER,
             touched: ALL_RUNS,
@@ -448,7 +446,7 @@ impl Vma {
                 own.last[page] = last;
                 let was = self.frame_map.take(chunk, page);
                 self.frame_map.set(chunk, page, frame);
-                (std::mem::replace(&mut own.node[page], node as u8) as usize, was)
+                (usize::from(own.node.replace(page, node as NodeId)), was)
             }
         };
         self.recount(chunk, old, node);
@@ -459,7 +457,7 @@ impl Vma {
     pub(in crate::mm) fn recount(&mut self, chunk: usize, old: usize, node: usize) {
         let c = &mut self.chunks[chunk];
         let pages = if c.kind == ChunkKind::Huge {
-            c.node = node as u8;
+            c.node = node as NodeId;
             CHUNK_PAGES
         } else {
             let counts = &mut self.counts[c.index as usize * self.nodes..][..self.nodes];

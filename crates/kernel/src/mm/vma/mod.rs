@@ -46,5 +46,5 @@ pub use mapping::Vma;
 pub use marking::{HeldPages, MarkOutcome};
 pub use page_state::PageState;
 pub use pending::{PendingKind, PendingPages};
-pub(in crate::mm) use shared_runs::{for_nodes, for_runs};
+pub(in crate::mm) use shared_runs::for_runs;
 pub use sharing::CopiedEntries;

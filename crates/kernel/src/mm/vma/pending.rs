@@ -199,7 +199,7 @@ impl Vma {
         let block = self.objects.first().and_then(|&o| store.object(o).block(chunk));
         if let Some(b) = block {
             prefetch(&b.mapcount[page]);
-            prefetch(&b.node[page]);
+            b.node.read_ahead(page);
         }
     }
     /// Pages of a chunk that `from..to` reaches into: the first, and that behind the last.

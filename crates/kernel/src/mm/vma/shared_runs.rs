@@ -48,7 +48,7 @@ impl Vma {
             write_protected += read_only.count_ones();
             for_runs(w, fresh, |from, to| {
                 block.mapcount[from..to].iter_mut().for_each(|m| *m += 1);
-                for_nodes(&block.node[from..to], |node, pages| {
+                block.node.each(from..to, |node, pages| {
                     counts[node] += pages as u16;
                     on_node[node] += pages;
                 });
@@ -71,7 +71,7 @@ impl Vma {
         for (w, &word) in gone.0.iter().enumerate() {
             for_runs(w, word, |from, to| {
                 block.mapcount[from..to].iter_mut().for_each(|m| *m -= 1);
-                for_nodes(&block.node[from..to], |node, pages| {
+                block.node.each(from..to, |node, pages| {
                     counts[node] -= pages as u16;
                     on_node[node] -= pages;
                 });
@@ -93,22 +93,12 @@ pub(in crate::mm) fn for_runs(w: usize, mut word: u64, mut f: impl FnMut(usize, 
     }
 }
 
-/// Calls `f` with nodes and numbers of pages: once if all pages lie on one node, else once per page.
-#[inline]
-pub(in crate::mm) fn for_nodes(nodes: &[u8], mut f: impl FnMut(usize, u64)) {
-    let Some(&first) = nodes.first() else { return };
-    if nodes.iter().all(|&n| n == first) {
-        f(usize::from(first), nodes.len() as u64);
-    } else {
-        nodes.iter().for_each(|&n| f(usize::from(n), 1));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mm::object::{Backing, SharedMemory};
     use crate::mm::units::PAGE_BYTES;
+    use numalab_base::node_mask::NodeId;
 
     /// 512 pages of a file: every third on node 1, some away, locked or dirty.
     fn object() -> SharedMemory {
@@ -116,9 +106,9 @@ mod tests {
         let id = store.create(Backing::File, 1);
         let b = store.object_mut(id).block_mut(0);
         for page in 0..512 {
-            b.node[page] = u8::from(page % 3 == 0);
+            b.node.set(page, NodeId::from(page % 3 == 0));
         }
-        b.node[128..192].fill(1);
+        b.node.fill(128..192, 1);
         b.resident = Bits512::range(0, 500);
         b.locked.set(70);
         b.dirty.set(71);
@@ -140,7 +130,7 @@ mod tests {
                 for page in from.max(start as usize)..to.min(end as usize) {
                     if b.resident.get(page) && !b.locked.get(page) && one.is_absent(0, page) {
                         b.mapcount[page] += 1;
-                        one.map_shared(0, page, usize::from(b.node[page]), !b.dirty.get(page));
+                        one.map_shared(0, page, usize::from(b.node.get(page)), !b.dirty.get(page));
                         expected += 1;
                     }
                 }

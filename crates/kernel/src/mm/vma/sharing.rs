@@ -12,6 +12,7 @@ use crate::mm::units::CHUNK_PAGES;
 use crate::mm::unmapped::Unmapped;
 use crate::numa::page::{PageFacts, HPAGE_PAGES};
 use crate::numa::state::LastCpupid;
+use numalab_base::node_mask::NodeId;
 
 /// Number of entries that a fork copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Vma {
             _ => true,
         };
         PageFacts {
-            nid: usize::from(b.node[page]),
+            nid: usize::from(b.node.get(page)),
             last: LastCpupid::from_raw(b.last[page]),
             pages: if b.huge { HPAGE_PAGES } else { 1 },
             huge: b.huge,
@@ -103,7 +104,7 @@ impl Vma {
             c.read_only -= 1;
         }
         let own = b.own_mut();
-        own.node[page] = node as u8;
+        own.node.set(page, node as NodeId);
         own.last[page] = NEVER;
         self.recount(chunk, old, node);
     }
@@ -266,7 +267,8 @@ impl Vma {
             if c.kind == ChunkKind::Huge {
                 block.huge = true;
                 block.resident.set(0);
-                (block.node[0], block.last[0], block.mapcount[0]) = (c.node, c.index, 1);
+                block.node.set(0, c.node);
+                (block.last[0], block.mapcount[0]) = (c.index, 1);
                 block.frame[0] = self.frame_map.share_huge(i);
                 c.shared = CHUNK_PAGES as u16;
                 c.index = layer as u32;
@@ -278,7 +280,9 @@ impl Vma {
             let mine = b.exclusive();
             let mut from = 0;
             while let Some(p) = mine.next(from) {
-                (block.node[p], block.last[p]) = b.own_page(p);
+                let (node, last) = b.own_page(p);
+                block.node.set(p, node);
+                block.last[p] = last;
                 block.frame[p] = self.frame_map.take(i, p);
                 block.mapcount[p] = 1;
                 b.set_shared(p, layer);
@@ -351,7 +355,7 @@ impl Vma {
             from = p + 1;
             let node = match self.page_ref(chunk, p) {
                 Some(at) => {
-                    let node = usize::from(store.block_of(at).node[p]);
+                    let node = usize::from(store.block_of(at).node.get(p));
                     store.unmap(at, freed);
                     node
                 }

@@ -3,6 +3,7 @@
 
 use crate::mm::machines;
 use crate::mm::setup::config;
+use numalab_base::node_mask::NodeId;
 use numalab_base::rng::Rng;
 use numalab_kernel::mm::alloc::AllocSite;
 use numalab_kernel::mm::policy::PolicyNodes;
@@ -196,14 +197,15 @@ impl Lab {
         let at = PageRef { object: self.vma(s).objects[0], chunk: s.chunk as u32, page: s.page as u16 };
         if !self.store.object(at.object).resident(s.chunk, s.page) {
             let b = self.store.block_of(at);
-            let node = usize::from(b.node[s.page]);
+            let node = usize::from(b.node.get(s.page));
             let left = b.cached.get(s.page).then(|| self.memory.take_from_page_cache(node)).flatten();
             let got = left.map(|frame| AllocatedPage { node, frame }).or_else(|| self.alloc(PageClass::Shmem));
             let b = self.store.block_of(at);
             b.cached.clear(s.page);
             let Some(got) = got else { return };
             b.resident.set(s.page);
-            (b.node[s.page], b.frame[s.page]) = (got.node as u8, got.frame);
+            b.node.set(s.page, got.node as NodeId);
+            b.frame[s.page] = got.frame;
         }
         if write {
             if let Some(got) = self.alloc(PageClass::Anon) {
@@ -214,7 +216,7 @@ impl Lab {
         }
         let b = self.store.block_of(at);
         b.mapcount[s.page] += 1;
-        let node = usize::from(b.node[s.page]);
+        let node = usize::from(b.node.get(s.page));
         self.did("file page shared");
         self.vma(s).map_shared(s.chunk, s.page, node, true);
     }
@@ -233,7 +235,7 @@ impl Lab {
         }
         let Some(got) = self.alloc(PageClass::Anon) else { return };
         self.did("cow");
-        let old = usize::from(self.store.block_of(at).node[s.page]);
+        let old = usize::from(self.store.block_of(at).node.get(s.page));
         self.vma(s).break_cow(s.chunk, s.page, old, (got.node, got.frame));
         let memory = &mut self.memory;
         self.store.unmap(at, &mut |gone| memory.free_unmapped(gone));
@@ -413,7 +415,7 @@ impl Lab {
             Some(at) => {
                 let b = self.store.block_of(at);
                 let page = usize::from(at.page);
-                (usize::from(b.node[page]), b.frame[page], if b.huge { 512 } else { 1 }, Some(at))
+                (usize::from(b.node.get(page)), b.frame[page], if b.huge { 512 } else { 1 }, Some(at))
             }
             None => match v.chunk(s.chunk).kind {
                 ChunkKind::Huge => (usize::from(v.chunk(s.chunk).node), v.frame(s.chunk, 0), 512, None),

@@ -3,8 +3,7 @@
 //! Problem: 100,000 records are as many folders, with gigabytes of plans, sources and series. Reading them takes
 //! minutes, and a comparison needs some hundred bytes of each.
 //! Approach: a header, lines of what records share (plans, names of figures, words), a line for each record, and the
-//! digest of all before it. An entry has the stamp of its record: which files manifest and figures are, and when they
-//! changed.
+//! digest of all before it. An entry has the stamp of its record: which files it has, and when they changed.
 //! Invariants: an entry counts only while the stamp is that of the files that are there. A file that is damaged, of
 //! another version or too large counts as none. Nothing needs it: without it the records are read.
 
@@ -19,8 +18,10 @@ use crate::record::{Outcome, Scalar, Settled};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fs::{self, File, Metadata};
+use std::ffi::OsString;
+use std::fs::{self, DirEntry, File, Metadata};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ const SHARED_BYTES_MAX: u64 = 64 << 20;
 const LINE_BYTES_MAX: u64 = 64 << 20;
 /// A record that changed so recently is not entered: a second change might leave the same stamp.
 const SETTLED: Duration = Duration::from_secs(1);
+/// Folders in folders that a record may have; its sources have the shape of a catalog.
+const FOLDERS_DEEP: u32 = 8;
 
 /// What many records have in common. Each has a number: its place among the lines of this kind.
 #[derive(Debug, Deserialize, Serialize)]
@@ -343,7 +346,7 @@ fn key(record: &str) -> Option<u64> {
     u64::from_str_radix(record, 16).ok()
 }
 
-/// Which files a record's manifest and figures are, and when they last changed.
+/// Which files a record has, and when they last changed.
 #[derive(Debug)]
 pub(super) struct Stamp {
     text: String,
@@ -352,24 +355,42 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of the record in `dir`; `None` if it is not a folder with these files.
+    /// The stamp of the record in `dir`; `None` if it has no figures, or anything but files and folders.
     pub(super) fn of(dir: &Path) -> Option<Self> {
         let folder = fs::symlink_metadata(dir).ok().filter(Metadata::is_dir)?;
-        let mut digest = Sha256::new();
+        let (mut digest, mut newest) = (Sha256::new(), Duration::ZERO);
         digest.update(folder.ino().to_le_bytes());
-        let mut newest = Duration::ZERO;
-        for name in [MANIFEST, SCALARS] {
-            let file = fs::symlink_metadata(dir.join(name)).ok().filter(Metadata::is_file)?;
-            for n in [file.dev(), file.ino(), file.size()] {
-                digest.update(n.to_le_bytes());
-            }
-            for n in [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()] {
-                digest.update(n.to_le_bytes());
-            }
-            newest = newest.max(Duration::new(file.ctime().max(0) as u64, file.ctime_nsec().max(0) as u32));
-        }
+        // Each file is looked at, and none is read: a comparison without an index reads them all.
+        let found = stamp_files(dir, &mut digest, &mut newest, FOLDERS_DEEP)?;
+        [MANIFEST, SCALARS].iter().all(|name| found.iter().any(|n| n == name)).then_some(())?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let lasts = now.saturating_sub(newest) > SETTLED;
         Some(Self { text: hex(&digest.finalize()[..16]), lasts })
     }
+}
+
+/// Adds the files in `dir` and in its folders, in the order of their names, and returns the names of `dir`'s own.
+fn stamp_files(dir: &Path, digest: &mut Sha256, newest: &mut Duration, deep: u32) -> Option<Vec<OsString>> {
+    let mut all: Vec<_> = fs::read_dir(dir).ok()?.collect::<io::Result<_>>().ok()?;
+    all.sort_by_key(DirEntry::file_name);
+    let mut files = Vec::new();
+    for entry in all {
+        let (name, found) = (entry.file_name(), entry.metadata().ok()?);
+        digest.update(name.as_bytes());
+        digest.update([0]);
+        if found.is_dir() {
+            stamp_files(&entry.path(), digest, newest, deep.checked_sub(1)?)?;
+            continue;
+        }
+        found.is_file().then_some(())?;
+        for n in [found.dev(), found.ino(), found.size()] {
+            digest.update(n.to_le_bytes());
+        }
+        for n in [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()] {
+            digest.update(n.to_le_bytes());
+        }
+        *newest = (*newest).max(Duration::new(found.ctime().max(0) as u64, found.ctime_nsec().max(0) as u32));
+        files.push(name);
+    }
+    Some(files)
 }

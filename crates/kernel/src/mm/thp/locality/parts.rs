@@ -94,7 +94,7 @@ impl FaultContext<'_> {
     pub(super) fn rung(&self, number: usize) -> Option<Attempt> {
         let rung = self.ladders.rungs(self.policy_nodes.preferred).get(number)?;
         let nodes = match self.policy_nodes.mask {
-            Some(mask) if !self.policy_nodes.preferred_many => rung.nodes.and(mask),
+            Some(mask) if !self.policy_nodes.preferred_many => rung.nodes.and(&mask),
             _ => rung.nodes,
         };
         let policy_nodes = PolicyNodes { mask: Some(nodes), preferred_many: false, ..self.policy_nodes };

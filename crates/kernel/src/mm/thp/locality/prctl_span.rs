@@ -39,6 +39,6 @@ fn spanning(ctx: &FaultContext) -> Attempt {
         return ctx.anywhere(ctx.gfp);
     }
     let near = ctx.ladders.up_to(ctx.policy_nodes.preferred, ctx.span_max_class);
-    let mask = ctx.policy_nodes.mask.map_or(near, |m| m.and(near));
+    let mask = ctx.policy_nodes.mask.map_or(near, |m| m.and(&near));
     Attempt { policy_nodes: PolicyNodes { mask: Some(mask), ..ctx.policy_nodes }, ..ctx.anywhere(ctx.gfp) }
 }

@@ -1,0 +1,84 @@
+//! The largest machine that can be described runs, keeps its books, and gives the same figures twice.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+use common::*;
+use std::fmt::Write as _;
+
+/// 4 MiB that lie on node 3, and two threads on node 1000 that use them.
+const FAR: &str = r#"
+[[policy]]
+name = "there"
+mode = "bind"
+nodes = "3"
+[[policy]]
+name = "own"
+mode = "default"
+[[process]]
+name = "p"
+threads = 2
+affinity = { nodes = "1000" }
+[[process.region]]
+name = "r"
+size = "4MiB"
+[[process.prologue]]
+policy = "there"
+access = "r"
+write = 1
+[[process.phase]]
+policy = "own"
+time = "2s"
+access = "r"
+write = 0.5
+"#;
+
+/// Pages of 4 KiB on a node in the last sample of a run.
+fn pages_on(o: &numalab_model::record::Outcome, node: usize) -> f64 {
+    let series = o.series.iter().find(|s| s.name == "node_pages").unwrap();
+    let column = series.columns.iter().position(|c| c.ends_with(&format!("/node{node}"))).unwrap();
+    *series.values[column].last().unwrap()
+}
+
+#[test]
+fn pages_of_the_largest_machine_end_local() {
+    let m = machine("1024x1x1x1");
+    let (w, k) = (inline(FAR, &m, 1, &[]), kernel("6.12"));
+    let first = run(&m, &w, &k, 1);
+    assert!(counter(&first, "numa_pages_migrated") >= 1024, "{:?}", first.counters);
+    assert!(pages_on(&first, 1000) >= 1024.0 && pages_on(&first, 3) < 100.0, "{}", pages_on(&first, 3));
+    // 1000 and 232 have the same low byte.
+    assert_eq!(pages_on(&first, 232), 0.0);
+    assert_eq!(run(&m, &w, &k, 1), first, "the same plan gives the same figures");
+}
+
+/// What `numactl --hardware` says of a machine of `n` nodes of one CPU and 1 GiB, which are near or far in steps.
+fn numactl(n: usize) -> String {
+    let mut text = format!("available: {n} nodes (0-{})\n", n - 1);
+    for node in 0..n {
+        write!(text, "node {node} cpus: {node}\nnode {node} size: 1024 MB\nnode {node} free: 1000 MB\n").unwrap();
+    }
+    text += "node distances:\nnode ";
+    (0..n).for_each(|to| write!(text, " {to}").unwrap());
+    for from in 0..n {
+        write!(text, "\n{from}:").unwrap();
+        let far = |to: usize| {
+            if from == to {
+                10
+            } else {
+                [12, 20, 32][usize::from(from / 8 != to / 8) + usize::from(from / 64 != to / 64)]
+            }
+        };
+        (0..n).for_each(|to| write!(text, " {}", far(to)).unwrap());
+    }
+    text + "\n"
+}
+
+#[test]
+fn an_imported_machine_of_a_thousand_nodes_runs() {
+    let text = numalab_model::machine::import::numactl("n.txt", &numactl(1024), "m").unwrap();
+    let m = numalab_model::machine::from_toml("m.toml", &text).unwrap();
+    let (w, k) = (inline(&FAR.replace("2s", "1.5s"), &m, 1, &[]), kernel("6.12"));
+    let first = run(&m, &w, &k, 1);
+    assert!(counter(&first, "numa_hint_faults") > 0 && pages_on(&first, 1000) > 0.0, "{:?}", first.counters);
+}
