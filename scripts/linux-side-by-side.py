@@ -10,7 +10,8 @@ The most telling runs come first, in stages: a few words of the main knobs on tw
 seeds, then all words, then all shapes. --stages ends earlier. The page is written after every stage, and by --page-only.
 
 A guest of the machines and workloads below takes some eight seconds of one CPU on two nodes, half of it for booting:
-memory is small, the scanner's periods are a quarter, and so is the time of the workloads. Both sides get the same.
+memory is small, the scanner's periods are a quarter, and so is the time of the workloads. Both sides get the same. It
+runs in the project's folder.
 """
 
 import argparse
@@ -21,8 +22,8 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-SIDES = ROOT / "linux/sides"
+# Machine files name each other from the project's folder, in which this runs.
+SIDES = Path("linux/sides")
 SHAPES = ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"]
 
 # A workload in which the knob's decision matters.
@@ -35,6 +36,8 @@ WORKLOADS = {
         ["memory=48MiB", "fragmented=192MiB", "used=0.2", "free_pages=204", "duration=1s"],
     ),
 }
+# Where a node is filled, guests have the memory of the machine: their first node has 512 MiB or more.
+FILLED = ["fragmented-node"]
 # Knobs that only matter under a word of another one.
 UNDER = {
     "mapcount_limit_cow_only": "page_filter=mapcount_threshold",
@@ -98,9 +101,12 @@ def command(args: argparse.Namespace, knob: dict, shape: str, stage: Stage) -> l
         return []
     workload, params = WORKLOADS[UNDER.get(name, name).split("=")[0]]
     line = [args.numalab, "kernel", "try", "--series", args.series, "--sim", "--jobs", "1"]
-    line += ["--machine", str(SIDES / f"guest-{shape}.toml"), "--workload", workload]
+    filled = workload in FILLED
+    machine = SIDES / f"{'filled' if filled else 'guest'}-{shape}.toml"
+    memory = ["4GiB", "1GiB"] if filled else ["2GiB", "512MiB"]
+    line += ["--machine", str(machine), "--workload", workload]
     line += ["--iterations", str(stage.iterations), "--timing", "modelled"]
-    line += ["--guest-memory", "2GiB", "--workload-memory", "512MiB", "--out", folder(args, name, shape)]
+    line += ["--guest-memory", memory[0], "--workload-memory", memory[1], "--out", folder(args, name, shape)]
     line += ["--set", "scan.scan_delay_ms=250", "--set", "scan.scan_period_min_ms=250"]
     line += [part for param in params for part in ("--param", param)]
     return line + [part for column in asked for part in ("--knob", column)]
