@@ -161,7 +161,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 fn weights_of(job: &Job) -> Result<Vec<(u32, u32)>, String> {
     let mut policies: Vec<&Policy> = Vec::new();
     for process in &job.workload.processes {
-        policies.extend(process.regions.iter().filter_map(|r| r.policy.as_ref()));
+        policies.extend(process.regions.iter().flat_map(|r| r.policy.iter().chain(&r.huge_policy)));
         let ops = process.prologue.iter().chain(process.threads.iter().flat_map(|t| t.ops.iter()));
         policies.extend(ops.filter_map(|o| if let Op::SetPolicy(p) = o { Some(p) } else { None }));
     }
