@@ -29,8 +29,8 @@ const INTRO: &str =
                      table has, for every setting, the change against the kernel with default knobs on its own side: a \
                      guest in QEMU, and the simulator. `p` is that of Welch's test after Holm's correction over the \
                      rows of that side; below 0.05 the change is clear.\n\nA second table has the four counters of \
-                     NUMA balancing of every setting: the range of the guests, the median of the simulator, and \
-                     whether that is held, which is inside of the range widened by a factor of 1.25 at both ends.\n";
+                     NUMA balancing of every setting: the range of the guests, and the median of the simulator. That \
+                     is held inside of the range, widened by a factor of 1.25 at both ends.\n";
 
 /// Reads the records of both sides and prints them beside each other.
 ///
