@@ -2,8 +2,16 @@
 """Every knob of a series on a real kernel and in the simulator, side by side.
 
 For each knob of words, or those of --knob, and each shape, `numalab kernel try --sim` runs the kernel with default
-knobs and one column for every other word, in guests of timing `modelled` with little memory, and the same columns in
-the simulator. Then `numalab kernel sides` writes one page of all of them. What has a record is not run again.
+knobs and one column for each further word, in guests of timing `modelled`, and the same columns in the simulator. Then
+`numalab kernel sides` writes one page of all of them. What has a record is not run again, so a run that was stopped
+goes on where it was.
+
+The most telling runs come first, in stages: a few words of the main knobs on two shapes with three seeds, then more
+seeds, then all words, then all shapes. --stages ends earlier. The page is written after every stage, and by --page-only.
+
+A guest of the machines and workloads below takes some eight seconds of one CPU on two nodes, half of it for booting:
+memory is small, the scanner's periods are a quarter, and so is the time of the workloads. Both sides get the same. It
+runs in the project's folder.
 """
 
 import argparse
@@ -12,18 +20,50 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import NamedTuple
 
+# Machine files name each other from the project's folder, in which this runs.
+SIDES = Path("linux/sides")
 SHAPES = ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"]
 
-# A workload in which the knob's decision matters, so small that guests do not divide it: both sides run the same. Other
-# knobs get the last one.
+# A workload in which the knob's decision matters.
 WORKLOADS = {
-    "vma_filter": ("numa01_THREAD_ALLOC", ["memory=96MiB", "loops=60"]),
-    "page_filter": ("cow-shared", ["duration=6s"]),
-    "imbalance": ("mpi-neighbours", ["grid=4MiB", "steps=100"]),
-    "thp_locality": ("first-touch", ["memory=64MiB", "duration=5s"]),
+    "vma_filter": (str(SIDES / "own-mappings.toml"), ["duration=2s"]),
+    "page_filter": ("cow-shared", ["duration=2s"]),
+    "imbalance": ("mpi-neighbours", ["grid=2MiB", "edge=64KiB", "steps=200"]),
+    "thp_locality": (
+        "fragmented-node",
+        ["memory=48MiB", "fragmented=192MiB", "used=0.2", "free_pages=204", "duration=1s"],
+    ),
 }
-OTHERS = ("first-touch", ["memory=64MiB", "duration=5s"])
+# Where a node is filled, guests have the memory of the machine: their first node has 512 MiB or more.
+FILLED = ["fragmented-node"]
+# Knobs that only matter under a word of another one.
+UNDER = {
+    "mapcount_limit_cow_only": "page_filter=mapcount_threshold",
+    "mapcount_limit_refuses_migration": "page_filter=mapcount_threshold",
+    "thp_span": "thp_locality=prctl_span",
+    "huge_strict": "thp_locality=mpol_huge",
+    "huge_noretry": "thp_locality=mpol_huge,huge_strict=true",
+}
+# The oldest word, and the one of the mailing-list thread that a knob stands for.
+FIRST = {
+    "vma_filter": ["off", "rfc_v3"],
+    "page_filter": ["none", "cow_mapcount1"],
+    "imbalance": ["none", "imb_v4"],
+    "thp_locality": ["thp_zonelist", "ladder_sorted"],
+}
+
+
+class Stage(NamedTuple):
+    """A part of the work: whether only the first words, on how many shapes, and how many seeds."""
+
+    first: bool
+    shapes: int
+    iterations: int
+
+
+STAGES = [Stage(True, 2, 3), Stage(True, 2, 5), Stage(True, 2, 10), Stage(False, 2, 10), Stage(False, 4, 10)]
 
 
 def arguments() -> argparse.Namespace:
@@ -33,31 +73,64 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--series", default="linux", help="folder of the series")
     parser.add_argument("--knob", action="append", default=[], help="a knob to run; may be repeated")
     parser.add_argument("--shape", action="append", default=[], help="a machine shape; may be repeated")
-    parser.add_argument("--iterations", type=int, default=10, help="seeds of each column")
+    parser.add_argument("--stages", type=int, default=len(STAGES), help="how many stages to run")
     parser.add_argument("--out", default="out/linux", help="folder of the records")
     parser.add_argument("--page", default="docs/reference/linux-side-by-side.md", help="the page")
     parser.add_argument("--numalab", default="numalab", help="the command")
+    parser.add_argument("--sides", help="the command that writes the page [default: that of --numalab]")
+    parser.add_argument("--page-only", action="store_true", help="write the page of the records that are there")
     parser.add_argument("--dry-run", action="store_true", help="print the commands")
     return parser.parse_args()
 
 
-def commands(args: argparse.Namespace, knobs: list[dict]) -> tuple[list[list[str]], list[str]]:
-    """Return the commands that run a knob on a shape, and the folders that they write."""
-    runs, folders = [], []
-    for knob in knobs:
-        name = knob["name"]
-        others = [word for word in knob["values"] if word != knob["default"]]
-        workload, params = WORKLOADS.get(name, OTHERS)
-        for shape in args.shape or SHAPES:
-            folder = f"{args.out}/{name}-{shape}"
-            line = [args.numalab, "kernel", "try", "--series", args.series, "--sim", "--machine", shape]
-            line += ["--workload", workload, "--iterations", str(args.iterations), "--timing", "modelled"]
-            line += ["--guest-memory", "2GiB", "--workload-memory", "256MiB", "--out", folder]
-            line += [part for param in params for part in ("--param", param)]
-            line += [part for word in others for part in ("--knob", f"{name}={word}")]
-            runs.append(line)
-            folders.append(folder)
-    return runs, folders
+def columns(knob: dict, first: bool) -> list[str]:
+    """Return the settings of a knob's columns; none if it has no word for this stage."""
+    name = knob["name"]
+    words = FIRST.get(name, []) if first else [word for word in knob["values"] if word != knob["default"]]
+    if name not in UNDER:
+        return [f"{name}={word}" for word in words if word in knob["values"]]
+    # Beside the word under which it matters, as it is by default.
+    return [UNDER[name], *(f"{UNDER[name]},{name}={word}" for word in words)] if words else []
+
+
+def command(args: argparse.Namespace, knob: dict, shape: str, stage: Stage) -> list[str]:
+    """Return the command that runs a knob on a shape; empty if the stage has nothing of it."""
+    name = knob["name"]
+    asked = columns(knob, stage.first)
+    if not asked:
+        return []
+    workload, params = WORKLOADS[UNDER.get(name, name).split("=")[0]]
+    line = [args.numalab, "kernel", "try", "--series", args.series, "--sim", "--jobs", "1"]
+    filled = workload in FILLED
+    machine = SIDES / f"{'filled' if filled else 'guest'}-{shape}.toml"
+    memory = ["4GiB", "1GiB"] if filled else ["2GiB", "512MiB"]
+    line += ["--machine", str(machine), "--workload", workload]
+    line += ["--iterations", str(stage.iterations), "--timing", "modelled"]
+    line += ["--guest-memory", memory[0], "--workload-memory", memory[1], "--out", folder(args, name, shape)]
+    line += ["--set", "scan.scan_delay_ms=250", "--set", "scan.scan_period_min_ms=250"]
+    line += [part for param in params for part in ("--param", param)]
+    return line + [part for column in asked for part in ("--knob", column)]
+
+
+def folder(args: argparse.Namespace, name: str, shape: str) -> str:
+    """Return the folder of the records of a knob on a shape."""
+    return f"{args.out}/{name}-{shape}"
+
+
+def write_page(args: argparse.Namespace, names: list[str]) -> int:
+    """Write the page of what has records of guests, or print the command that does."""
+    all_of = [folder(args, name, shape) for name in names for shape in SHAPES]
+    there = all_of if args.dry_run else [f for f in all_of if has_records(f)]
+    line = [args.sides or args.numalab, "kernel", "sides", *there, "--markdown", args.page]
+    if args.dry_run:
+        print(shlex.join(line))
+        return 0
+    return subprocess.run(line, check=False, stdout=subprocess.DEVNULL).returncode if there else 0
+
+
+def has_records(out: str) -> bool:
+    """Whether a folder has a record of a guest and one of the simulator."""
+    return all(any(Path(side).glob("*/scalars.json")) for side in (out, f"{out}-sim"))
 
 
 def main() -> int:
@@ -71,18 +144,26 @@ def main() -> int:
         if name not in names:
             print(f"--knob {name}: expected one of {', '.join(names)}", file=sys.stderr)
             return 2
-    chosen = [knob for knob in knobs if not args.knob or knob["name"] in args.knob]
-    runs, folders = commands(args, chosen)
-    page = [args.numalab, "kernel", "sides", *folders, "--markdown", args.page]
-    for line in [*runs, page]:
-        if args.dry_run:
-            print(shlex.join(line))
-            continue
-        code = subprocess.run(line, check=False).returncode
-        # A guest that failed is a column without figures, and the others are compared.
-        if code in (2, 3):
-            return code
-    return 0
+    for shape in args.shape:
+        if shape not in SHAPES:
+            print(f"--shape {shape}: expected one of {', '.join(SHAPES)}", file=sys.stderr)
+            return 2
+    for stage in [] if args.page_only else STAGES[: args.stages]:
+        for shape in SHAPES[: stage.shapes]:
+            for knob in knobs:
+                wanted = (not args.knob or knob["name"] in args.knob) and (not args.shape or shape in args.shape)
+                line = command(args, knob, shape, stage) if wanted else []
+                if not line:
+                    continue
+                if args.dry_run:
+                    print(shlex.join(line))
+                    continue
+                code = subprocess.run(line, check=False, stdout=subprocess.DEVNULL).returncode
+                # A guest that failed is a column without figures, and the others are compared.
+                if code in (2, 3, 130, 143):
+                    return code
+        write_page(args, names)
+    return write_page(args, names) if args.page_only else 0
 
 
 if __name__ == "__main__":

@@ -106,12 +106,20 @@ static int here(void)
 	return sched_getcpu() / 2;
 }
 
-static void bind_to(void *p, size_t size, int node)
+#define PREFERRED 1
+#define BIND 2
+
+static void policy(void *p, size_t size, int mode, int node)
 {
 	unsigned long mask = 1UL << node;
 
-	if (syscall(SYS_mbind, p, size, 2 /* MPOL_BIND */, &mask, 8UL, 0))
+	if (syscall(SYS_mbind, p, size, (long)mode, &mask, 8UL, 0))
 		printf("numalab-guest: FAIL mbind: %s\n", strerror(errno)), failures++;
+}
+
+static void bind_to(void *p, size_t size, int node)
+{
+	policy(p, size, BIND, node);
 }
 
 static int node_of(void *p)
@@ -194,26 +202,37 @@ static void take_huge(void)
 
 #define BLOCKS 4
 
-/* Touches some huge pages in a child on node 0; what it got. */
+/* Policies of the range that fault() touches; a mode of 0 is none. */
+static struct {
+	int mode, node, huge_mode, huge_node;
+} range;
+
+/*
+ * Touches some huge pages in a child on node 0; what it got. The range and its
+ * policies are those of the parent.
+ */
 static void fault(const char *name, int span, int *huge, int *remote)
 {
 	int pipes[2], got[2] = { -1, -1 };
+	char *p = map(BLOCKS * HUGE);
 	pid_t child;
 
 	*huge = *remote = -1;
 	if (pipe(pipes))
 		return;
+	madvise(p, BLOCKS * HUGE, MADV_HUGEPAGE);
+	if (range.mode)
+		policy(p, BLOCKS * HUGE, range.mode, range.node);
+	if (range.huge_mode)
+		policy(p, BLOCKS * HUGE, range.huge_mode | HUGE_POLICY, range.huge_node);
 	child = fork();
 	if (!child) {
 		long before = vmstat("thp_fault_alloc");
-		char *p;
 		int i;
 
 		on_cpu(0);
 		if (span)
 			prctl(SET_SPAN, 1, 0, 0, 0);
-		p = map(BLOCKS * HUGE);
-		madvise(p, BLOCKS * HUGE, MADV_HUGEPAGE);
 		for (i = 0; i < BLOCKS; i++)
 			p[i * HUGE] = 1;
 		got[0] = vmstat("thp_fault_alloc") - before;
@@ -228,6 +247,7 @@ static void fault(const char *name, int span, int *huge, int *remote)
 	waitpid(child, NULL, 0);
 	close(pipes[0]);
 	close(pipes[1]);
+	munmap(p, BLOCKS * HUGE);
 	*huge = got[0];
 	*remote = got[1];
 	printf("numalab-guest: thp %s: %d of %d huge, %d on node 1\n", name, *huge, BLOCKS, *remote);
@@ -244,6 +264,43 @@ static void expect(const char *word, const char *name, int span, int away)
 		CHECK(huge == BLOCKS && remote == BLOCKS, "%s: huge pages of node 1", name);
 	else
 		CHECK(huge == 0 && remote == 0, "%s: base pages of node 0", name);
+}
+
+/*
+ * Ranges with a policy for huge pages. The last two may reclaim and compact, so
+ * what is in the way is locked, and compaction leaves it.
+ */
+static void ranges(char *filler, size_t size)
+{
+	int huge, remote;
+
+	expect("mpol_huge", "mpol_huge, no range has a policy", 0, 0);
+	range.huge_mode = PREFERRED;
+	range.huge_node = 1;
+	expect("mpol_huge", "mpol_huge, huge pages of node 1 preferred", 0, 1);
+	expect("thp_two_step", "thp_two_step, which does not follow it", 0, 0);
+	range.mode = BIND;
+	expect("mpol_huge", "mpol_huge, the same, base pages bound to node 0", 0, 1);
+	range.node = 1;
+	range.huge_mode = BIND;
+	range.huge_node = 0;
+	take_huge();
+	knob("thp_locality", "mpol_huge");
+	fault("mpol_huge, huge pages bound to node 0, base pages to node 1", 0, &huge, &remote);
+	CHECK(huge == 0 && remote == BLOCKS, "no huge page of node 0, so base pages by the other policy");
+
+	syscall(SYS_mlock2, filler, size, 1 /* MLOCK_ONFAULT */);
+	put("/proc/sys/vm/compact_unevictable_allowed", "0");
+	put("/sys/kernel/mm/transparent_hugepage/defrag", "madvise");
+	range.mode = 0;
+	range.huge_mode = PREFERRED;
+	expect("mpol_huge", "mpol_huge, huge pages of node 0 preferred, reclaim", 0, 1);
+	knob("huge_strict", "true");
+	expect("mpol_huge", "mpol_huge, the same, strict", 0, 0);
+	knob("huge_strict", "false");
+	range.huge_mode = 0;
+	put("/sys/kernel/mm/transparent_hugepage/defrag", "never");
+	munlock(filler, size);
 }
 
 /* No fault reclaims or compacts, so node 0 has base pages and node 1 huge ones. */
@@ -294,6 +351,7 @@ static void huge_pages(void)
 	text[n > 0 ? n : 0] = '\0';
 	CHECK(strstr(text, "rule=thp_zonelist step=0 class=-1 preferred=0 nid=1"), "trace: %s", text);
 	CHECK(strstr(text, "rule=thp_two_step step=1 class=-1 preferred=0 nid=-1"), "trace: %s", text);
+	ranges(filler, size);
 	munmap(filler, size);
 }
 

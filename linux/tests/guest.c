@@ -4,6 +4,7 @@
  * each word is taken, that others are refused, and what has no word. The list
  * /knobs comes from series.toml (scripts/linux-guest.sh writes it).
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +146,71 @@ static void span(void)
 	      "taken back");
 }
 
+#define MB (1UL << 20)
+enum { DEFAULT, PREFERRED, BIND };
+
+static int set_policy(void *p, size_t size, int mode, unsigned long nodes, int flags)
+{
+	return syscall(SYS_mbind, p, size, (long)mode, &nodes, 65UL, flags) ? errno : 0;
+}
+
+/* Mode of a range, with its nodes from the ninth bit on, or errno below 0. */
+static int policy_of(void *p, int flags)
+{
+	unsigned long nodes = 0;
+	int mode = -1;
+
+	if (syscall(SYS_get_mempolicy, &mode, &nodes, 65UL, p, (long)flags))
+		return -errno;
+	return mode | nodes << 8;
+}
+
+#define OWN(p) policy_of(p, 2 /* MPOL_F_ADDR */)
+#define HUGE(p) policy_of(p, 2 | HUGE_POLICY)
+
+/* A policy for huge pages: what keeps it, what ends it, and what is refused. */
+static void huge_policy(void)
+{
+	int bind1 = BIND | 2 << 8, preferred0 = PREFERRED | 1 << 8, status;
+	char *p = mmap(NULL, 8 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *shared = mmap(NULL, MB, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned long node = 2;
+	pid_t child;
+
+	CHECK(HUGE(p) == DEFAULT && OWN(p) == DEFAULT, "none at first");
+	CHECK(set_policy(p, 8 * MB, BIND | HUGE_POLICY, 2, 0) == 0, "set: %s", strerror(errno));
+	CHECK(HUGE(p) == bind1, "it is %x", HUGE(p));
+	CHECK(OWN(p) == DEFAULT, "the policy of other pages is %x", OWN(p));
+	child = fork();
+	if (!child)
+		_exit(HUGE(p + 4 * MB) == bind1);
+	waitpid(child, &status, 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1, "a child has it");
+
+	CHECK(set_policy(p + 2 * MB, 2 * MB, DEFAULT | HUGE_POLICY, 0, 0) == 0, "taken back in the middle");
+	CHECK(HUGE(p) == bind1 && HUGE(p + 2 * MB) == DEFAULT && HUGE(p + 4 * MB) == bind1, "there alone");
+	CHECK(mprotect(p + 6 * MB, MB, PROT_READ) == 0, "split");
+	CHECK(HUGE(p + 5 * MB) == bind1 && HUGE(p + 6 * MB) == bind1 && HUGE(p + 7 * MB) == bind1, "each part has it");
+
+	CHECK(set_policy(p, MB, PREFERRED, 1, 0) == 0 && OWN(p) == preferred0, "an ordinary policy");
+	CHECK(HUGE(p) == DEFAULT && HUGE(p + MB) == bind1, "ends that of its range");
+	CHECK(set_policy(p, MB, BIND | HUGE_POLICY, 2, 0) == 0, "set beside it");
+	CHECK(OWN(p) == preferred0 && HUGE(p) == bind1, "both are there");
+	CHECK(set_policy(p, MB, DEFAULT | HUGE_POLICY, 0, 0) == 0, "taken back");
+	CHECK(OWN(p) == preferred0 && HUGE(p) == DEFAULT, "the ordinary one stays");
+
+	CHECK(set_policy(p, MB, BIND | HUGE_POLICY, 2, 2) == EINVAL, "pages do not move");
+	CHECK(set_policy(p, MB, BIND | HUGE_POLICY, 0, 0) == EINVAL, "no node");
+	CHECK(set_policy(p, MB, BIND | HUGE_POLICY | 1 << 13, 2, 0) == EINVAL, "with NUMA balancing");
+	CHECK(set_policy(p, MB, 99 | HUGE_POLICY, 2, 0) == EINVAL, "no mode");
+	CHECK(set_policy(shared, MB, BIND | HUGE_POLICY, 2, 0) == EOPNOTSUPP, "shared memory");
+	CHECK(policy_of(NULL, HUGE_POLICY) == -EINVAL, "no address");
+	CHECK(syscall(SYS_set_mempolicy, BIND | HUGE_POLICY, &node, 65UL) && errno == EINVAL, "of a process");
+	CHECK(munmap(p + MB, MB) == 0 && set_policy(p, 8 * MB, BIND | HUGE_POLICY, 2, 0) == EFAULT, "a hole");
+	CHECK(HUGE(p) == DEFAULT, "nothing was set");
+	munmap(p, 8 * MB);
+}
+
 static void files(void)
 {
 	char text[4096];
@@ -190,6 +257,7 @@ int main(void)
 	} else {
 		knobs();
 		span();
+		huge_policy();
 		files();
 		thresholds();
 		printf("numalab-guest: %d checks, %d failures\n", checks, failures);

@@ -7,6 +7,8 @@
 
 #define DIR "/sys/kernel/debug/numalab/"
 #define SET_SPAN 0x4e4c0001
+/* In the mode of mbind(): for huge pages of the range alone. */
+#define HUGE_POLICY (1 << 12)
 
 static int checks, failures;
 

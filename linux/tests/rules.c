@@ -38,6 +38,7 @@ int main(void)
 	RUN(imbalance_pull);
 	RUN(imbalance_placement);
 	RUN(thp_attempt);
+	RUN(thp_mpol_huge);
 	RUN(thp_ladder);
 	RUN(page_migrate);
 	RUN(exchange);

@@ -30,24 +30,59 @@ role = "scan.scan_size_mb"
 """
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "series.toml").write_text(SERIES)
-    line = [sys.executable, str(SCRIPT), "--series", str(folder), "--dry-run", *options]
+def run(folder: Path, *options: str, more: str = "", dry: bool = True) -> subprocess.CompletedProcess[str]:
+    (folder / "series.toml").write_text(SERIES + more)
+    line = [sys.executable, str(SCRIPT), "--series", str(folder), *(["--dry-run"] if dry else []), *options]
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
-def test_every_word_but_the_default_is_a_column_on_every_shape(tmp_path: Path) -> None:
+SHAPES = ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"]
+
+
+def test_every_word_but_the_default_is_a_column_on_every_shape_at_last(tmp_path: Path) -> None:
     done = run(tmp_path, "--out", "o", "--page", "p.md")
-    lines = done.stdout.splitlines()
-    assert done.returncode == 0 and len(lines) == 5
-    for line, shape in zip(lines, ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"], strict=False):
-        assert f"--machine {shape} " in line and "--iterations 10 " in line and "--sim" in line
+    lines = [line for line in done.stdout.splitlines() if " try " in line]
+    assert done.returncode == 0
+    last = lines[-4:]
+    for line, shape in zip(last, SHAPES, strict=True):
+        assert f"/guest-{shape}.toml " in line and "--iterations 10 " in line and "--sim" in line
         assert line.endswith("--knob vma_filter=off --knob vma_filter=rfc_v3")
-    folders = " ".join(f"o/vma_filter-{shape}" for shape in ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"])
-    assert lines[-1] == f"numalab kernel sides {folders} --markdown p.md"
+    pages = [line for line in done.stdout.splitlines() if " sides " in line]
+    folders = " ".join(f"o/vma_filter-{shape}" for shape in SHAPES)
+    assert set(pages) == {f"numalab kernel sides {folders} --markdown p.md"}
 
 
-def test_a_knob_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
+def test_the_most_telling_columns_come_first_and_keep_their_folder(tmp_path: Path) -> None:
+    done = run(tmp_path, "--out", "o", "--stages", "2")
+    lines = [line for line in done.stdout.splitlines() if " try " in line]
+    seeds = ["3", "3", "5", "5"]
+    for line, shape, iterations in zip(lines, SHAPES[:2] * 2, seeds, strict=True):
+        assert f"--out o/vma_filter-{shape} " in line and f"--iterations {iterations} " in line
+
+
+def test_a_knob_of_another_ones_word_stands_beside_that_word(tmp_path: Path) -> None:
+    """`huge_strict` does nothing but under `mpol_huge`."""
+    more = """[[knob]]
+name = "huge_strict"
+path = "/sys/kernel/debug/numalab/huge_strict"
+values = ["false", "true"]
+default = "false"
+role = "thp.huge_strict"
+"""
+    done = run(tmp_path, "--knob", "huge_strict", "--shape", "8x1x1x1", more=more)
+    lines = [line for line in done.stdout.splitlines() if " try " in line]
+    assert len(lines) == 1 and "--workload fragmented-node " in lines[0]
+    assert lines[0].endswith("--knob thp_locality=mpol_huge --knob thp_locality=mpol_huge,huge_strict=true")
+
+
+def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
     for name in ["only_here", "number", "nope"]:
         done = run(tmp_path, "--knob", name)
         assert done.returncode == 2 and f"--knob {name}: expected one of vma_filter" in done.stderr
+    done = run(tmp_path, "--shape", "9x9")
+    assert done.returncode == 2 and "--shape 9x9: expected one of 2x1x2x1" in done.stderr
+
+
+def test_a_page_without_records_is_not_written(tmp_path: Path) -> None:
+    done = run(tmp_path, "--out", str(tmp_path / "none"), "--page", str(tmp_path / "p.md"), "--page-only", dry=False)
+    assert done.returncode == 0 and not (tmp_path / "p.md").exists()

@@ -32,16 +32,20 @@ pub enum Kind {
     Outcome,
     /// The worker could not run the job; the payload is the reason.
     Refused,
+    /// The kernel lacks, refuses or changes a setting of the job; the payload is a
+    /// [`SettingError`](crate::setting::SettingError), as JSON.
+    Setting,
     /// The report is complete.
     End,
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 5] = [
+    const ALL: [(Kind, &'static str); 6] = [
         (Kind::Hello, "hello"),
         (Kind::Beat, "beat"),
         (Kind::Outcome, "outcome"),
         (Kind::Refused, "refused"),
+        (Kind::Setting, "setting"),
         (Kind::End, "end"),
     ];
     fn name(self) -> &'static str {

@@ -6,5 +6,6 @@ pub mod frame;
 pub mod job;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
+pub mod setting;
 
 pub use job::Job;

@@ -19,6 +19,8 @@ pub enum Failure {
     OutOfMemory,
     /// The report channel carried bytes that are not a frame.
     Garbage,
+    /// The kernel lacks, refuses or changes a setting of the run.
+    Setting,
     /// The worker could not carry out the job.
     Refused,
     /// QEMU could not be started, or ended by itself.
@@ -31,23 +33,26 @@ pub enum Failure {
 
 impl Failure {
     /// All kinds.
-    pub const ALL: [Failure; 10] = [
+    pub const ALL: [Failure; 11] = [
         Failure::Panic,
         Failure::RunTimeout,
         Failure::Hang,
         Failure::BootTimeout,
         Failure::OutOfMemory,
         Failure::Garbage,
+        Failure::Setting,
         Failure::Refused,
         Failure::QemuFailed,
         Failure::QemuKilled,
         Failure::WorkerKilled,
     ];
 
-    /// Exit code of a command that ends with this failure: 4 to 12, or 1 for [`Failure::WorkerKilled`].
+    /// Exit code of a command that ends with this failure: 4 to 12, 1 for [`Failure::WorkerKilled`], or 2 for
+    /// [`Failure::Setting`], because what was asked for is wrong.
     pub fn exit_code(self) -> u8 {
         match self {
             Failure::WorkerKilled => 1,
+            Failure::Setting => 2,
             Failure::Panic => 4,
             Failure::RunTimeout => 5,
             Failure::Hang => 6,
@@ -69,6 +74,7 @@ impl Failure {
             Failure::RunTimeout => "run budget exceeded",
             Failure::OutOfMemory => "guest out of memory",
             Failure::Garbage => "garbage on the report channel",
+            Failure::Setting => "setting of the kernel",
             Failure::Refused => "job refused by the worker",
             Failure::QemuFailed => "QEMU failed",
             Failure::QemuKilled => "QEMU was killed",
@@ -190,7 +196,7 @@ mod tests {
     fn exit_codes_are_distinct() {
         let mut codes: Vec<u8> = Failure::ALL.iter().map(|f| f.exit_code()).collect();
         codes.sort_unstable();
-        assert_eq!(codes, std::iter::once(1).chain(4..13).collect::<Vec<_>>());
+        assert_eq!(codes, [1, 2].into_iter().chain(4..13).collect::<Vec<_>>());
         for kind in Failure::ALL {
             let error = RunError { kind, detail: "d".into(), console: vec!["last".into()] };
             let outcome = error.outcome();

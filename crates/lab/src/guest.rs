@@ -13,6 +13,7 @@ use crate::own_time::OwnTime;
 use crate::plugin::Plugin;
 use crate::program::tree::Tree;
 use crate::qemu::{self, Launch, Timing};
+use crate::setting;
 use crate::topology::GuestTopology;
 use numalab_model::record::Outcome;
 use numalab_worker::frame::{Frame, Kind, Reader};
@@ -223,7 +224,7 @@ struct Guest {
     booted: Option<Duration>,
     release: String,
     outcome: Option<Outcome>,
-    refused: Option<String>,
+    refused: Option<(Failure, String)>,
     complete: bool,
     status: Option<ExitStatus>,
     /// File of QEMU's messages, if the guest runs under KVM.
@@ -332,7 +333,11 @@ impl Guest {
             Kind::Outcome => {
                 self.outcome = Some(serde_json::from_slice(&frame.payload).map_err(|e| format!("outcome: {e}"))?);
             }
-            Kind::Refused => self.refused = Some(text()),
+            Kind::Refused => self.refused = Some((Failure::Refused, text())),
+            Kind::Setting => {
+                let error = serde_json::from_slice(&frame.payload).map_err(|e| format!("setting: {e}"))?;
+                self.refused = Some((Failure::Setting, setting::told(&error)));
+            }
             Kind::End => self.complete = true,
         }
         Ok(None)
@@ -369,8 +374,8 @@ impl Guest {
         match end {
             End::Failed(kind, detail) => return Err((kind, detail)),
             End::Exited(status) => {
-                if let Some(reason) = self.refused.take() {
-                    return Err((Failure::Refused, reason));
+                if let Some(refusal) = self.refused.take() {
+                    return Err(refusal);
                 }
                 if let Some(signal) = status.signal() {
                     return Err((Failure::QemuKilled, format!("signal {signal}")));
@@ -380,8 +385,8 @@ impl Guest {
             End::Complete => {}
         }
         let total = self.time.elapsed();
-        if let Some(reason) = self.refused.take() {
-            return Err((Failure::Refused, reason));
+        if let Some(refusal) = self.refused.take() {
+            return Err(refusal);
         }
         let outcome = self.outcome.take().ok_or_else(|| (Failure::Garbage, "a report without outcome".to_string()))?;
         let boot = self.booted.unwrap_or_default();
@@ -455,6 +460,22 @@ mod tests {
         assert_eq!(kind(&format!("{hello}; exec sleep 3600"), Budgets { silence: NONE, ..ample }), Failure::Hang);
         let endless = format!("while :; do {hello}; sleep 0.1; done");
         assert_eq!(kind(&endless, Budgets { run: NONE, ..ample }), Failure::RunTimeout);
+    }
+
+    #[test]
+    fn a_setting_that_the_guest_lacks_is_told_with_the_nearest_name() {
+        use numalab_worker::setting::{Problem, SettingError};
+        let has = vec!["page_filter".to_string(), "vma_filter".to_string()];
+        let problem = Problem::NoFile { folder: "/d".into(), own_folder: true, has };
+        let error = serde_json::to_vec(&SettingError { name: "/d/vma_filtr".into(), problem }).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let frames = directory.path().join("frames");
+        let end = numalab_worker::frame::encode(Kind::End, b"");
+        std::fs::write(&frames, [numalab_worker::frame::encode(Kind::Setting, &error), end].concat()).unwrap();
+        let ample = Budgets { boot: AMPLE, run: AMPLE, silence: AMPLE };
+        let e = end_of(Some(&format!("cat {} >>$r; exit 45", frames.display())), ample);
+        assert_eq!((e.kind, e.kind.exit_code()), (Failure::Setting, 2));
+        assert!(e.detail.ends_with("; did you mean `/d/vma_filter`?"), "{}", e.detail);
     }
 
     /// QEMU does not end when KVM gives up, so the run would wait for its whole budget.

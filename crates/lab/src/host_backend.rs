@@ -3,11 +3,13 @@
 use crate::child::ends_with_parent;
 use crate::failure::{Failure, RunError};
 use crate::program::Program;
+use crate::setting;
 use crate::worker::{Executable, Worker};
 use numalab_model::machine::Machine;
 use numalab_model::record::Outcome;
 use numalab_model::workload::Workload;
 use numalab_worker::job::{Job, Knob};
+use numalab_worker::setting::{EXIT_SETTING, SETTING_LINE};
 use rustix::fs::{flock, FlockOperation};
 use rustix::io::Errno;
 use std::fs::File;
@@ -222,8 +224,15 @@ fn run_worker(
             Err(RunError::new(Failure::RunTimeout, format!("the worker did not end within {} s", limit.as_secs())))
         }
         Some(signal) => Err(RunError::new(Failure::WorkerKilled, killed_by(signal))),
-        None => Err(refused(lines.join("; "))),
+        None => Err(setting_of(status.code(), &lines).unwrap_or_else(|| refused(lines.join("; ")))),
     }
+}
+
+/// The setting for which a worker ended, if it did for one.
+fn setting_of(code: Option<i32>, lines: &[String]) -> Option<RunError> {
+    let line = lines.iter().find_map(|l| l.strip_prefix(SETTING_LINE)).filter(|_| code == Some(EXIT_SETTING))?;
+    let error = serde_json::from_str(line).ok()?;
+    Some(RunError::new(Failure::Setting, setting::told(&error)))
 }
 
 /// Text for a signal that ended a worker, with a hint.
@@ -294,6 +303,9 @@ mod tests {
         assert_eq!(run(&format!("echo beat 17 >&2; echo '{outcome}'"), AMPLE).unwrap(), Outcome::default());
         let e = run("echo no such knob >&2; exit 1", AMPLE).unwrap_err();
         assert_eq!((e.kind, e.detail.as_str()), (Failure::Refused, "no such knob"));
+        let setting = r#"setting {"name":"vm.x","problem":"NoName"}"#;
+        let e = run(&format!("echo '{setting}' >&2; exit {EXIT_SETTING}"), AMPLE).unwrap_err();
+        assert_eq!((e.kind, e.detail.as_str()), (Failure::Setting, "`vm.x`: no file of a running kernel"));
         let e = run("cat $2 >&2; exit 1", AMPLE).unwrap_err();
         assert_eq!(e.detail, "job", "the worker reads its job");
         assert_eq!(run("echo nonsense", AMPLE).unwrap_err().kind, Failure::Garbage);

@@ -29,6 +29,7 @@ pub mod probe;
 pub mod program;
 pub mod qemu;
 pub mod selftest;
+mod setting;
 pub mod shrink;
 pub mod topology;
 pub mod vm_backend;

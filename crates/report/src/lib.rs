@@ -27,6 +27,7 @@ pub mod explain;
 pub mod fail_if;
 pub mod figures;
 pub mod format;
+pub mod held;
 pub mod html;
 pub mod json;
 pub mod legend;

@@ -13,7 +13,14 @@ use numalab_model::record::TIMES;
 use numalab_stats::{holm::holm, welch::welch};
 
 /// Counters that stand in every table, where both sides have them.
-const COUNTERS: [&str; 4] = ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated"];
+const COUNTERS: [&str; 6] = [
+    "numa_pte_updates",
+    "numa_hint_faults",
+    "numa_hint_faults_local",
+    "numa_pages_migrated",
+    "thp_fault_alloc",
+    "thp_fault_fallback",
+];
 
 /// What a column changed on one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

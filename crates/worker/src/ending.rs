@@ -1,6 +1,7 @@
 //! How a run ends that has no outcome, and what is added to the reason of one that has failed.
 
 use crate::sample::vmstat::Vmstat;
+use numalab_job::setting::SettingError;
 use numalab_nouns::record::Status;
 
 /// Why a run has no outcome.
@@ -9,6 +10,9 @@ pub enum RunError {
     /// It could not be started or observed, for this reason.
     #[error("{0}")]
     Refused(String),
+    /// The kernel lacks, refuses or changes a setting.
+    #[error("{0}")]
+    Setting(#[from] SettingError),
     /// A signal of this number ended it.
     #[error("ended by signal {0}; settings are undone, nothing is recorded")]
     Stopped(i32),

@@ -3,7 +3,7 @@
 use crate::backing;
 use crate::frame::{encode, Kind, EXIT_BROKEN, EXIT_PORT, EXIT_REPORTED, JOB_PATH, REPORT_TTY};
 use crate::job::{Drill, Job};
-use crate::run;
+use crate::run::{self, RunError};
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -56,14 +56,17 @@ pub fn main() -> ! {
             power_off(EXIT_REPORTED)
         }
         Err(reason) => {
-            send(Kind::Refused, reason.as_bytes());
+            match &reason {
+                RunError::Setting(e) => send(Kind::Setting, &serde_json::to_vec(e).unwrap_or_default()),
+                other => send(Kind::Refused, other.to_string().as_bytes()),
+            }
             send(Kind::End, b"");
             power_off(EXIT_BROKEN)
         }
     }
 }
 
-fn carry_out() -> Result<Vec<u8>, String> {
+fn carry_out() -> Result<Vec<u8>, RunError> {
     let bytes = std::fs::read(JOB_PATH).map_err(|e| format!("{JOB_PATH}: {e}"))?;
     let job = Job::from_bytes(&bytes).map_err(|e| e.to_string())?;
     match job.drill {
@@ -79,8 +82,8 @@ fn carry_out() -> Result<Vec<u8>, String> {
         prepare_for_programs();
     }
     let mut beat = |elapsed_ns: u64| send(Kind::Beat, elapsed_ns.to_string().as_bytes());
-    let outcome = run::run(&job, &mut beat).map_err(|e| e.to_string())?;
-    serde_json::to_vec(&outcome).map_err(|e| e.to_string())
+    let outcome = run::run(&job, &mut beat)?;
+    Ok(serde_json::to_vec(&outcome).map_err(|e| e.to_string())?)
 }
 
 /// What programs expect of a system beside its file systems: shared memory, names of descriptors, a loopback network.

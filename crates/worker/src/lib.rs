@@ -39,7 +39,7 @@ pub mod stalls;
 pub mod sys;
 pub mod thread;
 
-pub use numalab_job::{frame, job};
+pub use numalab_job::{frame, job, setting};
 
 /// Prints a line on standard error. Errors are ignored: the reader may have closed it, and the run must still undo its
 /// settings.

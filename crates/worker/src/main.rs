@@ -3,6 +3,7 @@
 
 use numalab_worker::job::Job;
 use numalab_worker::run::{self, RunError};
+use numalab_worker::setting::{EXIT_SETTING, SETTING_LINE};
 use numalab_worker::{init, process, say, sys};
 use std::io::Write;
 
@@ -43,6 +44,10 @@ fn run_job(path: &str) -> i32 {
     };
     let outcome = match run::run(&job, &mut |elapsed_ns| say(&format!("beat {elapsed_ns}"))) {
         Ok(outcome) => outcome,
+        Err(RunError::Setting(e)) => {
+            say(&format!("{SETTING_LINE}{}", serde_json::to_string(&e).unwrap_or_default()));
+            return EXIT_SETTING;
+        }
         Err(e) => {
             let status = fail(&e);
             if let RunError::Stopped(signal) = e {

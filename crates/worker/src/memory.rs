@@ -83,16 +83,54 @@ pub fn raw_policy(policy: &Policy, node_ids: &[u32]) -> Result<RawPolicy, JobErr
     Ok(RawPolicy { mode: mode | flag, nodes })
 }
 
-/// Maps a region at its planned address and sets its advice and policy. No page is touched. A region that is read has
+/// Of the mode of `mbind`: for huge pages of the range alone. Kernels with the patches of `linux/` have it
+/// (`MPOL_F_NUMALAB_HUGE`); others answer `EINVAL`.
+const HUGE_PAGES_ALONE: i32 = 1 << 12;
+
+/// Policies of a region, for the kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Policies {
+    /// That of all of its pages.
+    pub own: Option<RawPolicy>,
+    /// That of its huge pages alone.
+    pub huge: Option<RawPolicy>,
+}
+
+impl Policies {
+    /// Those of a region, on nodes with these ids.
+    ///
+    /// # Errors
+    /// See [`raw_policy`].
+    pub fn of(region: &Region, node_ids: &[u32]) -> Result<Self, JobError> {
+        let raw = |p: &Option<Policy>| p.as_ref().map(|p| raw_policy(p, node_ids)).transpose();
+        Ok(Self { own: raw(&region.policy)?, huge: raw(&region.huge_policy)? })
+    }
+
+    /// Gives them to a range. The ordinary one comes first, because it would end the other.
+    fn give(self, address: u64, bytes: u64, name: &str) -> Result<(), String> {
+        let fail = |e: io::Error| format!("mbind of region {name} ({bytes} bytes): {e}");
+        if let Some(policy) = self.own {
+            sys::mbind(address, bytes, policy).map_err(fail)?;
+        }
+        let Some(huge) = self.huge else { return Ok(()) };
+        let huge = RawPolicy { mode: huge.mode | HUGE_PAGES_ALONE, ..huge };
+        sys::mbind(address, bytes, huge).map_err(|e| match e.raw_os_error() {
+            Some(libc::EINVAL) => format!(
+                "region {name}: this kernel has no such policy for huge pages alone; expected one with the patches of \
+                 linux/, such as series:linux, or the simulator"
+            ),
+            _ => fail(e),
+        })
+    }
+}
+
+/// Maps a region at its planned address and sets its advice and policies. No page is touched. A region that is read has
 /// its `file` already.
 ///
 /// # Errors
 /// The kernel's error, with the call that failed.
-pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>, file: Option<Arc<OwnedFd>>) -> Result<(), String> {
+pub fn map(region: &Region, address: u64, policies: Policies, file: Option<Arc<OwnedFd>>) -> Result<(), String> {
     let bytes = region.size_bytes;
-    if region.huge_policy.is_some() {
-        return Err(format!("region {}: no kernel has a policy for huge pages alone; use the simulator", region.name));
-    }
     if region.second_level_fault_ns > 0 {
         let name = &region.name;
         return Err(format!(
@@ -129,10 +167,7 @@ pub fn map(region: &Region, address: u64, policy: Option<RawPolicy>, file: Optio
         // SAFETY: the range was just mapped for the workload alone, and advice on huge pages keeps its content.
         unsafe { sys::advise(address, bytes, advice) }.map_err(|e| fail("madvise", e))?;
     }
-    match policy {
-        Some(policy) => sys::mbind(address, bytes, policy).map_err(|e| fail("mbind", e)),
-        None => Ok(()),
-    }
+    policies.give(address, bytes, &region.name)
 }
 
 /// The `madvise` advice that frees the pages of a region of this kind.
@@ -179,5 +214,16 @@ mod tests {
         let policy = Policy { mode: PolicyMode::Bind, nodes: vec![0, 1], weights: vec![], numa_balancing: true };
         assert_eq!(raw_policy(&policy, &[4, 6]).unwrap(), RawPolicy { mode: 2 | 8192, nodes: 0b101_0000 });
         assert!(raw_policy(&policy, &[0]).is_err());
+    }
+
+    /// No released kernel has the flag, so the one below a test refuses it, unless it has the patches or no `mbind`.
+    #[test]
+    fn a_kernel_without_policies_of_huge_pages_is_told() {
+        let policy = Policy { mode: PolicyMode::Bind, nodes: vec![0], weights: vec![], numa_balancing: false };
+        let region = Region { huge_policy: Some(policy), ..region("r", 4096) };
+        let policies = Policies::of(&region, &[0]).unwrap();
+        assert_eq!((policies.own, policies.huge), (None, Some(RawPolicy { mode: 2, nodes: 1 })));
+        let e = policies.give(ARENA_START, 4096, "r").unwrap_err();
+        assert!(e.starts_with("region r: this kernel has no such policy") || e.starts_with("mbind of region r"), "{e}");
     }
 }

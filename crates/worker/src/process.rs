@@ -121,9 +121,9 @@ impl ProcessTree<'_> {
         self.set_affinity(p, 0)?;
         self.fork_children(p, ForkPoint::BeforePrologue)?;
         for (region, placed) in process.regions.iter().zip(self.own_regions(p)) {
-            let policy = region.policy.as_ref().map(|q| memory::raw_policy(q, &self.job.node_ids)).transpose();
+            let policies = memory::Policies::of(region, &self.job.node_ids).map_err(|e| e.to_string())?;
             let file = self.files.get(&(p, placed.index)).cloned();
-            memory::map(region, placed.address, policy.map_err(|e| e.to_string())?, file)?;
+            memory::map(region, placed.address, policies, file)?;
         }
         let index = self.control.layout().thread(p, 0);
         self.control.thread(index, ThreadCell::Tid).store(sys::thread_id() as u64, Ordering::Relaxed);

@@ -6,6 +6,7 @@
 
 use crate::job::{Job, Knob};
 use crate::knob;
+use numalab_job::setting::{Problem, SettingError};
 use numalab_nouns::record::EffectiveTunable;
 use numalab_nouns::workload::{Op, Policy};
 use std::fs;
@@ -34,7 +35,7 @@ impl Settings {
     ///
     /// # Errors
     /// A required knob that the kernel lacks, refuses or changes.
-    pub fn knobs(&mut self, knobs: &[Knob], warnings: &mut Vec<String>) -> Result<Vec<EffectiveTunable>, String> {
+    pub fn knobs(&mut self, knobs: &[Knob], warnings: &mut Vec<String>) -> Result<Vec<EffectiveTunable>, SettingError> {
         let mut tunables = Vec::new();
         for knob in knobs {
             match self.knob(knob) {
@@ -49,25 +50,26 @@ impl Settings {
     }
 
     /// Sets a knob, unless its value is empty, and returns the kernel's value.
-    fn knob(&mut self, knob: &Knob) -> Result<EffectiveTunable, String> {
-        let name = &knob.kernel_name;
-        let path = knob::path(name).ok_or_else(|| format!("`{name}` names no file of a running kernel"))?;
-        let read = || {
-            read(&path).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => {
-                    format!("`{name}`: this kernel has no such file, or was built without what brings it")
-                }
-                _ => format!("`{name}`: {e}"),
+    fn knob(&mut self, knob: &Knob) -> Result<EffectiveTunable, SettingError> {
+        let wrong = |problem| SettingError { name: knob.kernel_name.clone(), problem };
+        let path = knob::path(&knob.kernel_name).ok_or_else(|| wrong(Problem::NoName))?;
+        let text = || {
+            fs::read_to_string(&path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => wrong(missing(&path)),
+                _ => wrong(Problem::Unreadable(e.to_string())),
             })
         };
-        let before = read()?;
-        if !knob.value.is_empty() {
-            fs::write(&path, &knob.value).map_err(|e| format!("`{name}` = {}: {e}", knob.value))?;
-            self.before.push((path.clone(), before));
+        let (shown, value) = (text()?, knob.value.clone());
+        if !value.is_empty() {
+            fs::write(&path, &value).map_err(|e| {
+                let shown = shown.trim().to_string();
+                wrong(Problem::Refused { value: value.clone(), reason: e.to_string(), shown })
+            })?;
+            self.before.push((path.clone(), knob::value_of(&shown)));
         }
-        let now = read()?;
-        if !knob.value.is_empty() && now != knob.value {
-            return Err(format!("`{name}` = {} was accepted but the kernel has {now}", knob.value));
+        let now = knob::value_of(&text()?);
+        if !value.is_empty() && now != value {
+            return Err(wrong(Problem::Changed { value, now }));
         }
         Ok(EffectiveTunable {
             name: knob.name.clone(),
@@ -159,7 +161,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 fn weights_of(job: &Job) -> Result<Vec<(u32, u32)>, String> {
     let mut policies: Vec<&Policy> = Vec::new();
     for process in &job.workload.processes {
-        policies.extend(process.regions.iter().filter_map(|r| r.policy.as_ref()));
+        policies.extend(process.regions.iter().flat_map(|r| r.policy.iter().chain(&r.huge_policy)));
         let ops = process.prologue.iter().chain(process.threads.iter().flat_map(|t| t.ops.iter()));
         policies.extend(ops.filter_map(|o| if let Op::SetPolicy(p) = o { Some(p) } else { None }));
     }
@@ -171,6 +173,15 @@ fn weights_of(job: &Job) -> Result<Vec<(u32, u32)>, String> {
         }
     }
     Ok(out)
+}
+
+/// What there is in place of a file that is missing.
+fn missing(path: &Path) -> Problem {
+    let folder = path.ancestors().skip(1).find(|f| f.is_dir()).unwrap_or(Path::new("/"));
+    let files = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut has: Vec<String> = files.map(|f| f.file_name().to_string_lossy().into_owned()).collect();
+    has.sort_unstable();
+    Problem::NoFile { folder: folder.display().to_string(), own_folder: path.parent() == Some(folder), has }
 }
 
 #[cfg(test)]
@@ -222,7 +233,14 @@ mod tests {
         let files = Files::new("refused", &[("x", "5\n")]);
         let mut settings = Settings::default();
         let knobs = [files.knob("x", true), files.knob("none/at/all", true)];
-        assert!(settings.knobs(&knobs, &mut Vec::new()).unwrap_err().contains("none/at/all"));
+        let error = settings.knobs(&knobs, &mut Vec::new()).unwrap_err();
+        let Problem::NoFile { own_folder: false, has, .. } = &error.problem else { panic!("{error}") };
+        assert!(error.name.ends_with("none/at/all") && has == &["x"], "{error}");
+        let Err(SettingError { problem: Problem::NoFile { own_folder: true, .. }, .. }) =
+            settings.knobs(&[files.knob("y", true)], &mut Vec::new())
+        else {
+            panic!("a missing file of a folder that is there")
+        };
         assert_eq!(files.text("x"), "7");
         drop(settings);
         assert_eq!(files.text("x"), "5");

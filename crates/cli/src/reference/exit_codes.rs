@@ -26,7 +26,11 @@ const OWN: [(Exit, &str); 4] = [
          not be tested; a calibration has no solution; a published table came out worse than recorded; a repeated \
          run differs; a bisection has no single first bad commit.",
     ),
-    (Exit::USAGE, "The command line or a file is wrong. Nothing was run."),
+    (
+        Exit::USAGE,
+        "The command line or a file is wrong, and nothing was run; or the kernel of a run lacks, refuses or changes a \
+         setting that was asked for.",
+    ),
     (Exit::ENVIRONMENT, "This machine refuses: files, permissions, a missing tool, a damaged record."),
 ];
 
@@ -40,6 +44,7 @@ fn meaning(failure: Failure) -> &'static str {
         Failure::BootTimeout => "A guest did not boot within its budget.",
         Failure::OutOfMemory => "A run ended for want of memory.",
         Failure::Garbage => "A guest's report could not be read.",
+        Failure::Setting => "The kernel of a run lacks, refuses or changes a setting that was asked for.",
         Failure::Refused => "The worker could not carry out the job.",
         Failure::QemuFailed => "QEMU could not start, or ended by itself.",
         Failure::QemuKilled => "QEMU was killed.",

@@ -4,7 +4,7 @@ use crate::hw::machines;
 use crate::mm::setup::config;
 use numalab_base::node_mask::NodeMask;
 use numalab_kernel::mm::policy::{MemPolicy, PolicyNodes};
-use numalab_kernel::mm::thp::{explain_ladder, ladder_text, FaultContext, LadderQuery, Ladders, Locality};
+use numalab_kernel::mm::thp::{explain_ladder, ladder_text, FaultContext, HugeRules, LadderQuery, Ladders, Locality};
 use numalab_kernel::mm::Gfp;
 use numalab_kernel::numa::autonuma::balance::Diffs;
 use numalab_kernel::numa::autonuma::first_fault;
@@ -255,6 +255,39 @@ fn huge_faults_attempt_what_the_vectors_say() {
         };
         row.expect("place", place);
         row.expect("noretry", u8::from(attempt.is_some_and(|a| a.gfp.has(Gfp::NORETRY))));
+    }
+}
+
+#[test]
+fn ranges_with_a_policy_of_huge_pages_attempt_what_the_vectors_say() {
+    let machine = machines::naples();
+    let (ladders, all) = (Ladders::classes_of(&machine), NodeMask::of(0..machine.nodes.len()));
+    for row in &rows("thp_mpol_huge") {
+        let policy_nodes = PolicyNodes {
+            mask: row.flag("masked").then_some(all),
+            interleaved: !row.flag("local_step"),
+            ..PolicyNodes::local(0)
+        };
+        let gfp = if row.flag("reclaim") { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT };
+        let context = FaultContext {
+            here: 1,
+            policy_nodes,
+            huge_rules: Some(HugeRules { strict: row.flag("strict"), noretry: row.flag("noretry") }),
+            gfp,
+            mems: all,
+            span: true,
+            span_max_class: 0,
+            ladders: &ladders,
+        };
+        let attempt = Locality::MpolHuge.attempt(&context, row.number("number"));
+        let place = match attempt {
+            None => "none",
+            Some(a) if a.gfp.has(Gfp::THISNODE) => "local",
+            Some(a) if a.policy_nodes == policy_nodes => "anywhere",
+            Some(_) => "near",
+        };
+        row.expect("place", place);
+        row.expect("without_retries", u8::from(attempt.is_some_and(|a| a.gfp.has(Gfp::NORETRY))));
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> Rounds<'a> {
         if self.until_ns == u64::MAX {
             return done / self.of_round > self.left;
         }
-        done % self.of_round == 0 && self.leading.at.clock >= self.until_ns
+        done.is_multiple_of(self.of_round) && self.leading.at.clock >= self.until_ns
     }
 
     /// Accesses up to the end of the last round that may begin, each of which takes `per_access` ns.

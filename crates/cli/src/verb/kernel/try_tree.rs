@@ -107,7 +107,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     note(&format!("{:.1} s for kernels and guests", start.elapsed().as_secs_f64()));
     Ok(match simulated {
         Some(sim) => {
-            let table = report_sides::text(&sides::of_directory(context, &dir)?.0);
+            let table = report_sides::text(&sides::of_directory(context, &dir)?.rows);
             let text = format!(
                 "In the simulator\n{}\nIn guests\n{}\nWhat each changed on both sides\n{table}",
                 sim.text, done.text

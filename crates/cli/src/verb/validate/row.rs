@@ -1,11 +1,12 @@
 //! A figure of the kernel beside that of the simulator, and how far apart they are.
 
 use numalab_model::counters::BALANCING;
+use numalab_report::held;
 use numalab_stats::describe;
 use serde::Serialize;
 
 /// Largest factor outside the kernel's own range at which a figure counts as close.
-pub const CLOSE: f64 = 1.25;
+pub const CLOSE: f64 = held::CLOSE;
 /// Largest factor outside the kernel's own range at which a figure counts as near.
 pub const NEAR: f64 = 2.0;
 
@@ -32,17 +33,7 @@ impl Row {
     /// Distance of the simulated value from the kernel's own range: 1 inside the range, else the factor to its nearer
     /// end.
     pub fn off_by(&self) -> f64 {
-        let (low, high) = (self.min, self.max);
-        if (low..=high).contains(&self.simulated) {
-            return 1.0;
-        }
-        let end = if self.simulated < low { low } else { high };
-        let (small, large) = if end < self.simulated { (end, self.simulated) } else { (self.simulated, end) };
-        if small > 0.0 {
-            large / small
-        } else {
-            f64::INFINITY
-        }
+        held::off_by(self.min, self.max, self.simulated)
     }
     /// The distance as a character: `=` inside, `+` close, `~` near, `!` further off.
     pub fn mark(&self) -> char {
