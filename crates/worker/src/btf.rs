@@ -123,8 +123,11 @@ fn more(info: u32) -> Option<usize> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A description of structures: name, and members with their offsets in bits and types by number (0 = none).
-    pub(crate) fn described(structures: &[(&str, &[(&str, u32, u32)])]) -> Vec<u8> {
+    /// A member of a structure: name, offset in bits, and type by number (0 = none).
+    pub(crate) type Member<'a> = (&'a str, u32, u32);
+
+    /// A description of structures: name and members.
+    pub(crate) fn described(structures: &[(&str, &[Member<'_>])]) -> Vec<u8> {
         let (mut types, mut names) = (Vec::new(), vec![0u8]);
         let mut name = |text: &str| {
             let at = if text.is_empty() { 0 } else { names.len() as u32 };

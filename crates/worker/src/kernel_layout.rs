@@ -95,7 +95,7 @@ fn wanted(symbols: &str) -> BTreeMap<&str, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::btf::tests::described;
+    use crate::btf::tests::{described, Member};
 
     /// All structures that are read, with all fields.
     fn description() -> Vec<u8> {
@@ -111,7 +111,7 @@ mod tests {
             members.push((first, 64 * members.len() as u32, inner));
         }
         of.insert(HOT, vec![("current_task", 0, 0), ("top_of_stack", 128, 0)]);
-        let own: [(&str, &[(&str, u32, u32)]); 2] = [("path", &[("dentry", 64, 0)]), ("qstr", &[("name", 64, 0)])];
+        let own: [(&str, &[Member<'_>]); 2] = [("path", &[("dentry", 64, 0)]), ("qstr", &[("name", 64, 0)])];
         let all: Vec<_> = own.into_iter().chain(of.iter().map(|(name, m)| (*name, m.as_slice()))).collect();
         described(&all)
     }

@@ -108,8 +108,8 @@ fn threads_and_forks_have_the_lines_that_they_visit() {
     assert_eq!((child.head.parent, child.threads.len()), (main.head.pid, 1));
     assert!(child.head.begin_clock >= main.threads[&0].insns / 2, "the fork comes after the sweep");
     let [all, writes, .., first] = sums(child, 0);
-    assert!(all >= 18 << 14 && all < (18 << 14) * 105 / 100 && writes >= 18 << 14, "{all} {writes}");
-    assert!(first >= 17 << 8 && first < 20 << 8, "what the parent has touched is not touched first: {first}");
+    assert!((18 << 14..(18 << 14) * 105 / 100).contains(&all) && writes >= 18 << 14, "{all} {writes}");
+    assert!((17 << 8..20 << 8).contains(&first), "what the parent has touched is not touched first: {first}");
     let last = &record.images[2];
     assert_eq!((last.head.pid, last.name()), (child.head.pid, "sweep"));
     assert!(last.was_killed() && !main.was_killed() && !child.was_killed());

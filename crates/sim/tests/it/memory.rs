@@ -111,11 +111,13 @@ fn runs_take_what_was_predicted() {
     for plan in PLANS {
         let (took, predicted, says) = measure(plan);
         println!("{says}");
-        if took.abs_diff(predicted) > took / 10 + BASE_BYTES {
+        // Parts of the state that nobody writes may not be resident, so a run may take less.
+        let (less, more) = (took.saturating_sub(predicted), predicted.saturating_sub(took));
+        if less > took / 10 + BASE_BYTES || more > took / 5 + BASE_BYTES {
             off.push(says);
         }
     }
-    assert!(off.is_empty(), "more than 10 % off:\n{}", off.join("\n"));
+    assert!(off.is_empty(), "10 % too little or 20 % too much:\n{}", off.join("\n"));
 }
 
 /// Machines, kernels, workloads and sizes drawn by lot.

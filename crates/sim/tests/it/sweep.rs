@@ -9,6 +9,7 @@ use common::*;
 use numalab_base::rng::Rng;
 use numalab_model::machine::Machine;
 use numalab_model::record::{Outcome, Status};
+use numalab_sim::SimError;
 
 /// Runs of the short form.
 const RUNS: usize = 40;
@@ -62,8 +63,12 @@ fn runs_drawn_by_lot_end_with_totals_that_fit() {
         if asked.is_some() {
             println!("{what}");
         }
-        let o = numalab_sim::run(&m, &workload, &kernel(&k), seed, true).unwrap_or_else(|e| panic!("{what}: {e}"));
-        check(&what, &m, &o);
+        match numalab_sim::run(&m, &workload, &kernel(&k), seed, true) {
+            Ok(o) => check(&what, &m, &o),
+            // Some memory is not modelled on every kernel, which the command says before it runs.
+            Err(SimError::Unsupported(_)) => continue,
+            Err(e) => panic!("{what}: {e}"),
+        }
         ran += 1;
     }
 }
