@@ -84,5 +84,7 @@ def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_page_without_records_is_not_written(tmp_path: Path) -> None:
-    done = run(tmp_path, "--out", str(tmp_path / "none"), "--page", str(tmp_path / "p.md"), "--page-only", dry=False)
+    done = run(
+        tmp_path, "--out", str(tmp_path / "none"), "--page", str(tmp_path / "p.md"), "--page-only", dry=False
+    )
     assert done.returncode == 0 and not (tmp_path / "p.md").exists()
