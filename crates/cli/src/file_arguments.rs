@@ -27,13 +27,14 @@ const WRITTEN: [&str; 13] = [
     "record out",
 ];
 /// Arguments that are read elsewhere: by Python, as a program, as the root of the system, or by the balancer.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 11] = [
     "sweep file",
     "sweep out",
     "sweep cache",
     "tune out",
     "doctor qemu",
     "run qemu",
+    "record qemu",
     "validate qemu",
     "kernel try qemu",
     "advise root",
