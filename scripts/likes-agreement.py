@@ -98,7 +98,8 @@ def score(rows: list[Answer]) -> str:
     """How many signs are right, as asked first and with the rows that were asked again."""
     first = [row.verdict for row in rows]
     counts = {word: first.count(word) for word in ("right", "wrong", "open")}
-    said = f"The sign is right in {counts['right']} of {len(rows)}, wrong in {counts['wrong']}, open in {counts['open']}."
+    right, wrong, not_clear = counts["right"], counts["wrong"], counts["open"]
+    said = f"The sign is right in {right} of {len(rows)}, wrong in {wrong}, open in {not_clear}."
     again = [row for row in rows if row.again]
     if not again:
         return said

@@ -7,7 +7,8 @@ knobs and one column for each further word, in guests of timing `modelled`, and 
 goes on where it was.
 
 The most telling runs come first, in stages: a few words of the main knobs on two shapes with three seeds, then more
-seeds, then all words, then all shapes. --stages ends earlier. The page is written after every stage, and by --page-only.
+seeds, then all words, then all shapes. --stages ends earlier. The page is written after every stage, and by
+--page-only.
 
 A guest of the machines and workloads below takes some eight seconds of one CPU on two nodes, half of it for booting:
 memory is small, the scanner's periods are a quarter, and so is the time of the workloads. Both sides get the same. It

@@ -145,7 +145,8 @@ fn an_index_is_used_only_as_long_as_it_is_that_of_the_records() {
     assert!(ended.err.contains("the contents differ from their digest"), "{ended:?}");
     std::fs::write(&scalars, text).unwrap();
     assert_eq!(figures(), first);
-    // So is a series that changes, though a comparison needs none: its length stays, and so does the time that it shows.
+    // So is a series that changes, though a comparison needs none: its length stays, and so does the time that it
+    // shows.
     let series = std::fs::read_dir(record.join("series")).unwrap().next().unwrap().unwrap().path();
     let (text, time) = (std::fs::read(&series).unwrap(), std::fs::metadata(&series).unwrap().modified().unwrap());
     let mut other = text.clone();

@@ -49,5 +49,6 @@ pub(crate) fn sharing(sim: &Simulation<'_>, process: usize) -> bool {
 pub const SHARED_STEP_NS: u64 = 50_000;
 
 /// Grains of so many pages are looked at as often as single ones. Where all looked as seldom as their moves are long,
-/// pages were met in another order: of 16 GiB with 64 connections, nodes took turns at many more (docs/log/performance.md).
+/// pages were met in another order: of 16 GiB with 64 connections, nodes took turns at many more
+/// (docs/log/performance.md).
 const PAGES_PER_STEP: u64 = 8;

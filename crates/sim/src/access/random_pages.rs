@@ -2,8 +2,8 @@
 //!
 //! A fault on a grain of n pages stands for n faults at one moment. So an access that meets the grain faults
 //! with odds of 1/n: its pages then fault as often as if each had a state of its own. A read that maps a window of w
-//! pages around it stands for n/w faults, and has odds of w/n; where it maps m grains at once, of w/(n m). [`handle_fault`](crate::fault::handle_fault) thins once
-//! more those that find the grain on its way to another node.
+//! pages around it stands for n/w faults, and has odds of w/n; where it maps m grains at once, of w/(n m).
+//! [`handle_fault`](crate::fault::handle_fault) thins once more those that find the grain on its way to another node.
 //!
 //! Most accesses that would not fault are never drawn: absent, marked and write-protected grains are drawn apart, each
 //! with the odds of the likeliest fault of its kind.

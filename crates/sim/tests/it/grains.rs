@@ -179,8 +179,8 @@ fn only_large_regions_that_are_accessed_at_random_have_grains() {
     }
 }
 
-/// No score of a published table moves by grains. Of the programs of these tables only `cow-shared` has shared memory, of
-/// a few MiB.
+/// No score of a published table moves by grains. Of the programs of these tables only `cow-shared` has shared memory,
+/// of a few MiB.
 #[test]
 fn no_published_table_has_memory_in_grains() {
     let read = |folder: &str, name: &str| {
