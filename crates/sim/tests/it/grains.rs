@@ -70,13 +70,10 @@ fn spread(of: &[f64]) -> (f64, f64) {
     moments(&of.iter().map(|d| (d - median).abs()).collect::<Vec<_>>())
 }
 
-/// Plans of the long form that differ (docs/log/performance.md, "Rounds on small machines"): 25 and 30, in which eight
-/// threads fill eight CPUs, by up to 4 % of queries; 5 by chance with these seeds.
-const DIFFER: [u64; 3] = [5, 25, 30];
-
 /// Random small plans of at least 2,048 grains: over the seeds, grains and single pages differ by no more than chance
 /// and one percent. In grains counts may spread more: a sum over n pages that are alike has n times the variance of one
-/// over pages that are not. A spread of half a percent is none.
+/// over pages that are not. A spread of half a percent is none. The long form fails in three plans
+/// (docs/log/performance.md, "Rounds on small machines").
 #[test]
 fn random_plans_agree_with_page_by_page() {
     let (plans, seeds) = if is_long() { (40, 20) } else { (5, 4) };
@@ -117,7 +114,7 @@ fn random_plans_agree_with_page_by_page() {
             let differ = (a - b).abs() > if is_long() { 3.0 } else { 5.2 } * error + 0.01 * b + 1.0;
             let (wide, chance) = (f64::from(1 << order).sqrt(), 3.0 * ((vsa + vsb) / seeds as f64).sqrt() + 0.005 * b);
             let (wider, narrower) = (sa > wide * sb + chance, sb > sa + chance);
-            if (differ || is_long() && (wider || narrower)) && !(is_long() && DIFFER.contains(&number)) {
+            if differ || is_long() && (wider || narrower) {
                 off.push(says);
             }
         }

@@ -6,32 +6,14 @@ use crate::common;
 use common::*;
 use std::fmt::Write as _;
 
-/// 4 MiB that lie on node 3, and two threads on node 1000 that use them.
-const FAR: &str = r#"
-[[policy]]
-name = "there"
-mode = "bind"
-nodes = "3"
-[[policy]]
-name = "own"
-mode = "default"
-[[process]]
-name = "p"
-threads = 2
-affinity = { nodes = "1000" }
-[[process.region]]
-name = "r"
-size = "4MiB"
-[[process.prologue]]
-policy = "there"
-access = "r"
-write = 1
-[[process.phase]]
-policy = "own"
-time = "2s"
-access = "r"
-write = 0.5
-"#;
+/// 4 MiB that lie on node 3, and two threads on node 1000 that use them for a time.
+fn far(time: &str) -> String {
+    REMOTE
+        .replace("nodes = \"0\"", "nodes = \"3\"")
+        .replace("nodes = \"1\"", "nodes = \"1000\"")
+        .replace("64MiB", "4MiB")
+        .replace("6s", time)
+}
 
 /// Pages of 4 KiB on a node in the last sample of a run.
 fn pages_on(o: &numalab_model::record::Outcome, node: usize) -> f64 {
@@ -43,7 +25,7 @@ fn pages_on(o: &numalab_model::record::Outcome, node: usize) -> f64 {
 #[test]
 fn pages_of_the_largest_machine_end_local() {
     let m = machine("1024x1x1x1");
-    let (w, k) = (inline(FAR, &m, 1, &[]), kernel("6.12"));
+    let (w, k) = (inline(&far("2s"), &m, 1, &[]), kernel("6.12"));
     let first = run(&m, &w, &k, 1);
     assert!(counter(&first, "numa_pages_migrated") >= 1024, "{:?}", first.counters);
     assert!(pages_on(&first, 1000) >= 1024.0 && pages_on(&first, 3) < 100.0, "{}", pages_on(&first, 3));
@@ -78,7 +60,7 @@ fn numactl(n: usize) -> String {
 fn an_imported_machine_of_a_thousand_nodes_runs() {
     let text = numalab_model::machine::import::numactl("n.txt", &numactl(1024), "m").unwrap();
     let m = numalab_model::machine::from_toml("m.toml", &text).unwrap();
-    let (w, k) = (inline(&FAR.replace("2s", "3s"), &m, 1, &[]), kernel("6.12"));
+    let (w, k) = (inline(&far("3s"), &m, 1, &[]), kernel("6.12"));
     let first = run(&m, &w, &k, 1);
     assert!(counter(&first, "numa_hint_faults") > 0 && pages_on(&first, 1000) > 0.0, "{:?}", first.counters);
 }
