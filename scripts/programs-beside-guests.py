@@ -41,10 +41,10 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "4", "OMP_NUM_THREADS": "4"}
 INTRO = """# Recorded programs beside guests
 
 This page is written by `scripts/programs-beside-guests.py`. Programs of Debian were recorded under emulation, and a
-workload was fitted to each ([recorded programs](recorded.md)). Here the simulator runs that workload, and a guest of timing
-`modelled` runs the very program, with Debian's kernel 6.12: with NUMA balancing, and without (`off`).
+workload was fitted to each ([recorded programs](recorded.md)). Here the simulator runs that workload, and a guest of
+timing `modelled` runs the very program, with Debian's kernel 6.12: with NUMA balancing, and without (`off`).
 
-* A figure is *held* if the simulator's median lies in the range of the guests, widened by a factor of 1.25 at both ends.
+* A figure is *held* if the simulator's median lies in the range of the guests, widened by 1.25 at both ends.
   Else the page says by which factor it is off, or `off` where one of both is 0.
 * The counters of `off` are 0 on both sides, and are left out.
 * The sign is that of the elapsed time with balancing against `off`. It is asked where the ranges of the guests do not
@@ -54,6 +54,10 @@ workload was fitted to each ([recorded programs](recorded.md)). Here the simulat
   ([timing in guests](../explanation/guest-timing.md)).
 * Programs, sizes and fits were fixed before the first comparison, and not changed after one.
 """
+
+
+# Figures of one side: by column and name, one for each run.
+Figures = dict[str, dict[str, list[float]]]
 
 
 class Program(NamedTuple):
@@ -128,14 +132,16 @@ def folder(args: argparse.Namespace, name: str, shape: str) -> str:
     return f"{args.out}/{name}-{shape}"
 
 
-def figures(records: Path) -> dict[str, dict[str, list[float]]]:
-    """Return the figures of completed runs: by column, name and run."""
-    found: dict[str, dict[str, list[float]]] = {column: {} for column in COLUMNS}
-    for manifest in sorted(records.glob("*/manifest.json")):
-        record = json.loads(manifest.read_text())
-        if record["status"] != "completed":
+def figures(records: Path) -> Figures:
+    """Return the figures of the completed runs of a folder's comparison. It may hold older records beside these."""
+    found: Figures = {column: {} for column in COLUMNS}
+    listed = records / "experiment.json"
+    runs = json.loads(listed.read_text())["runs"] if listed.exists() else []
+    for run in runs:
+        manifest = records / run["record"] / "manifest.json"
+        if not manifest.exists() or json.loads(manifest.read_text())["status"] != "completed":
             continue
-        column = "off" if record["plan"]["kernel"]["name"].startswith("off") else "6.12"
+        column = "off" if run["kernel"].startswith("off") else "6.12"
         scalars = json.loads((manifest.parent / "scalars.json").read_text())
         of_run = {s["name"]: s["value"] for s in scalars["scalars"]} | scalars["counters"]
         for figure in FIGURES:
@@ -144,15 +150,15 @@ def figures(records: Path) -> dict[str, dict[str, list[float]]]:
     return found
 
 
-def cells(guests: dict[str, dict[str, list[float]]], simulated: dict[str, dict[str, list[float]]], column: str) -> list[Cell]:
+def cells(guests: Figures, simulated: Figures, column: str) -> list[Cell]:
     """Return the figures of a column that both sides have. Without balancing it is the time alone."""
     both = FIGURES if column != "off" else ["elapsed_s"]
     there = [f for f in both if guests[column].get(f) and simulated[column].get(f)]
     return [Cell(f, guests[column][f], simulated[column][f]) for f in there]
 
 
-def sign(guests: dict[str, dict[str, list[float]]], simulated: dict[str, dict[str, list[float]]]) -> tuple[str, bool | None]:
-    """Return what balancing does to the time on both sides, and whether the sign is right; None if guests are not clear."""
+def sign(guests: Figures, simulated: Figures) -> tuple[str, bool | None]:
+    """Return what balancing does to the time on both sides, and whether the sign is right; None if it is not clear."""
     times = [side[column].get("elapsed_s", []) for side in (guests, simulated) for column in ("6.12", "off")]
     if not all(times):
         return "–", None
@@ -208,7 +214,8 @@ def page(args: argparse.Namespace, listed: list[Program]) -> str:
             head = f"| program | column | guests | {' | '.join(FIGURES)} |\n|---|---|--:|{'---|' * len(FIGURES)}\n"
             tables.append(f"\n## {shape}\n\n{head}" + "\n".join(rows) + "\n")
     held = [sum(t[i] for t in totals.values()) for i in (0, 1)]
-    sum_up = f"\nThe simulator holds {share(held[0], held[1])} figures. The sign of the time is right in {share(*signs)}.\n"
+    sum_up = f"\nThe simulator holds {share(held[0], held[1])} figures. "
+    sum_up += f"The sign of the time is right in {share(*signs)}.\n"
     sum_up += "\n| figure | held |\n|---|---|\n"
     sum_up += "".join(f"| `{f}` | {share(*t)} |\n" for f, t in totals.items())
     return INTRO + sum_up + "".join(tables) + left_out(args)
