@@ -2,6 +2,7 @@
 
 use super::classes::{self, Class, Extent, Role, Worker};
 use super::messages::{self, Turns};
+use super::parts::with_parts;
 use super::pattern::{Caches, Phase};
 use super::region::{word, Placing, Region};
 use super::regions::{self, Area};
@@ -74,7 +75,7 @@ pub fn name_apart(processes: &mut [FittedProcess]) {
 pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)) -> Option<FittedProcess> {
     let own = |s: &&Site| s.pid == image.head.pid || s.pid == image.head.parent;
     let sites: Vec<&Site> = sites.iter().filter(own).collect();
-    let areas = regions::with_variables(regions::of(image), &sites);
+    let areas = regions::with_variables(with_parts(image, regions::of(image)), &sites);
     let (chosen, extents) = choose(image, &areas, sharing);
     if chosen.is_empty() {
         return None;
@@ -213,16 +214,17 @@ fn name_regions(
             continue;
         }
         let site = regions::place(&areas[*area], sites);
+        let placing = if areas[*area].is_huge { Placing::Huge } else { Placing::Own };
         let members = role.member.map(|m| m + 1);
         if let (Some(memory), None) = (shared::of(sharing, &areas[*area]), members) {
             let name = memory.name.clone();
-            out.push(Region { name, bytes, members, site, placing: Placing::Own, lines: None, is_shared: true });
+            out.push(Region { name, bytes, members, site, placing, lines: None, is_shared: true });
             continue;
         }
         let base = if areas[*area].name.is_empty() { "memory".into() } else { word(&areas[*area].name) };
         let taken = out.iter().filter(|r| r.name.starts_with(&base)).count();
         let name = if taken > 0 { format!("{base}{}", taken + 1) } else { base };
-        out.push(Region { name, bytes, members, site, placing: Placing::Own, lines: None, is_shared: false });
+        out.push(Region { name, bytes, members, site, placing, lines: None, is_shared: false });
     }
     out
 }

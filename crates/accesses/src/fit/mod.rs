@@ -15,6 +15,7 @@ mod fitted;
 mod heat;
 mod image;
 mod messages;
+mod parts;
 mod pattern;
 mod region;
 pub(crate) mod regions;
@@ -32,8 +33,8 @@ pub use fitted::Fit;
 pub use image::FittedProcess;
 pub use pattern::{Part, Phase, Tier, Visit};
 pub use region::{Placing, Region};
-pub use shared::SharedMemory;
 pub use scale::{Scaled, INSTRUCTION_NS as INSTRUCTION_NS_VALUE};
+pub use shared::SharedMemory;
 pub use usage::Order;
 
 use crate::record::AccessRecord;
@@ -64,8 +65,11 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     let (mut left_out, mut kept_lines) = (0, 0);
     for image in &record.images {
         let lines = image.lines();
-        let fitted =
-            if lines as f64 >= LEAST_SHARE * all as f64 { image::fit(image, &caches, (&record.sites, &sharing)) } else { None };
+        let fitted = if lines as f64 >= LEAST_SHARE * all as f64 {
+            image::fit(image, &caches, (&record.sites, &sharing))
+        } else {
+            None
+        };
         let Some(fitted) = fitted else {
             left_out += 1;
             continue;
@@ -81,9 +85,7 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     }
     image::name_apart(&mut processes);
     let name = record.manifest.name.clone();
-    let is_used = |m: &SharedMemory| {
-        processes.iter().flat_map(|p| &p.regions).any(|r| r.is_shared && r.name == m.name)
-    };
+    let is_used = |m: &SharedMemory| processes.iter().flat_map(|p| &p.regions).any(|r| r.is_shared && r.name == m.name);
     let shared = sharing.into_values().filter(is_used).collect();
     let mut fit = Fit { name, processes, shared, measured: Vec::new(), assumed: Vec::new(), histograms: None };
     fit.measured = measured(record, kept_lines, all);

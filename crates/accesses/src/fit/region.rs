@@ -38,7 +38,7 @@ pub enum Placing {
     Interleaved,
     /// Its pages are on the first node.
     Bound,
-    /// Huge pages are asked for.
+    /// Huge pages are asked for, by the program or by a change.
     Huge,
     /// Each node has a copy of it, which its threads use.
     Copied,

@@ -9,6 +9,7 @@ const MMAP: u32 = libc::SYS_mmap as u32;
 const MUNMAP: u32 = libc::SYS_munmap as u32;
 const BRK: u32 = libc::SYS_brk as u32;
 const MREMAP: u32 = libc::SYS_mremap as u32;
+const MADVISE: u32 = libc::SYS_madvise as u32;
 /// Flag of mmap, alone or in MAP_SHARED_VALIDATE.
 const SHARED: u32 = libc::MAP_SHARED as u32;
 
@@ -27,6 +28,8 @@ pub struct Area {
     pub name: String,
     /// What it is called in all processes that share it, if it is mapped shared.
     pub shared: Option<String>,
+    /// Whether the program asked for huge pages for most of it.
+    pub is_huge: bool,
 }
 
 /// The areas of an image in the order in which they were mapped. An area that was unmapped and mapped again at the same
@@ -44,6 +47,7 @@ pub fn of(image: &Image) -> Vec<Area> {
             }
             MUNMAP => unmap(&mut out, m.address, m.length, m.clock),
             MREMAP => moved(&mut out, m),
+            MADVISE => advised(&mut out, m),
             BRK => grow_heap(&mut out, m),
             _ => {}
         }
@@ -57,7 +61,15 @@ pub fn with_variables(mut areas: Vec<Area>, sites: &[&Site]) -> Vec<Area> {
     for site in sites.iter().filter(|s| !s.variable.is_empty()) {
         let (begin, end) = (site.address, site.address.saturating_add(site.bytes));
         if areas.iter().any(|a| a.begin <= begin && end <= a.end) {
-            areas.push(Area { begin, end, from: 0, to: u64::MAX, name: site.variable.clone(), shared: None });
+            areas.push(Area {
+                begin,
+                end,
+                from: 0,
+                to: u64::MAX,
+                name: site.variable.clone(),
+                shared: None,
+                is_huge: false,
+            });
         }
     }
     areas
@@ -82,12 +94,7 @@ pub fn inherited(parent: &Image, clock: u64) -> Vec<Area> {
     of(parent).into_iter().filter(is_there).map(of_child).collect()
 }
 
-fn map(
-    areas: &mut Vec<Area>,
-    (begin, length): (u64, u64),
-    clock: u64,
-    (name, shared): (String, Option<String>),
-) {
+fn map(areas: &mut Vec<Area>, (begin, length): (u64, u64), clock: u64, (name, shared): (String, Option<String>)) {
     let end = begin.saturating_add(length.max(1).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES));
     let same = areas.iter_mut().find(|a| (a.begin, a.end) == (begin, end) && a.name == name && a.shared == shared);
     if let Some(same) = same {
@@ -97,7 +104,7 @@ fn map(
     // A library's segments are mapped over its first mapping.
     let inside = areas.iter().any(|a| a.to == u64::MAX && a.begin <= begin && end <= a.end && !name.is_empty());
     if !inside {
-        areas.push(Area { begin, end, from: clock, to: u64::MAX, name, shared });
+        areas.push(Area { begin, end, from: clock, to: u64::MAX, name, shared, is_huge: false });
     }
 }
 
@@ -128,11 +135,35 @@ fn moved(areas: &mut Vec<Area>, m: &Mapping) {
     }
 }
 
+/// Advice about huge pages for most of an area is advice about it.
+fn advised(areas: &mut [Area], m: &Mapping) {
+    let is_huge = match i32::try_from(m.protection) {
+        Ok(libc::MADV_HUGEPAGE) => true,
+        Ok(libc::MADV_NOHUGEPAGE) => false,
+        _ => return,
+    };
+    let end = m.address.saturating_add(m.length);
+    for a in areas.iter_mut().filter(|a| a.to == u64::MAX) {
+        let common = a.end.min(end).saturating_sub(a.begin.max(m.address));
+        if common > (a.end - a.begin) / 2 {
+            a.is_huge = is_huge;
+        }
+    }
+}
+
 fn grow_heap(areas: &mut Vec<Area>, m: &Mapping) {
     let end = m.address.saturating_add(m.length);
     match areas.iter_mut().find(|a| a.name == "heap" && a.end >= m.address && a.begin <= m.address) {
         Some(heap) => heap.end = heap.end.max(end),
-        None => areas.push(Area { begin: m.address, end, from: m.clock, to: u64::MAX, name: "heap".into(), shared: None }),
+        None => areas.push(Area {
+            begin: m.address,
+            end,
+            from: m.clock,
+            to: u64::MAX,
+            name: "heap".into(),
+            shared: None,
+            is_huge: false,
+        }),
     }
 }
 
@@ -225,6 +256,20 @@ mod tests {
         assert!(key(&child).is_some());
         assert_eq!(key(&child), key(&parent));
         assert_eq!(of(&child)[1].shared.as_deref(), Some("/dev/shm/x"));
+    }
+
+    #[test]
+    fn advice_for_most_of_an_area_is_advice_about_it() {
+        let advice = |advice: libc::c_int, address: u64| Mapping {
+            protection: advice as u32,
+            ..mapping(MADVISE, 2, address, 0x20_0000)
+        };
+        let begun = [mapping(MMAP, 1, 0x10_0000, 0x30_0000), mapping(MMAP, 1, 0x80_0000, 0x80_0000)];
+        let huge = |more: &[Mapping]| areas(&[&begun[..], more].concat()).iter().map(|a| a.is_huge).collect::<Vec<_>>();
+        let asked = [advice(libc::MADV_HUGEPAGE, 0x20_0000), advice(libc::MADV_HUGEPAGE, 0x80_0000)];
+        assert_eq!(huge(&asked), [true, false], "two thirds of the first, a quarter of the second");
+        assert_eq!(huge(&[asked[0], advice(libc::MADV_NOHUGEPAGE, 0x20_0000)]), [false, false]);
+        assert_eq!(huge(&[asked[0], advice(libc::MADV_DONTNEED, 0x20_0000)]), [true, false]);
     }
 
     #[test]

@@ -60,9 +60,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 fn refuse_recording_options(args: &Args) -> Result<(), Failure> {
     let kernel = args.guest_kernel.as_ref().map(|_| "--guest-kernel");
     match args.by_region.then_some("--by-region").or(args.guest.given()).or(kernel) {
-        Some(option) => Err(Failure::usage(format!(
-            "command line: `{option}` needs `--machine` and a command that is recorded"
-        ))),
+        Some(option) => {
+            Err(Failure::usage(format!("command line: `{option}` needs `--machine` and a command that is recorded")))
+        }
         None => Ok(()),
     }
 }
