@@ -35,6 +35,9 @@ BALANCING = ["numa_pte_updates", "numa_hint_faults", "numa_hint_faults_local", "
 FIGURES = ["elapsed_s", *BALANCING]
 # Largest factor outside the guests' own range at which a figure counts as held (crates/report/src/held.rs).
 CLOSE = 1.25
+# Fewest guests of a column that say whether a difference is clear, and the smallest change that has a sign, in percent.
+LEAST_GUESTS = 3
+LEAST_CHANGE = 0.05
 # Threads of libraries that ask how many there may be, as in scripts/record-programs.sh.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "4", "OMP_NUM_THREADS": "4"}
 
@@ -47,12 +50,12 @@ timing `modelled` runs the very program, with Debian's kernel 6.12: with NUMA ba
 * A figure is *held* if the simulator's median lies in the range of the guests, widened by 1.25 at both ends.
   Else the page says by which factor it is off, or `off` where one of both is 0.
 * The counters of `off` are 0 on both sides, and are left out.
-* The sign is that of the elapsed time with balancing against `off`. It is asked where the ranges of the guests do not
-  overlap.
+* The sign is that of the elapsed time with balancing against `off`. It is asked where three guests of each or more have
+  ranges that do not overlap. Less than 0.05 % in the simulator has no sign, and counts as wrong.
 * Both sides have the scanner's delay and shortest period at 250 ms, since the programs are short.
 * A fit is told one thing about the guest: an instruction takes 8 ns
   ([timing in guests](../explanation/guest-timing.md)).
-* Programs, sizes and fits were fixed before the first comparison, and not changed after one.
+* Programs, sizes and fits were fixed before the first comparison. What was changed after it stands under "In sample".
 """
 
 
@@ -165,9 +168,11 @@ def sign(guests: Figures, simulated: Figures) -> tuple[str, bool | None]:
     medians = [statistics.median(t) for t in times]
     changes = [100 * (medians[i] / medians[i + 1] - 1) for i in (0, 2)]
     said = f"{changes[0]:+.1f} %; {changes[1]:+.1f} %"
+    if min(len(times[0]), len(times[1])) < LEAST_GUESTS:
+        return f"{said}: too few guests", None
     if min(times[0]) <= max(times[1]) and min(times[1]) <= max(times[0]):
         return f"{said}: not clear in guests", None
-    right = changes[0] * changes[1] > 0
+    right = changes[0] * changes[1] > 0 and abs(changes[1]) >= LEAST_CHANGE
     return f"{said}: {'right' if right else 'wrong'}", right
 
 
@@ -218,13 +223,14 @@ def page(args: argparse.Namespace, listed: list[Program]) -> str:
     sum_up += f"The sign of the time is right in {share(*signs)}.\n"
     sum_up += "\n| figure | held |\n|---|---|\n"
     sum_up += "".join(f"| `{f}` | {share(*t)} |\n" for f, t in totals.items())
-    return INTRO + sum_up + "".join(tables) + left_out(args)
+    return INTRO + sum_up + "".join(tables) + notes()
 
 
-def left_out(args: argparse.Namespace) -> str:
-    """Return what the page says about programs that are not compared: a file beside the list, if there is one."""
-    notes = LIST.with_name("not-compared.md")
-    return f"\n## Not compared\n\n{notes.read_text()}" if notes.exists() else ""
+def notes() -> str:
+    """Return what the page says beside its tables: files beside the list."""
+    heads = {"mended.md": "In sample", "not-compared.md": "Not compared"}
+    files = {head: LIST.with_name(name) for name, head in heads.items()}
+    return "".join(f"\n## {head}\n\n{file.read_text()}" for head, file in files.items() if file.exists())
 
 
 def main() -> int:

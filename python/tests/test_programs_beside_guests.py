@@ -78,7 +78,9 @@ def test_the_sign_is_asked_where_guests_are_clear() -> None:
     assert m.sign(guests, side([2], [1])) == ("+33.3 %; +100.0 %: right", True)
     assert m.sign(guests, side([1], [2]))[1] is False
     assert m.sign(guests, side([1], [1]))[1] is False, "no difference is no sign"
-    assert m.sign(side([9, 12], [8, 10]), side([2], [1]))[1] is None
+    assert m.sign(side([9, 11, 12], [8, 9, 10]), side([2], [1]))[1] is None
+    assert m.sign(guests, side([1.0004], [1]))[1] is False, "nor is next to none"
+    assert m.sign(side([11, 12], [8, 9, 10]), side([2], [1]))[1] is None, "two guests have no range"
     assert m.sign(side([9], []), side([2], [1])) == ("–", None)
 
 
