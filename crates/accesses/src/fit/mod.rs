@@ -98,8 +98,12 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
 }
 
 fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
+    let guest = match record.manifest.guest.as_str() {
+        "" => String::new(),
+        kernel => format!(", in a guest of {kernel}"),
+    };
     let mut out = vec![format!(
-        "{:.1} M instructions and {:.2} M lines visited under {}",
+        "{:.1} M instructions and {:.2} M lines visited under {}{guest}",
         record.control.insns as f64 / 1e6,
         all as f64 / 1e6,
         record.manifest.qemu.split(" (").next().unwrap_or_default()

@@ -234,7 +234,7 @@ fn advice_on_a_program_that_is_recorded_in_a_guest() {
     let line = format!("advise --machine 2x1x4x1 --kernel 6.12 {size} {guest} --json --out a -- ./sweep");
     let value = json(&lab.ok(&line).out);
     let measured = value["measured"].to_string();
-    assert!(measured.contains("in a guest of debian-6.12") && measured.contains("exited with 0"), "{value}");
+    assert!(measured.contains(", in a guest of debian-6.12") && measured.contains("exited with 0"), "{value}");
     assert_eq!(value["threads"], 8, "{value}");
     assert!(lab.path("a/sweep.toml").exists() && lab.path("a/runs/report.html").exists());
 }
