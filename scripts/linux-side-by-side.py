@@ -6,8 +6,8 @@ knobs and one column for each further word, in guests of timing `modelled`, and 
 `numalab kernel sides` writes one page of all of them. What has a record is not run again, so a run that was stopped
 goes on where it was.
 
-The most telling runs come first, in stages: a few words of the main knobs on two shapes with three seeds, then more
-seeds, then all words, then all shapes. --stages ends earlier. The page is written after every stage, and by
+The most telling runs come first, in stages: a few words of the main knobs on two nodes, then all words there, then a
+few words on the other shapes, then all words on all shapes. --stages ends earlier. The page is written after every stage, and by
 --page-only.
 
 A guest of the machines and workloads below takes some eight seconds of one CPU on two nodes, half of it for booting:
@@ -57,14 +57,21 @@ FIRST = {
 
 
 class Stage(NamedTuple):
-    """A part of the work: whether only the first words, on how many shapes, and how many seeds."""
+    """A part of the work: whether only the first words, on which shapes, and how many seeds."""
 
     first: bool
-    shapes: int
+    shapes: list[str]
     iterations: int
 
 
-STAGES = [Stage(True, 2, 3), Stage(True, 2, 5), Stage(True, 2, 10), Stage(False, 2, 10), Stage(False, 4, 10)]
+STAGES = [
+    Stage(True, SHAPES[:1], 10),
+    Stage(False, SHAPES[:1], 10),
+    Stage(True, SHAPES[:2], 10),
+    Stage(True, SHAPES, 3),
+    Stage(True, SHAPES, 10),
+    Stage(False, SHAPES, 10),
+]
 
 
 def arguments() -> argparse.Namespace:
@@ -150,7 +157,7 @@ def main() -> int:
             print(f"--shape {shape}: expected one of {', '.join(SHAPES)}", file=sys.stderr)
             return 2
     for stage in [] if args.page_only else STAGES[: args.stages]:
-        for shape in SHAPES[: stage.shapes]:
+        for shape in stage.shapes:
             for knob in knobs:
                 wanted = (not args.knob or knob["name"] in args.knob) and (not args.shape or shape in args.shape)
                 line = command(args, knob, shape, stage) if wanted else []
