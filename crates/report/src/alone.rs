@@ -86,7 +86,7 @@ mod tests {
         let found: Vec<_> = rows.iter().map(|r| (r.metric.as_str(), r.kernel.is_clear())).collect();
         assert_eq!(found, [("elapsed", true), ("numa_pages_migrated", false)]);
         let page = markdown(&rows);
-        assert!(page.contains("| w | task_migrate=none | elapsed | 10 | 8 | -20.0 % (p "), "{page}");
+        assert!(page.contains("| w | task_migrate=none | elapsed | 10.00 | 8.000 | -20.0 % (p "), "{page}");
         assert!(page.contains("2 figures in guests alone; clear: 1."), "{page}");
         assert!(text(&rows).ends_with("clear: 1.\n"));
     }
