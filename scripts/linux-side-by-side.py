@@ -7,8 +7,8 @@ the simulator has not, the designs of 2012 as knobs, is run in guests alone. The
 of all of them. What has a record is not run again, so a run that was stopped goes on where it was.
 
 The most telling runs come first, in stages: a few words of the main knobs on two nodes, then all words there, then a
-few words on the other shapes, then all words on all shapes. --stages ends earlier. The page is written after every stage, and by
---page-only.
+few words on the other shapes, then all words on all shapes. --stages ends earlier. The page is written after every
+stage, and by --page-only.
 
 A guest of the machines and workloads below takes some eight seconds of one CPU on two nodes, half of it for booting:
 memory is small, the scanner's periods are a quarter, and so is the time of the workloads. Both sides get the same. It

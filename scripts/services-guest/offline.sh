@@ -25,7 +25,17 @@ main() {
   mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup
   echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control || return 1
   mkdir /sys/fs/cgroup/there && echo "$gone" >/sys/fs/cgroup/there/cpuset.mems || return 1
-  sh -c 'echo $$ >/sys/fs/cgroup/there/cgroup.procs; exec awk "BEGIN { for (i = 0; i < 60000; i++) a[i] = i; print 1 >\"/tmp/filled\"; close(\"/tmp/filled\"); while (1) { for (i = 0; i < 60000; i++) if (a[i] != i) { print \"WRONG MEMORY\"; exit 9 } if ((getline l <\"/tmp/end\") > 0) exit 0; close(\"/tmp/end\") } }"' &
+  # It says if it reads anything else than it wrote, and ends when it is told to.
+  reads='BEGIN {
+    for (i = 0; i < 60000; i++) a[i] = i
+    print 1 >"/tmp/filled"; close("/tmp/filled")
+    while (1) {
+      for (i = 0; i < 60000; i++) if (a[i] != i) { print "WRONG MEMORY"; exit 9 }
+      if ((getline line <"/tmp/end") > 0) exit 0
+      close("/tmp/end")
+    }
+  }'
+  READS=$reads sh -c 'echo $$ >/sys/fs/cgroup/there/cgroup.procs; exec awk "$READS"' &
   target=$!
   for _ in $(seq 120); do [ -e /tmp/filled ] && break; sleep 1; done
   echo "$target" >/sys/fs/cgroup/cgroup.procs
@@ -42,7 +52,9 @@ main() {
   sleep "${settle:-30}"
 
   cpus_of 0 "$cpus" || return 1
-  for block in "$sys/node/node$gone"/memory[0-9]*; do echo offline >"$block/state" || { cat "$block/state" "$block/valid_zones"; return 1; }; done
+  for block in "$sys/node/node$gone"/memory[0-9]*; do
+    echo offline >"$block/state" || { cat "$block/state" "$block/valid_zones"; return 1; }
+  done
   echo "memory of node $gone: $(sed -n 's/.*MemTotal: *//p' "$sys/node/node$gone/meminfo"), nodes with memory $(cat $sys/node/has_memory)"
   for module in /sys/bus/acpi/devices/PNP0C80:*; do echo 1 >"$module/eject"; done
   for _ in $(seq 60); do online "$gone" || break; sleep 1; done

@@ -47,7 +47,8 @@ pub fn text(rows: &[Row]) -> String {
 
 /// The table as Markdown.
 pub fn markdown(rows: &[Row]) -> String {
-    let mut out = String::from("| workload | column | figure | default | column's | kernel |\n|---|---|---|---:|---:|---:|\n");
+    let mut out =
+        String::from("| workload | column | figure | default | column's | kernel |\n|---|---|---|---:|---:|---:|\n");
     for row in rows {
         let cells = [&row.workload, &row.column, &row.metric].map(|cell| cell.replace('|', "\\|"));
         let means = [row.means.0, row.means.1].map(crate::format::significant);
