@@ -1,9 +1,12 @@
-"""numpy: the product of two matrices of 700 x 700 numbers, three times."""
+"""numpy: the product of two matrices of N x N numbers (700 if not given), three times."""
+
+import sys
 
 import numpy
 
-a = numpy.random.default_rng(1).random((700, 700))
-b = numpy.random.default_rng(2).random((700, 700))
+n = int(sys.argv[1]) if len(sys.argv) > 1 else 700
+a = numpy.random.default_rng(1).random((n, n))
+b = numpy.random.default_rng(2).random((n, n))
 for _ in range(3):
     c = a @ b
 print(float(c.sum()))

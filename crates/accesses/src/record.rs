@@ -1,5 +1,6 @@
 //! A record of accesses, read from its directory: `accesses.json`, `control`, and a file of units for every image.
 
+use crate::fit::regions::{self, Area};
 use crate::format::{self, Born, Cell, Control, Edge, Ended, Head, Mapping, Slice, Unit, Writer, UNIT};
 use crate::sites::{self, Site};
 use numalab_model::files::input;
@@ -87,6 +88,8 @@ pub struct Image {
     pub cells: Vec<Cell>,
     /// Changes of the address space in the order of time, with names of files.
     pub mappings: Vec<(Mapping, Option<String>)>,
+    /// Shared memory that it has of the process that forked it.
+    pub inherited: Vec<Area>,
     /// Waits and wake-ups.
     pub edges: Vec<Edge>,
     /// Who writes what of lines that threads write by turns.
@@ -180,7 +183,11 @@ pub fn read(dir: &Path) -> Result<AccessRecord, ReadError> {
         let path = dir.join(format!("{number}.{UNITS}"));
         // An image without room has no file, or an empty one.
         let Ok(bytes) = input::bytes(&path, BYTES_MAX) else { continue };
-        images.extend(image(number, &bytes));
+        let mut next = image(number, &bytes);
+        if let Some(child) = &mut next {
+            child.inherited = inherited(child, &images);
+        }
+        images.extend(next);
     }
     Ok(AccessRecord { manifest, control, images, sites: sites::read(dir) })
 }
@@ -199,6 +206,13 @@ pub fn read_control(dir: &Path) -> Result<Control, ReadError> {
     })
 }
 
+/// Shared memory that an image has of the one that forked it, which begins earlier. After an exec there is none.
+fn inherited(child: &Image, earlier: &[Image]) -> Vec<Area> {
+    let forked = child.head.parent != 0 && child.head.parent != child.head.pid;
+    let parent = earlier.iter().rfind(|i| forked && i.head.pid == child.head.parent);
+    parent.map_or_else(Vec::new, |p| regions::inherited(p, child.head.begin_clock))
+}
+
 /// Reads the file of an image; `None` if it has no head.
 pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
     let Some(Unit::Head(head)) = bytes.get(..UNIT).and_then(format::unit) else { return None };
@@ -211,6 +225,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         slices: BTreeMap::new(),
         cells: Vec::new(),
         mappings: Vec::new(),
+        inherited: Vec::new(),
         edges: Vec::new(),
         writers: Vec::new(),
     };

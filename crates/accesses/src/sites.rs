@@ -126,8 +126,11 @@ fn blocks(lines: &[Line]) -> Vec<Site> {
     let site = |line: &Line| match line {
         Line::Block { pid, address, bytes, frames } if *bytes >= LEAST_BYTES => {
             let mut places: Vec<&str> = own(frames).iter().filter_map(|f| names.get(f)).map(String::as_str).collect();
-            // The caller of the first function of a program is the C library.
-            places.truncate(if places.first().is_some_and(|p| p.starts_with("main ")) { 1 } else { 2 });
+            // The caller of the first function of a program is the C library. It also seems to be that of a function
+            // into which `main` was folded.
+            let is_first = places.first().is_some_and(|p| p.starts_with("main "))
+                || places.get(1).is_some_and(|p| p.starts_with("__libc_start"));
+            places.truncate(if is_first { 1 } else { 2 });
             let place = if places.is_empty() { "an unknown place".into() } else { places.join(", called by ") };
             Some(Site { pid: *pid, address: *address, bytes: *bytes, variable: String::new(), place })
         }

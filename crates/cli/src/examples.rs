@@ -16,6 +16,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "numalab advise --machine milan-2s-nps1 --like postgres --memory 64GiB",
             "numalab advise -- ./PROGRAM --its-option",
+            "numalab advise --machine milan-2s-nps1 -- ./PROGRAM --its-option",
+            "numalab advise --machine milan-2s-nps1 --in guest --with cat -- ./SCRIPT",
             "numalab advise --pid 4711 --metric-url http://127.0.0.1:9187/metrics --metric xact_commit",
         ],
     ),

@@ -6,12 +6,14 @@
 use crate::failure::Failure;
 use crate::progress::{Progress, RunProgress};
 use crate::run_label::run_label;
+use crate::run_order::RunOrder;
 use numalab_model::experiment::Cell;
 use numalab_model::plan::{Backend as BackendName, PlanInput};
 use numalab_model::record::{Outcome, Record, Status, Store};
 use numalab_sim::MemoryPrediction;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A backend, which carries out plans.
@@ -93,7 +95,8 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
     let pool = pool.map_err(|e| Failure::environment(format!("cannot start {jobs} threads: {e}")))?;
     let failed = AtomicBool::new(false);
     progress.expect(cells.iter().map(|c| &c.input), jobs);
-    let one = |cell: &Cell| {
+    let order = Mutex::new(RunOrder::new(cells.iter().map(|c| &c.input.plan), jobs));
+    let one = |number: usize, cell: &Cell| {
         if failed.load(Ordering::Relaxed) {
             return None;
         }
@@ -102,6 +105,7 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
         if let Ok(finished) = &finished {
             let wall = (!finished.reused).then_some(finished.wall);
             live.ended(model_s(&finished.record.outcome), wall);
+            locked(&order).ended(number, finished.wall);
             let well = finished.record.outcome.status == Status::Completed;
             if progress.prints_runs() || (progress.lines && !well) {
                 progress.line(&ended(&cell.input, finished));
@@ -111,10 +115,22 @@ pub fn execute(store: &Store, cells: &[Cell], with: &Executor<'_>) -> Result<Vec
         progress.one_done();
         Some(finished)
     };
-    let all: Vec<Option<Result<Finished, Failure>>> = pool.install(|| cells.par_iter().map(one).collect());
-    let finished = all.into_iter().flatten().collect::<Result<_, Failure>>()?;
+    let mut all: Vec<(usize, Result<Finished, Failure>)> = pool.install(|| {
+        let next = |_| {
+            let number = locked(&order).next(Instant::now())?;
+            Some((number, one(number, &cells[number])?))
+        };
+        (0..cells.len()).into_par_iter().with_max_len(1).filter_map(next).collect()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    let finished = all.into_iter().map(|(_, f)| f).collect::<Result<_, Failure>>()?;
     store.settle()?;
     Ok(finished)
+}
+
+/// The order of runs, also after a thread has panicked with it: it holds between any two of its calls.
+fn locked(order: &Mutex<RunOrder>) -> MutexGuard<'_, RunOrder> {
+    order.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads the record of a plan, or runs the plan and stores its record.

@@ -27,7 +27,7 @@ const WRITTEN: [&str; 13] = [
     "record out",
 ];
 /// Arguments that are read elsewhere: by Python, as a program, as the root of the system, or by the balancer.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 12] = [
     "sweep file",
     "sweep out",
     "sweep cache",
@@ -35,6 +35,7 @@ const ELSEWHERE: [&str; 11] = [
     "doctor qemu",
     "run qemu",
     "record qemu",
+    "advise qemu",
     "validate qemu",
     "kernel try qemu",
     "advise root",

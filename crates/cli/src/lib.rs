@@ -28,6 +28,7 @@ mod records;
 #[cfg(test)]
 mod reference;
 mod run_label;
+mod run_order;
 mod service;
 pub mod sources;
 mod terminal;

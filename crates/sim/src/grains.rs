@@ -49,8 +49,7 @@ pub(crate) fn grain_orders(workload: &Workload, cfg: &SimConfig) -> Vec<Vec<u32>
     if refused_by_kernel(cfg).is_some() {
         return out;
     }
-    let own = &workload.processes[..workload.processes.len().saturating_sub(cfg.background)];
-    let threads = own.iter().map(|p| p.threads.len() as u64).sum();
+    let threads = threads(workload, cfg);
     let order_by_size = |r: &Region| cfg.grain_order.unwrap_or_else(|| order_by_size(r, threads));
     let candidates = |r: &Region| refused_by_region(r).is_none() && order_by_size(r) > 0;
     if !workload.processes.iter().flat_map(|p| &p.regions).any(candidates) {
@@ -69,14 +68,35 @@ pub(crate) fn grain_orders(workload: &Workload, cfg: &SimConfig) -> Vec<Vec<u32>
     out
 }
 
+/// Bytes of memory from which on ops of a loop over it go on side by side (`access/rounds.rs`), whatever its kind: it
+/// has enough pages for grains, for so many threads, so what they meet is chance alone.
+pub(crate) fn side_by_side_bytes(workload: &Workload, cfg: &SimConfig) -> u64 {
+    match (refused_by_kernel(cfg), cfg.grain_order) {
+        (Some(_), _) => u64::MAX,
+        (None, Some(0)) => u64::MAX,
+        (None, Some(_)) => 0,
+        (None, None) => BasePage::Kib4.bytes_of(least_grains(threads(workload, cfg)) << LEAST_ORDER),
+    }
+}
+
+/// Threads of the workload, without those in the background.
+fn threads(workload: &Workload, cfg: &SimConfig) -> u64 {
+    let own = &workload.processes[..workload.processes.len().saturating_sub(cfg.background)];
+    own.iter().map(|p| p.threads.len() as u64).sum()
+}
+
+/// The fewest grains of a region for so many threads.
+fn least_grains(threads: u64) -> u64 {
+    LEAST_GRAINS.max(LEAST_GRAINS_PER_THREAD * threads)
+}
+
 /// The order by which a region has enough grains for so many threads; 0 if it is small enough page by page.
 fn order_by_size(region: &Region, threads: u64) -> u32 {
     let pages = BasePage::Kib4.pages(region.size_bytes);
     if pages < LEAST_GRAINS << LEAST_ORDER {
         return 0;
     }
-    let grains = LEAST_GRAINS.max(LEAST_GRAINS_PER_THREAD * threads);
-    (pages / grains).max(1).ilog2().min(MOST_ORDER)
+    (pages / least_grains(threads)).max(1).ilog2().min(MOST_ORDER)
 }
 
 /// Why no region of a run is kept in grains, if so.

@@ -121,6 +121,14 @@ impl Fit {
         if p.regions.get(region)?.lines.is_some() != (change == Change::Pad) {
             return None;
         }
+        if change == Change::Huge && p.regions.get(region)?.placing == Placing::Huge {
+            return None;
+        }
+        // Whose part of shared memory a thread's is, no record of one process says.
+        let needs_parts = matches!(change, Change::FirstTouch | Change::FirstTouchKept | Change::Copy);
+        if needs_parts && p.regions.get(region)?.is_shared {
+            return None;
+        }
         match change {
             Change::Pad => pad(p, region),
             Change::Interleave => p.regions.get_mut(region)?.placing = Placing::Interleaved,

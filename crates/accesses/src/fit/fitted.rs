@@ -2,6 +2,7 @@
 
 use super::image::FittedProcess;
 use super::pattern::Phase;
+use super::shared::SharedMemory;
 use numalab_model::access::{Histogram, MAX_HISTOGRAMS};
 
 /// A workload, as it follows from a record.
@@ -11,6 +12,8 @@ pub struct Fit {
     pub name: String,
     /// Kinds of processes, in the order of their begin.
     pub processes: Vec<FittedProcess>,
+    /// Memory that several processes share.
+    pub shared: Vec<SharedMemory>,
     /// What the record shows, as sentences.
     pub measured: Vec<String>,
     /// What it does not show, and what was taken instead.

@@ -2,12 +2,14 @@
 
 use super::classes::{self, Class, Extent, Role, Worker};
 use super::messages::{self, Turns};
+use super::parts::with_parts;
 use super::pattern::{Caches, Phase};
 use super::region::{word, Placing, Region};
 use super::regions::{self, Area};
+use super::shared::{self, Sharing};
 use super::timeline::{self, Stretch};
 use super::written_lines;
-use crate::format::{CHUNK_BYTES, PAGE_BYTES};
+use crate::format::{Cell, CHUNK_BYTES, PAGE_BYTES};
 use crate::record::Image;
 use crate::sites::Site;
 use std::collections::BTreeMap;
@@ -51,7 +53,7 @@ impl FittedProcess {
         let lines = |p: &Self| p.classes.iter().flat_map(|c| &c.phases).map(|p| p.lines()).sum::<f64>();
         let threads = |p: &Self| p.classes.iter().map(|c| (c.threads.len(), c.phases.len())).collect::<Vec<_>>();
         self.regions.len() == other.regions.len()
-            && self.regions.iter().zip(&other.regions).all(|(a, b)| a.members == b.members && near(a.bytes, b.bytes))
+            && self.regions.iter().zip(&other.regions).all(|(a, b)| a.is_like(b) && near(a.bytes, b.bytes))
             && threads(self) == threads(other)
             && (0.67..=1.5).contains(&(lines(self) / lines(other).max(1.0)))
     }
@@ -70,11 +72,11 @@ pub fn name_apart(processes: &mut [FittedProcess]) {
 }
 
 /// Fits a process; `None` if it has no memory to speak of.
-pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProcess> {
+pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)) -> Option<FittedProcess> {
     let own = |s: &&Site| s.pid == image.head.pid || s.pid == image.head.parent;
     let sites: Vec<&Site> = sites.iter().filter(own).collect();
-    let areas = regions::with_variables(regions::of(image), &sites);
-    let (chosen, extents) = choose(image, &areas);
+    let areas = regions::with_variables(with_parts(image, regions::of(image)), &sites);
+    let (chosen, extents) = choose(image, &areas, sharing);
     if chosen.is_empty() {
         return None;
     }
@@ -112,7 +114,7 @@ pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProce
         assumed
             .push("threads wait for each other more than a tenth of their time, in a way that is not modelled".into());
     }
-    let mut regions = name_regions((&areas, &sites), &chosen, &extents, &roles);
+    let mut regions = name_regions((&areas, &sites, sharing), &chosen, &extents, &roles);
     let written = written_lines::objects(image, &areas, &sites);
     written_lines::add(&written, &mut regions, &mut classes, &turns);
     Some(FittedProcess {
@@ -129,14 +131,12 @@ pub fn fit(image: &Image, caches: &Caches, sites: &[Site]) -> Option<FittedProce
 }
 
 /// Areas that count, with the numbers that they have among themselves, and of each the first page and bytes touched.
-fn choose(image: &Image, areas: &[Area]) -> (BTreeMap<usize, usize>, Vec<Extent>) {
+fn choose(image: &Image, areas: &[Area], sharing: &Sharing) -> (BTreeMap<usize, usize>, Vec<Extent>) {
     let mut of = BTreeMap::<usize, (u64, u64, u64)>::new();
     let mut all = 0;
     for c in &image.cells {
-        let slice = image.slices.get(&(c.thread, c.slice));
-        let time = slice.map_or((0, u64::MAX), |s| (s.begin_clock, s.end_clock.max(s.begin_clock)));
         all += u64::from(c.lines);
-        let Some(area) = regions::find(areas, c.chunk, (c.low, c.high), time) else { continue };
+        let Some(area) = regions::find(areas, c.chunk, (c.low, c.high), times_of(image, c)) else { continue };
         let first = u64::from(c.chunk) * (CHUNK_BYTES / PAGE_BYTES);
         // Pages of a neighbour in the same chunk do not count.
         let (begin, end) = (areas[area].begin / PAGE_BYTES, areas[area].end.div_ceil(PAGE_BYTES));
@@ -145,6 +145,12 @@ fn choose(image: &Image, areas: &[Area]) -> (BTreeMap<usize, usize>, Vec<Extent>
         let seen = of.entry(area).or_insert((u64::MAX, 0, 0));
         *seen = (seen.0.min(low), seen.1.max(high), seen.2 + u64::from(c.lines));
     }
+    for (area, seen) in &mut of {
+        // What processes share has one size in all of them.
+        if let Some(memory) = shared::of(sharing, &areas[*area]) {
+            (seen.0, seen.1) = memory.pages_in(&areas[*area]);
+        }
+    }
     let counts = |(area, (low, end, lines)): &(usize, (u64, u64, u64))| {
         let is_large = (end - low) * PAGE_BYTES >= LEAST_BYTES && *lines as f64 >= LEAST_LINES * all as f64;
         is_large && !is_library(&areas[*area].name)
@@ -152,6 +158,12 @@ fn choose(image: &Image, areas: &[Area]) -> (BTreeMap<usize, usize>, Vec<Extent>
     let kept: Vec<(usize, (u64, u64, u64))> = of.into_iter().filter(counts).collect();
     let chosen = kept.iter().enumerate().map(|(n, (area, _))| (*area, n)).collect();
     (chosen, kept.iter().map(|(_, (low, end, _))| (*low, (end - low) * PAGE_BYTES)).collect())
+}
+
+/// When a cell was counted, in model time.
+pub fn times_of(image: &Image, c: &Cell) -> (u64, u64) {
+    let slice = image.slices.get(&(c.thread, c.slice));
+    slice.map_or((0, u64::MAX), |s| (s.begin_clock, s.end_clock.max(s.begin_clock)))
 }
 
 /// Whether a file is a shared library, by its name.
@@ -187,7 +199,7 @@ fn prologue(initial: &Worker, extents: &[Extent], roles: &[Role], caches: &Cache
 }
 
 fn name_regions(
-    (areas, sites): (&[Area], &[&Site]),
+    (areas, sites, sharing): (&[Area], &[&Site], &Sharing),
     chosen: &BTreeMap<usize, usize>,
     extents: &[Extent],
     roles: &[Role],
@@ -201,12 +213,18 @@ fn name_regions(
             known.members = role.member.map(|m| known.members.unwrap_or(0).max(m + 1));
             continue;
         }
+        let site = regions::place(&areas[*area], sites);
+        let placing = if areas[*area].is_huge { Placing::Huge } else { Placing::Own };
+        let members = role.member.map(|m| m + 1);
+        if let (Some(memory), None) = (shared::of(sharing, &areas[*area]), members) {
+            let name = memory.name.clone();
+            out.push(Region { name, bytes, members, site, placing, lines: None, is_shared: true });
+            continue;
+        }
         let base = if areas[*area].name.is_empty() { "memory".into() } else { word(&areas[*area].name) };
         let taken = out.iter().filter(|r| r.name.starts_with(&base)).count();
         let name = if taken > 0 { format!("{base}{}", taken + 1) } else { base };
-        let site = regions::place(&areas[*area], sites);
-        let members = role.member.map(|m| m + 1);
-        out.push(Region { name, bytes, members, site, placing: Placing::Own, lines: None });
+        out.push(Region { name, bytes, members, site, placing, lines: None, is_shared: false });
     }
     out
 }

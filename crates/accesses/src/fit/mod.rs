@@ -15,10 +15,12 @@ mod fitted;
 mod heat;
 mod image;
 mod messages;
+mod parts;
 mod pattern;
 mod region;
 pub(crate) mod regions;
 mod scale;
+mod shared;
 mod steps;
 mod text;
 mod timeline;
@@ -32,6 +34,7 @@ pub use image::FittedProcess;
 pub use pattern::{Part, Phase, Tier, Visit};
 pub use region::{Placing, Region};
 pub use scale::{Scaled, INSTRUCTION_NS as INSTRUCTION_NS_VALUE};
+pub use shared::SharedMemory;
 pub use usage::Order;
 
 use crate::record::AccessRecord;
@@ -57,12 +60,16 @@ pub enum FitError {
 pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     let all: u64 = record.images.iter().map(|i| i.lines()).sum();
     let caches = pattern::Caches { near_bytes: record.manifest.near_bytes, far_bytes: record.manifest.far_bytes };
+    let sharing = shared::find(record, LEAST_SHARE * all as f64);
     let mut processes: Vec<FittedProcess> = Vec::new();
     let (mut left_out, mut kept_lines) = (0, 0);
     for image in &record.images {
         let lines = image.lines();
-        let fitted =
-            if lines as f64 >= LEAST_SHARE * all as f64 { image::fit(image, &caches, &record.sites) } else { None };
+        let fitted = if lines as f64 >= LEAST_SHARE * all as f64 {
+            image::fit(image, &caches, (&record.sites, &sharing))
+        } else {
+            None
+        };
         let Some(fitted) = fitted else {
             left_out += 1;
             continue;
@@ -78,7 +85,9 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     }
     image::name_apart(&mut processes);
     let name = record.manifest.name.clone();
-    let mut fit = Fit { name, processes, measured: Vec::new(), assumed: Vec::new(), histograms: None };
+    let is_used = |m: &SharedMemory| processes.iter().flat_map(|p| &p.regions).any(|r| r.is_shared && r.name == m.name);
+    let shared = sharing.into_values().filter(is_used).collect();
+    let mut fit = Fit { name, processes, shared, measured: Vec::new(), assumed: Vec::new(), histograms: None };
     fit.measured = measured(record, kept_lines, all);
     fit.assumed = assumed(&fit, left_out);
     if record.manifest.sampled {
@@ -89,8 +98,12 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
 }
 
 fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
+    let guest = match record.manifest.guest.as_str() {
+        "" => String::new(),
+        kernel => format!(", in a guest of {kernel}"),
+    };
     let mut out = vec![format!(
-        "{:.1} M instructions and {:.2} M lines visited under {}",
+        "{:.1} M instructions and {:.2} M lines visited under {}{guest}",
         record.control.insns as f64 / 1e6,
         all as f64 / 1e6,
         record.manifest.qemu.split(" (").next().unwrap_or_default()
@@ -110,6 +123,9 @@ fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
     let mut out = vec!["an instruction takes `instruction_time`: under emulation no time is measured".to_string()];
     if left_out > 0 {
         out.push(format!("{left_out} program images with little or small memory do not matter"));
+    }
+    for m in &fit.shared {
+        out.push(format!("{}: {} processes share it, as memory without a file", m.name, m.users));
     }
     for p in &fit.processes {
         out.extend(p.assumed.iter().map(|a| format!("{}: {a}", p.name)));

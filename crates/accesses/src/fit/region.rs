@@ -16,6 +16,16 @@ pub struct Region {
     /// It is so many lines that threads write by turns, each its own bytes of them. Its bytes are then no memory to
     /// speak of, and 0.
     pub lines: Option<u64>,
+    /// Whether other processes have it too: it is then one of [`Fit::shared`](super::Fit::shared), by its name.
+    pub is_shared: bool,
+}
+
+impl Region {
+    /// Whether it may be the region of another process of one kind. What processes share is the same in all of them.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let is_same = !self.is_shared || self.name == other.name;
+        self.members == other.members && self.is_shared == other.is_shared && is_same
+    }
 }
 
 /// How the pages of a region are placed.
@@ -28,7 +38,7 @@ pub enum Placing {
     Interleaved,
     /// Its pages are on the first node.
     Bound,
-    /// Huge pages are asked for.
+    /// Huge pages are asked for, by the program or by a change.
     Huge,
     /// Each node has a copy of it, which its threads use.
     Copied,

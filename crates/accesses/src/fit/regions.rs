@@ -9,6 +9,9 @@ const MMAP: u32 = libc::SYS_mmap as u32;
 const MUNMAP: u32 = libc::SYS_munmap as u32;
 const BRK: u32 = libc::SYS_brk as u32;
 const MREMAP: u32 = libc::SYS_mremap as u32;
+const MADVISE: u32 = libc::SYS_madvise as u32;
+/// Flag of mmap, alone or in MAP_SHARED_VALIDATE.
+const SHARED: u32 = libc::MAP_SHARED as u32;
 
 /// A mapping during its life.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +26,28 @@ pub struct Area {
     pub to: u64,
     /// The last part of the file's name; "heap" or empty for memory without file.
     pub name: String,
+    /// What it is called in all processes that share it, if it is mapped shared.
+    pub shared: Option<String>,
+    /// Whether the program asked for huge pages for most of it.
+    pub is_huge: bool,
 }
 
 /// The areas of an image in the order in which they were mapped. An area that was unmapped and mapped again at the same
 /// place counts as one.
 pub fn of(image: &Image) -> Vec<Area> {
-    let mut out: Vec<Area> = Vec::new();
+    let mut out: Vec<Area> = image.inherited.clone();
     for (m, file) in &image.mappings {
         match m.call {
-            MMAP => map(&mut out, m.address, m.length, m.clock, short(file.as_deref())),
+            MMAP => {
+                let shared = (m.flags & SHARED != 0).then(|| match file {
+                    Some(file) => file.clone(),
+                    None => format!("{} {:x}", image.head.pid, m.address),
+                });
+                map(&mut out, (m.address, m.length), m.clock, (short(file.as_deref()), shared));
+            }
             MUNMAP => unmap(&mut out, m.address, m.length, m.clock),
             MREMAP => moved(&mut out, m),
+            MADVISE => advised(&mut out, m),
             BRK => grow_heap(&mut out, m),
             _ => {}
         }
@@ -47,7 +61,15 @@ pub fn with_variables(mut areas: Vec<Area>, sites: &[&Site]) -> Vec<Area> {
     for site in sites.iter().filter(|s| !s.variable.is_empty()) {
         let (begin, end) = (site.address, site.address.saturating_add(site.bytes));
         if areas.iter().any(|a| a.begin <= begin && end <= a.end) {
-            areas.push(Area { begin, end, from: 0, to: u64::MAX, name: site.variable.clone() });
+            areas.push(Area {
+                begin,
+                end,
+                from: 0,
+                to: u64::MAX,
+                name: site.variable.clone(),
+                shared: None,
+                is_huge: false,
+            });
         }
     }
     areas
@@ -65,9 +87,16 @@ fn short(file: Option<&str>) -> String {
     name.trim_end_matches(" (deleted)").chars().take(40).collect()
 }
 
-fn map(areas: &mut Vec<Area>, begin: u64, length: u64, clock: u64, name: String) {
+/// The shared areas that the child of a fork has of its parent, which had them at this time.
+pub fn inherited(parent: &Image, clock: u64) -> Vec<Area> {
+    let is_there = |a: &Area| a.shared.is_some() && a.from <= clock && clock < a.to;
+    let of_child = |a: Area| Area { from: 0, to: u64::MAX, ..a };
+    of(parent).into_iter().filter(is_there).map(of_child).collect()
+}
+
+fn map(areas: &mut Vec<Area>, (begin, length): (u64, u64), clock: u64, (name, shared): (String, Option<String>)) {
     let end = begin.saturating_add(length.max(1).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES));
-    let same = areas.iter_mut().find(|a| (a.begin, a.end) == (begin, end) && a.name == name);
+    let same = areas.iter_mut().find(|a| (a.begin, a.end) == (begin, end) && a.name == name && a.shared == shared);
     if let Some(same) = same {
         same.to = u64::MAX;
         return;
@@ -75,7 +104,7 @@ fn map(areas: &mut Vec<Area>, begin: u64, length: u64, clock: u64, name: String)
     // A library's segments are mapped over its first mapping.
     let inside = areas.iter().any(|a| a.to == u64::MAX && a.begin <= begin && end <= a.end && !name.is_empty());
     if !inside {
-        areas.push(Area { begin, end, from: clock, to: u64::MAX, name });
+        areas.push(Area { begin, end, from: clock, to: u64::MAX, name, shared, is_huge: false });
     }
 }
 
@@ -98,11 +127,27 @@ fn moved(areas: &mut Vec<Area>, m: &Mapping) {
     match areas.iter_mut().find(|a| a.to == u64::MAX && a.begin == m.from) {
         Some(a) if m.address == m.from => a.end = a.end.max(end),
         Some(a) => {
-            let name = a.name.clone();
+            let known = (a.name.clone(), a.shared.clone());
             a.to = m.clock;
-            map(areas, m.address, m.length, m.clock, name);
+            map(areas, (m.address, m.length), m.clock, known);
         }
-        None => map(areas, m.address, m.length, m.clock, String::new()),
+        None => map(areas, (m.address, m.length), m.clock, (String::new(), None)),
+    }
+}
+
+/// Advice about huge pages for most of an area is advice about it.
+fn advised(areas: &mut [Area], m: &Mapping) {
+    let is_huge = match i32::try_from(m.protection) {
+        Ok(libc::MADV_HUGEPAGE) => true,
+        Ok(libc::MADV_NOHUGEPAGE) => false,
+        _ => return,
+    };
+    let end = m.address.saturating_add(m.length);
+    for a in areas.iter_mut().filter(|a| a.to == u64::MAX) {
+        let common = a.end.min(end).saturating_sub(a.begin.max(m.address));
+        if common > (a.end - a.begin) / 2 {
+            a.is_huge = is_huge;
+        }
     }
 }
 
@@ -110,7 +155,15 @@ fn grow_heap(areas: &mut Vec<Area>, m: &Mapping) {
     let end = m.address.saturating_add(m.length);
     match areas.iter_mut().find(|a| a.name == "heap" && a.end >= m.address && a.begin <= m.address) {
         Some(heap) => heap.end = heap.end.max(end),
-        None => areas.push(Area { begin: m.address, end, from: m.clock, to: u64::MAX, name: "heap".into() }),
+        None => areas.push(Area {
+            begin: m.address,
+            end,
+            from: m.clock,
+            to: u64::MAX,
+            name: "heap".into(),
+            shared: None,
+            is_huge: false,
+        }),
     }
 }
 
@@ -172,6 +225,51 @@ mod tests {
         assert_eq!(find(&all, 0, (256, 256), (0, 9)), Some(1));
         assert_eq!(find(&all, 0, (511, 511), (0, 9)), None);
         assert_eq!(find(&all, 7, (0, 511), (0, 9)), None);
+    }
+
+    #[test]
+    fn what_is_mapped_shared_has_one_key_in_parent_and_child() {
+        let bytes = {
+            let mut head = vec![0; 64];
+            head[0] = 1;
+            head[2] = 1;
+            head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
+            head
+        };
+        let mut parent = crate::record::image(0, &bytes).expect("a head");
+        let flags = |m: Mapping, flags: u32| Mapping { flags, ..m };
+        let file = Some("/dev/shm/x".to_string());
+        parent.mappings = vec![
+            (flags(mapping(MMAP, 1, 0x10_0000, 0x1000), 0x21), None),
+            (flags(mapping(MMAP, 2, 0x20_0000, 0x1000), 1), file.clone()),
+            (flags(mapping(MMAP, 3, 0x30_0000, 0x1000), 2), file),
+            (mapping(MUNMAP, 5, 0x20_0000, 0x1000), None),
+            (flags(mapping(MMAP, 6, 0x40_0000, 0x1000), 1), Some("later".into())),
+        ];
+        let at = |clock: u64| inherited(&parent, clock);
+        let begins = |areas: &[Area]| areas.iter().map(|a| a.begin).collect::<Vec<_>>();
+        assert_eq!(begins(&at(4)), [0x10_0000, 0x20_0000], "private memory is the child's own");
+        assert_eq!(begins(&at(5)), [0x10_0000], "what was unmapped is not there");
+        let mut child = crate::record::image(1, &bytes).expect("a head");
+        child.inherited = at(4);
+        let key = |image: &Image| of(image)[0].shared.clone();
+        assert!(key(&child).is_some());
+        assert_eq!(key(&child), key(&parent));
+        assert_eq!(of(&child)[1].shared.as_deref(), Some("/dev/shm/x"));
+    }
+
+    #[test]
+    fn advice_for_most_of_an_area_is_advice_about_it() {
+        let advice = |advice: libc::c_int, address: u64| Mapping {
+            protection: advice as u32,
+            ..mapping(MADVISE, 2, address, 0x20_0000)
+        };
+        let begun = [mapping(MMAP, 1, 0x10_0000, 0x30_0000), mapping(MMAP, 1, 0x80_0000, 0x80_0000)];
+        let huge = |more: &[Mapping]| areas(&[&begun[..], more].concat()).iter().map(|a| a.is_huge).collect::<Vec<_>>();
+        let asked = [advice(libc::MADV_HUGEPAGE, 0x20_0000), advice(libc::MADV_HUGEPAGE, 0x80_0000)];
+        assert_eq!(huge(&asked), [true, false], "two thirds of the first, a quarter of the second");
+        assert_eq!(huge(&[asked[0], advice(libc::MADV_NOHUGEPAGE, 0x20_0000)]), [false, false]);
+        assert_eq!(huge(&[asked[0], advice(libc::MADV_DONTNEED, 0x20_0000)]), [true, false]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::fitted::Fit;
 use super::image::FittedProcess;
-use super::pattern::Phase;
+use super::pattern::{Phase, Visit};
+use super::shared::SharedMemory;
 use super::text::total;
 use super::usage::Order;
 
@@ -27,7 +28,8 @@ pub struct Scaled {
 impl Fit {
     /// Memory of all processes, bytes.
     pub fn memory_bytes(&self) -> u64 {
-        self.processes.iter().map(|p| total(p) * p.count as u64).sum()
+        let own: u64 = self.processes.iter().map(|p| total(p) * p.count as u64).sum();
+        own + self.shared.iter().map(SharedMemory::bytes).sum::<u64>()
     }
 
     /// Threads of all processes, those that only wait left out.
@@ -46,10 +48,16 @@ impl Fit {
         let several: usize = self.sizes_of_kinds().filter(|(n, _)| *n > 1).map(|(n, count)| n * count).sum();
         let wanted = threads.map(|t| f64::from(t) - single as f64);
         let factor = wanted.map_or(1.0, |w| if several > 0 { (w / several as f64).max(0.0) } else { 1.0 });
+        let larger = |bytes: u64| ((bytes as f64 * memory) as u64).max(1 << 20);
+        for m in &self.shared {
+            out.memory_bytes += larger(m.bytes());
+            out.params.push((m.name.clone(), format!("{}B", larger(m.bytes()))));
+        }
         for (n, p) in self.processes.iter().enumerate() {
-            let bytes = ((total(p) as f64 * memory) as u64).max(1 << 20);
-            out.memory_bytes += bytes * p.count as u64;
-            out.params.push((self.memory(n), format!("{bytes}B")));
+            if total(p) > 0 {
+                out.memory_bytes += larger(total(p)) * p.count as u64;
+                out.params.push((self.memory(n), format!("{}B", larger(total(p)))));
+            }
             for (c, class) in p.classes.iter().enumerate() {
                 let own = class.threads.len();
                 let scaled = if own > 1 { ((own as f64 * factor).round() as usize).max(1) } else { 1 };
@@ -77,12 +85,16 @@ impl Fit {
         self.processes.iter().flat_map(|p| p.classes.iter().map(move |c| (c.threads.len(), p.count)))
     }
 
-    /// About how long the recorded work would take, s. Only good for choosing how often it is repeated.
-    pub fn seconds(&self) -> f64 {
+    /// About how long the recorded work would take, s, where passes over memory are `longer` times as long; accesses at
+    /// random keep their number. Only good for choosing how often it is repeated.
+    pub fn seconds(&self, longer: f64) -> f64 {
         let line = |order: Order| if order == Order::Random { LINE_NS.1 } else { LINE_NS.0 };
         let of_phase = |p: &Phase| {
-            let lines: f64 = p.visits.iter().map(|v| v.lines * line(v.order)).sum();
-            p.insns * INSTRUCTION_NS + lines + p.slept_ns
+            let passes: f64 = p.visits.iter().filter(|v| v.is_pass()).map(|v| v.lines).sum();
+            let share = passes / p.lines().max(1.0);
+            let times = |v: &Visit| if v.is_pass() { longer } else { 1.0 };
+            let lines: f64 = p.visits.iter().map(|v| v.lines * times(v) * line(v.order)).sum();
+            p.insns * INSTRUCTION_NS * (share * longer + 1.0 - share) + lines + p.slept_ns
         };
         let classes = self.processes.iter().flat_map(|p| &p.classes);
         let longest = classes.map(|c| c.phases.iter().map(of_phase).sum::<f64>()).fold(0.0, f64::max);

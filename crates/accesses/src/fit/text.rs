@@ -44,6 +44,10 @@ impl Fit {
             writeln!(out, "histograms = \"{}\"", quoted(file))?;
         }
         writeln!(out, "\n[params]")?;
+        for m in &self.shared {
+            let about = format!("Memory that {} processes share, touched", m.users);
+            writeln!(out, "{} = {{ value = \"{}B\", about = \"{about}\" }}", m.name, m.bytes())?;
+        }
         for (n, p) in self.processes.iter().enumerate() {
             self.params(out, n, p)?;
         }
@@ -73,7 +77,32 @@ impl Fit {
                 }
             }
         }
+        self.sharing(out)?;
         self.processes.iter().enumerate().try_for_each(|(n, p)| self.process(out, n, p))
+    }
+
+    /// Name of the process that maps what others share.
+    fn sharing_name(&self) -> String {
+        let is_taken = |name: &String| self.processes.iter().any(|p| p.name == *name);
+        let mut names = (1..).map(|n| if n == 1 { "sharing".to_string() } else { format!("sharing_{n}") });
+        names.find(|n| !is_taken(n)).unwrap_or_default()
+    }
+
+    /// The process that maps what others share.
+    fn sharing(&self, out: &mut String) -> Result {
+        if self.shared.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\n# It maps what the others share. They are forked from it, and it ends.")?;
+        writeln!(out, "[[process]]\nname = \"{}\"", self.sharing_name())?;
+        for m in &self.shared {
+            let name = &m.name;
+            writeln!(out, "\n[[process.region]]\nname = \"{name}\"\nkind = \"shared\"\nsize = \"{name}\"")?;
+            let all = self.processes.iter().flat_map(|p| &p.regions);
+            let placings = all.filter(|r| r.is_shared && r.name == *name).map(|r| r.placing);
+            placed(out, placings.into_iter().find(|p| *p != Placing::Own).unwrap_or_default())?;
+        }
+        writeln!(out, "\n[[process.phase]]\nname = \"begin the others\"\ncompute = \"1us\"")
     }
 
     /// The parameter that holds the memory of a process.
@@ -97,12 +126,11 @@ impl Fit {
     fn params(&self, out: &mut String, n: usize, p: &FittedProcess) -> Result {
         let all = total(p);
         let each = if p.count > 1 { "each " } else { "" };
-        writeln!(
-            out,
-            "{} = {{ value = \"{all}B\", about = \"Memory of {each}{}, touched\" }}",
-            self.memory(n),
-            p.name
-        )?;
+        // With shared memory alone there is none of its own.
+        if all > 0 || p.regions.iter().all(|r| !r.is_shared) {
+            let (memory, name) = (self.memory(n), &p.name);
+            writeln!(out, "{memory} = {{ value = \"{all}B\", about = \"Memory of {each}{name}, touched\" }}")?;
+        }
         for (c, class) in p.classes.iter().enumerate().filter(|(c, _)| p.turns.iter().all(|t| t.second != *c)) {
             let about = format!("Threads of {each}{} that {}", p.name, told(class, p));
             writeln!(out, "{} = {{ value = {}, about = \"{about}\" }}", self.threads(n, c), class.threads.len())?;
@@ -113,11 +141,12 @@ impl Fit {
     /// Sizes of the regions of a process, as expressions.
     fn sizes(&self, n: usize, p: &FittedProcess) -> Sizes {
         let (memory, all) = (self.memory(n), total(p) as f64);
-        let memory_regions = p.regions.iter().filter(|r| r.lines.is_none()).count();
+        let memory_regions = p.regions.iter().filter(|r| r.lines.is_none() && !r.is_shared).count();
         let of = |r: &Region| match r.members {
             _ if r.lines.is_some() => {
                 format!("{}B", (r.lines.unwrap_or(1) * LINE_BYTES).next_multiple_of(PAGE_BYTES))
             }
+            None if r.is_shared => r.name.clone(),
             None if memory_regions == 1 => memory.clone(),
             None => format!("floor({:.6} * {memory})", r.bytes as f64 / all),
             Some(_) if memory_regions == 1 => {
@@ -145,6 +174,9 @@ impl Fit {
         if p.count > 1 {
             writeln!(out, "count = {}", p.count)?;
         }
+        if p.regions.iter().any(|r| r.is_shared) {
+            writeln!(out, "parent = \"{}\"\nfork = \"after\"", self.sharing_name())?;
+        }
         if p.joins {
             writeln!(out, "initial = \"joins\"")?;
         }
@@ -157,7 +189,7 @@ impl Fit {
         if let Some(turn) = woven {
             writeln!(out, "threads = \"2 * {}\"", self.threads(n, turn.first))?;
         }
-        for (r, size) in p.regions.iter().zip(&sizes) {
+        for (r, size) in p.regions.iter().zip(&sizes).filter(|(r, _)| !r.is_shared) {
             writeln!(out)?;
             if let Some(site) = &r.site {
                 writeln!(out, "# {}", site.chars().filter(|c| !is_invisible(*c)).collect::<String>())?;
@@ -169,12 +201,7 @@ impl Fit {
                 writeln!(out, "over = \"0..{} - 1\"", self.member_count(n, p, members))?;
             }
             writeln!(out, "size = \"{size}\"")?;
-            match r.placing {
-                Placing::Own | Placing::Copied => {}
-                Placing::Interleaved => writeln!(out, "policy = \"spread\"")?,
-                Placing::Bound => writeln!(out, "policy = \"bound\"")?,
-                Placing::Huge => writeln!(out, "advice = \"huge\"")?,
-            }
+            placed(out, r.placing)?;
         }
         let names: Vec<&str> = p.regions.iter().map(|r| r.name.as_str()).collect();
         let of = steps::Scope { regions: &p.regions, names: &names, sizes: &sizes };
@@ -233,6 +260,16 @@ impl Fit {
     }
 }
 
+/// How a region is placed, as a key.
+fn placed(out: &mut String, placing: Placing) -> Result {
+    match placing {
+        Placing::Own | Placing::Copied => Ok(()),
+        Placing::Interleaved => writeln!(out, "policy = \"spread\""),
+        Placing::Bound => writeln!(out, "policy = \"bound\""),
+        Placing::Huge => writeln!(out, "advice = \"huge\""),
+    }
+}
+
 /// Where the threads of a kind may run, as a key.
 fn kept(out: &mut String, class: &Class) -> Result {
     match class.kept {
@@ -249,9 +286,9 @@ fn woven(p: &FittedProcess) -> Option<&Turns> {
     (is_whole && messages::are_woven(&p.classes[turn.first], &p.classes[turn.second])).then_some(turn)
 }
 
-/// Bytes of all regions of a process.
+/// Bytes of all regions of a process, without those that others have too.
 pub fn total(p: &FittedProcess) -> u64 {
-    p.regions.iter().map(|r| r.bytes * r.members.unwrap_or(1) as u64).sum()
+    p.regions.iter().filter(|r| !r.is_shared).map(|r| r.bytes * r.members.unwrap_or(1) as u64).sum()
 }
 
 fn barrier(p: &FittedProcess, _: usize, class: usize) -> String {

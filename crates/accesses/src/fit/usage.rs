@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 
 /// Run length in lines from which accesses are a sweep.
 const SWEEP_RUN: f64 = 4096.0;
+/// Lines of a page.
+const PAGE_RUN: f64 = (PAGE_BYTES / LINE_BYTES) as f64;
+/// Visits of a line, and pages touched first, up to and from which all of a range is passed over once.
+const FIRST_PASS: (f64, f64) = (1.1, 0.95);
 /// Run length from which they are blocks.
 const BLOCK_RUN: f64 = 2.0;
 /// Share of visits at one distance from which they are strided.
@@ -109,6 +113,15 @@ impl Use {
         self.writes as f64 / self.lines.max(1) as f64
     }
 
+    /// Whether every page was touched first, and every line visited about once. So many blocks anywhere would leave a
+    /// third of the pages out.
+    fn is_first_pass(&self) -> bool {
+        let (bytes, (most, least)) = (self.span_bytes() as f64, FIRST_PASS);
+        bytes > 0.0
+            && (self.lines * LINE_BYTES) as f64 <= most * bytes
+            && (self.first * PAGE_BYTES) as f64 >= least * bytes
+    }
+
     /// How its lines follow each other.
     pub fn order(&self) -> Order {
         let lines = self.lines as f64;
@@ -117,6 +130,9 @@ impl Use {
             return if bytes <= LINE_BYTES { Order::Sweep } else { Order::Strided(bytes) };
         }
         let run = lines / (self.breaks + 1) as f64;
+        if run >= PAGE_RUN && self.is_first_pass() {
+            return Order::Sweep;
+        }
         // A region that is no longer than a run is swept too.
         if run >= SWEEP_RUN.min(self.span_bytes() as f64 / LINE_BYTES as f64 / 2.0) {
             Order::Sweep
@@ -147,6 +163,11 @@ mod tests {
         assert_eq!(of(&[cell(0, 32768, 30000, 2)]), Order::Strided(256));
         assert_eq!(of(&[cell(0, 1024 * 32, 0, 33)]), Order::Blocks(993 * 64));
         assert_eq!(of(&[cell(0, 1000, 0, 990)]), Order::Random);
+        // A fill that something interrupts every 100 lines is one all the same. So many blocks anywhere are none.
+        let fill = |first: u16, lines: u32| Cell { first, ..cell(0, lines, 0, 327) };
+        assert_eq!(of(&[fill(512, 32768)]), Order::Sweep);
+        assert_eq!(of(&[fill(324, 32768)]), Order::Blocks(100 * 64));
+        assert_eq!(of(&[fill(512, 2 * 32768)]), Order::Blocks(200 * 64));
     }
 
     #[test]

@@ -105,7 +105,15 @@ pub fn add(objects: &[Object], regions: &mut Vec<Region>, classes: &mut [Class],
         }
         if is_used {
             let (lines, site) = (Some(object.lines), object.site.clone());
-            regions.push(Region { name, bytes: 0, members: None, site, placing: Placing::Own, lines });
+            regions.push(Region {
+                name,
+                bytes: 0,
+                members: None,
+                site,
+                placing: Placing::Own,
+                lines,
+                is_shared: false,
+            });
         }
     }
 }

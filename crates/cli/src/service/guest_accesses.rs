@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Heading of these options in `--help`.
-const HEADING: &str = "Guests (--in guest)";
+pub const HEADING: &str = "Guests (--in guest)";
 /// Longest time of a program on the guest's clock. The time to record is limited by the clock of this machine.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
@@ -30,28 +30,25 @@ pub enum Place {
 #[derive(Debug, clap::Args)]
 pub struct GuestRecordArgs {
     /// Where the recorded program runs
-    #[arg(long = "in", value_name = "PLACE", value_enum, default_value_t = Place::User, requires = "accesses")]
+    #[arg(long = "in", value_name = "PLACE", value_enum, default_value_t = Place::User)]
     place: Place,
     /// File, directory or program that the guest is to have beside the program and its libraries. May be repeated
-    #[arg(help_heading = HEADING, long, value_name = "PATH", requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "PATH")]
     with: Vec<String>,
     /// Variable of the program's environment in the guest. May be repeated
-    #[arg(help_heading = HEADING, long, value_name = "NAME=VALUE", value_parser = variable, requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Kernel image of the guest [default: debian-6.12]
-    #[arg(help_heading = HEADING, long, value_name = "IMAGE", requires = "accesses")]
-    kernel: Option<String>,
     /// CPUs of the guest [default: 4]
-    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = cpus, requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "N", value_parser = cpus)]
     guest_cpus: Option<usize>,
     /// Memory of the guest [default: 4GiB]
-    #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = size::read_option, requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "SIZE", value_parser = size::read_option)]
     guest_memory: Option<u64>,
     /// QEMU program for guests [default: qemu-system-x86_64]
-    #[arg(help_heading = HEADING, long, value_name = "PROGRAM", requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
     /// Longest time until the guest has booted [default: 5m]
-    #[arg(help_heading = HEADING, long, value_name = "TIME", value_parser = time_option, requires = "accesses")]
+    #[arg(help_heading = HEADING, long, value_name = "TIME", value_parser = time_option)]
     boot_budget: Option<Duration>,
 }
 
@@ -66,43 +63,55 @@ impl GuestRecordArgs {
         self.place == Place::Guest
     }
 
+    /// The first of these options that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        self.of_guests().or_else(|| self.is_guest().then_some("--in guest"))
+    }
+
     /// Refuses options that only a guest has, where there is none.
     ///
     /// # Errors
     /// The first such option.
     pub fn check(&self) -> Result<(), Failure> {
+        match self.of_guests() {
+            Some(option) if !self.is_guest() => Err(without_guest(option)),
+            _ => Ok(()),
+        }
+    }
+
+    fn of_guests(&self) -> Option<&'static str> {
         let given = [
             ("--with", !self.with.is_empty()),
             ("--env", !self.env.is_empty()),
-            ("--kernel", self.kernel.is_some()),
             ("--guest-cpus", self.guest_cpus.is_some()),
             ("--guest-memory", self.guest_memory.is_some()),
             ("--qemu", self.qemu.is_some()),
             ("--boot-budget", self.boot_budget.is_some()),
         ];
-        match given.iter().find(|g| g.1 && !self.is_guest()) {
-            Some((option, _)) => {
-                Err(Failure::usage(format!("{option}: has no effect on this machine; expected it with --in guest")))
-            }
-            None => Ok(()),
-        }
+        given.iter().find(|g| g.1).map(|g| g.0)
     }
 }
 
-/// Records the accesses of a command in a guest. `stop` is asked often whether somebody wants the end.
+/// That an option needs a guest.
+pub fn without_guest(option: &str) -> Failure {
+    Failure::usage(format!("{option}: has no effect on this machine; expected it with --in guest"))
+}
+
+/// Records the accesses of a command in a guest of the kernel image `kernel`, Debian's 6.12 if none is named. `stop` is
+/// asked often whether somebody wants the end.
 ///
 /// # Errors
 /// The program, QEMU or the kernel is missing, the guest fails, or a file cannot be written.
 pub fn record(
     dir: &Path,
     command: &[String],
-    args: &GuestRecordArgs,
+    (args, kernel): (&GuestRecordArgs, Option<&str>),
     settings: &Settings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Recorded, Failure> {
     let limit_ns = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
     let program = Program::for_guests(&Given { command, with: &args.with, environment: &args.env, limit_ns })?;
-    let name = args.kernel.as_deref().unwrap_or("debian-6.12");
+    let name = kernel.unwrap_or("debian-6.12");
     let spec = ImageSpec::parse(name)?;
     let cache = Cache::open().map_err(|e| Failure::environment(format!("cache: {e}")))?;
     let image = image::resolve(&spec, PackageVersion::Kept, &cache, &mut note).map_err(Failure::environment)?;

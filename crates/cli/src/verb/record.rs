@@ -3,7 +3,7 @@
 use crate::context::{named, Context};
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options::{self, scope, time_option};
-use crate::service::guest_accesses::{self, GuestRecordArgs};
+use crate::service::guest_accesses::{self, GuestRecordArgs, HEADING};
 use crate::service::measured_program::{running_kernel, unknown_workload};
 use crate::service::{accesses, sampled_accesses};
 use numalab_accesses::recorder::{self, Settings};
@@ -47,8 +47,8 @@ pub struct Args {
     /// Time between two samples
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time_option)]
     every: Duration,
-    /// Record accesses to memory: run the command under QEMU's user mode, or in a guest (--in guest), and count the lines that its threads visit
-    /// (docs/how-to/record-accesses.md)
+    /// Record accesses to memory: run the command under QEMU's user mode, or in a guest (--in guest), and count the
+    /// lines that its threads visit (docs/how-to/record-accesses.md)
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "every", "column"])]
     accesses: bool,
     /// Where accesses come from
@@ -59,6 +59,9 @@ pub struct Args {
     most: u64,
     #[command(flatten)]
     guest: GuestRecordArgs,
+    /// Kernel image of the guest [default: debian-6.12]
+    #[arg(help_heading = HEADING, long, value_name = "IMAGE")]
+    kernel: Option<String>,
     /// Name of the recorded program in reports [default: that of the command]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -92,6 +95,9 @@ const EXPERIMENT: &str = "record";
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if args.accesses {
         return record_accesses(args);
+    }
+    if let Some(option) = args.guest.given().or(args.kernel.as_ref().map(|_| "--kernel")) {
+        return Err(Failure::usage(format!("{option}: is for a record of accesses; expected `--accesses` too")));
     }
     let roots = Roots::default();
     let dir = options::directory(args.out.as_deref(), EXPERIMENT);
@@ -147,6 +153,9 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
     }
     args.guest.check()?;
     let is_guest = args.guest.is_guest();
+    if args.kernel.is_some() && !is_guest {
+        return Err(guest_accesses::without_guest("--kernel"));
+    }
     if is_guest && args.sampler == AccessSampler::Perf {
         let what = "has no effect in a guest, which sees every access";
         return Err(Failure::usage(format!("--sampler perf: {what}; expected it without --in guest")));
@@ -157,7 +166,10 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
     let stop = Stop::new()?;
     let (manifest, control, remarks) = match args.sampler {
         AccessSampler::Qemu if is_guest => {
-            let recorded = guest_accesses::record(&dir, &command, &args.guest, &settings, &|| stop.asked())?;
+            let recorded = {
+                let guest = (&args.guest, args.kernel.as_deref());
+                guest_accesses::record(&dir, &command, guest, &settings, &|| stop.asked())?
+            };
             (recorded.manifest, recorded.control, recorded.remarks)
         }
         AccessSampler::Qemu => {

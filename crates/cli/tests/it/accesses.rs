@@ -57,6 +57,53 @@ fn a_program_is_recorded_fitted_and_simulated_elsewhere() {
     assert!(refused.code == 2 && refused.err.contains("has no times"), "{refused:?}");
 }
 
+/// Three processes work at random in 8 MiB that all share, and each in 2 MiB of its own. Their parent has mapped it
+/// before they were forked; with a name, each maps that file by itself.
+fn pool(lab: &Lab) {
+    lab.write(
+        "pool.c",
+        "#include <fcntl.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+         enum { N = 8 << 20, OWN = 2 << 20 };\n\
+         static long *map(char *name) { int f = name ? open(name, O_RDWR | O_CREAT, 0600) : -1; \
+         if (name && ftruncate(f, N)) exit(2); \
+         return mmap(0, N, 3, MAP_SHARED | (name ? 0 : MAP_ANONYMOUS), f, 0); }\n\
+         int main(int c, char **v) { long *all = c > 1 ? 0 : map(0); for (int i = 0; i < 3; i++) if (!fork()) { \
+         if (!all) all = map(v[1]); long *own = mmap(0, OWN, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); \
+         unsigned long x = i + 1; for (int k = 0; k < 300000; k++) { \
+         x = x * 6364136223846793005ul + 1442695040888963407ul; \
+         all[(x >> 33) % (N / 8)]++; own[(x >> 40) % (OWN / 8)]++; } _exit(0); } \
+         while (wait(0) > 0) {} return 0; }\n",
+    );
+    let built = lab.shell("cc -O1 -o pool pool.c");
+    assert_eq!(built.code, 0, "{built:?}");
+}
+
+#[test]
+fn memory_that_processes_share_is_one_region() {
+    let Some(lab) = lab() else { return };
+    pool(&lab);
+    for (command, name) in [("./pool", "shared_memory"), ("./pool file", "shared_file")] {
+        lab.ok(&format!("record --accesses --out rec -- {command}"));
+        let printed = lab.ok("fit rec").out;
+        for part in [
+            "about = \"Memory that 3 processes share, touched\"".into(),
+            format!("name = \"{name}\"\nkind = \"shared\"\nsize = \"{name}\""),
+            "count = 3\nparent = \"sharing\"\nfork = \"after\"".into(),
+            format!("{{ access = \"{name}\", pattern = \"random\""),
+            format!("{name}: 3 processes share it"),
+        ] {
+            assert!(printed.contains(&part), "{part}: {printed}");
+        }
+        // 8 MiB once, and 2 MiB of each: 3,584 pages, and some of every process.
+        lab.ok("fit rec --out mine.toml");
+        lab.ok("run --machine 2x1x2x1 --kernel 6.12 --workload mine.toml --out tried");
+        let shown = lab.ok("compare tried --full").out;
+        let pages = shown.lines().find(|l| l.contains("Ops NUMA alloc hit")).unwrap();
+        let pages: f64 = pages.split_whitespace().last().unwrap().parse().unwrap();
+        assert!((3_400.0..4_200.0).contains(&pages), "{shown}");
+    }
+}
+
 /// A program that uses a sixteenth of its memory nine times out of ten, in no order.
 fn hot(lab: &Lab) {
     lab.write(
@@ -154,6 +201,42 @@ fn mistakes_are_named_before_anything_runs() {
     lab.refused("record --most 4MiB -- true", &["--accesses"]);
     lab.refused("advise --memory 1GiB -- true", &["`--memory` beside a command", "--machine"]);
     lab.refused("advise --machine 2x1x4x1 --horizon 5m -- true", &["--horizon"]);
+}
+
+#[test]
+fn options_of_a_guest_that_records_need_one() {
+    let lab = Lab::new();
+    for option in ["--with cat", "--env A=b", "--guest-cpus 2", "--guest-memory 1GiB", "--qemu q", "--boot-budget 1s"] {
+        let name = option.split(' ').next().unwrap();
+        for line in ["record --accesses", "advise --machine 2x1x4x1"] {
+            lab.refused(&format!("{line} {option} -- true"), &[name, "has no effect", "--in guest"]);
+        }
+        lab.refused(&format!("record {option} -- true"), &[name, "--accesses"]);
+        lab.refused(&format!("advise {option} -- true"), &[name, "--machine"]);
+    }
+    lab.refused("record --accesses --kernel debian-6.12 -- true", &["--kernel", "--in guest"]);
+    lab.refused("record --in guest -- true", &["--in guest", "--accesses"]);
+    lab.refused("record --kernel debian-6.12 -- true", &["--kernel", "--accesses"]);
+    lab.refused("advise --machine 2x1x4x1 --guest-kernel debian-6.12 -- true", &["--guest-kernel", "--in guest"]);
+    lab.refused("advise --guest-kernel debian-6.12 -- true", &["--guest-kernel", "--machine"]);
+    lab.refused("advise --in guest -- true", &["--in guest", "--machine"]);
+    lab.refused("advise --machine 2x1x4x1 --like redis --in guest", &["--in guest", "a command that is recorded"]);
+    lab.refused("advise --machine 2x1x4x1 --in guest -- no-such-program", &["no-such-program: no such program"]);
+    lab.refused("advise --machine 2x1x4x1 --in guest --guest-cpus 0 -- true", &["--guest-cpus", "a whole number"]);
+}
+
+#[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
+fn advice_on_a_program_that_is_recorded_in_a_guest() {
+    let Some(lab) = lab() else { return };
+    let guest = "--in guest --guest-cpus 2 --guest-memory 1GiB";
+    let size = "--memory 1GiB --threads 8";
+    let line = format!("advise --machine 2x1x4x1 --kernel 6.12 {size} {guest} --json --out a -- ./sweep");
+    let value = json(&lab.ok(&line).out);
+    let measured = value["measured"].to_string();
+    assert!(measured.contains(", in a guest of debian-6.12") && measured.contains("exited with 0"), "{value}");
+    assert_eq!(value["threads"], 8, "{value}");
+    assert!(lab.path("a/sweep.toml").exists() && lab.path("a/runs/report.html").exists());
 }
 
 #[test]

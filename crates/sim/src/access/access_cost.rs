@@ -158,6 +158,8 @@ pub(crate) fn sweep_costs(sim: &Simulation<'_>, pace: &AccessCost, a: &Access) -
         zeros: 1.0 / (sim.hw.cache.l2_gbps * share),
         alone,
         longest: alone / smt::speed(0.0, pace.sibling),
+        // With one line in flight there is no prefetching: a line is asked for when the one before has been used.
+        overlaps: sim.machine.stream.lines_sequential > 1.0,
         sibling: pace.sibling,
     }
 }
@@ -309,6 +311,8 @@ pub struct SweepCosts {
     pub alone: f64,
     /// Computing per byte beside the sibling without any wait, ns.
     pub longest: f64,
+    /// Whether the core computes while it waits for lines: more than one is in flight.
+    pub overlaps: bool,
     /// What the other hardware thread does.
     pub sibling: Sibling,
 }
@@ -334,6 +338,7 @@ impl SweepCosts {
         zeros: 0.0,
         alone: 0.0,
         longest: 0.0,
+        overlaps: true,
         sibling: Sibling::Idle,
     };
 
@@ -352,6 +357,9 @@ impl SweepCosts {
             let memory = self.missing * (of_pages / f64::from(present));
             (memory, memory + self.cached)
         };
+        if !self.overlaps {
+            return Times { per_byte: waiting + self.longest, memory: memory * self.fetched, of_pages };
+        }
         // Computing is never slower than without a wait: usually memory alone decides.
         if waiting >= self.longest {
             return Times { per_byte: waiting, memory: memory * self.fetched, of_pages };
@@ -416,12 +424,15 @@ mod tests {
                     zeros: 0.02,
                     alone,
                     longest,
+                    overlaps: true,
                     sibling,
                 };
                 let waiting = of_pages / 3.0 + 0.01;
                 let stalled = smt::memory_share(alone, (waiting - alone).max(0.0));
                 let want = waiting.max(alone / smt::speed(stalled, sibling));
                 assert_eq!(c.times(of_pages, 3).per_byte, want, "{sibling:?} {step}");
+                let in_order = SweepCosts { overlaps: false, ..c };
+                assert_eq!(in_order.times(of_pages, 3).per_byte, waiting + longest, "{sibling:?} {step}");
             }
         }
     }

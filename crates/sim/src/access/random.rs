@@ -2,7 +2,9 @@
 
 use crate::access::access_cost::{want_moved, AccessCost};
 use crate::access::fault_run::{draw_fault, fault_run, End, Run};
+use crate::access::first_comer::fault_of_first_comer;
 use crate::access::random_pages::{range_of, RandomPages, Weights};
+use crate::access::scattered_blocks::ScatteredBlocks;
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
@@ -37,6 +39,8 @@ pub(crate) struct Random {
     pub(super) again: Option<(usize, usize, bool)>,
     /// Number of the histogram that it draws from.
     recorded: Option<u32>,
+    /// Its accesses are lines of blocks.
+    blocks: Option<ScatteredBlocks>,
     times: RandomTimes,
     traffic: RandomTraffic,
 }
@@ -47,6 +51,11 @@ impl Random {
         at.pace.zeros = sim.pending_counts.zero_share(at.pace.span);
         let tables = sim.processes[at.process].space.vma(at.vma).tables_on_node();
         let on_node = sim.pending_counts.on_node(at.pace.span);
+        if let Some(blocks) = &self.blocks {
+            let byte_ns = sim.hw.contention.ns_per_byte_of_all(at.pace.kind, at.pace.place, on_node);
+            self.times = RandomTimes::of_blocks(blocks, byte_ns, at.pace.zeros);
+            return;
+        }
         self.times = random_ns(sim, &at.pace, at.access, on_node, tables, self.walk);
     }
 }
@@ -68,12 +77,34 @@ impl Random {
         if at.pace.zeros > 0.0 {
             self.look(sim, at);
         }
+        if let Some(blocks) = &self.blocks {
+            return Paced { per_access: self.times.warm, missing: blocks.missing(), most: u64::MAX };
+        }
         let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
         if cold > 0 {
             Paced { per_access: self.times.cold, missing: 1.0, most: cold }
         } else {
             Paced { per_access: self.times.warm, missing: at.pace.missing(), most: u64::MAX }
         }
+    }
+
+    /// Accesses up to the next fault, of at most `most` that take `per_access` ns each.
+    pub(super) fn run_ahead(
+        &self,
+        sim: &mut Simulation<'_>,
+        at: &mut Going<'_>,
+        (pages, pending): (&RandomPages, &Weights),
+        (per_access, most): (f64, u64),
+    ) -> Run {
+        if pages.runs() {
+            return fault_run(sim, at, pages, (per_access, most));
+        }
+        let odds = match self.recorded {
+            None => pending.sum() / pages.count(),
+            Some(_) => sim.recorded_odds.total(at.pace.span),
+        };
+        let to_fault = if odds == 0.0 { u64::MAX } else { sim.rng.next_success(odds) };
+        Run { accesses: most.min(to_fault), kernel_ns: 0, end: if to_fault > most { End::None } else { End::Fault } }
     }
 
     /// How long `n` accesses occupy memory that a share `missing` of them comes to, ns.
@@ -87,7 +118,8 @@ impl Random {
         let lines = ((1.0 - at.pace.zeros) * missing, self.walk.leaf_miss);
         let (on_node, tables) = (sim.pending_counts.on_node(at.pace.span), vma.tables_on_node());
         let contention = &mut sim.hw.contention;
-        let cold = sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
+        let cold =
+            if self.blocks.is_some() { 0 } else { sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize] };
         let far = if cold > 0 { 0.0 } else { n * at.pace.moved.far * LINE_BYTES as f64 };
         want_moved((&mut *contention, &mut sim.hw.working_sets), sim.cpus[at.cpu].llc, &at.pace, far);
         want_lines(contention, &at.pace, (on_node, lines.0), (tables, lines.1), n);
@@ -112,8 +144,10 @@ impl Random {
 
     /// Notes `n` accesses that stood still for `stalled_ns`.
     pub(super) fn did(&mut self, sim: &mut Simulation<'_>, at: &Going<'_>, n: f64, (missing, stalled_ns): (f64, f64)) {
-        let cold = &mut sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
-        *cold -= (n as u64).min(*cold);
+        if self.blocks.is_none() {
+            let cold = &mut sim.tasks[at.task as usize].cold_lines[at.pace.cold as usize];
+            *cold -= (n as u64).min(*cold);
+        }
         self.traffic.add(n, missing, &self.times, stalled_ns);
     }
 
@@ -196,9 +230,14 @@ impl Walker for Random {
 
     /// Where pages are and how fast memory is holds for the whole slice.
     fn begin(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>) {
-        let pages = RandomPages::of(sim, at);
+        let mut pages = RandomPages::of(sim, at);
         let (from, to) = pages.range();
-        self.walk = random_walk(sim, at, to - from, sim.processes[at.process].space.vma(at.vma).huge_share());
+        let vma = sim.processes[at.process].space.vma(at.vma);
+        self.blocks = ScatteredBlocks::of(sim, &at.pace, at.access, vma);
+        match &self.blocks {
+            Some(blocks) => pages = pages.with_parts(blocks.pages_per_line),
+            None => self.walk = random_walk(sim, at, to - from, vma.huge_share()),
+        }
         self.uses = sim.processes[at.process].space.vma_mut(at.vma).random_span(from, to);
         self.again = sim.tasks[at.task as usize].pending_access.take();
         let vma = sim.processes[at.process].space.vma(at.vma);
@@ -227,20 +266,7 @@ impl Walker for Random {
         let Paced { per_access, missing, most } = self.pace(sim, at);
         let room_ns = (at.limit - at.clock) as f64;
         let most = most.min((room_ns / per_access) as u64 + 1).min(at.all - at.done);
-        let run = if pages.runs() {
-            fault_run(sim, at, &pages, (per_access, most))
-        } else {
-            let odds = match self.recorded {
-                None => pending.sum() / pages.count(),
-                Some(_) => sim.recorded_odds.total(at.pace.span),
-            };
-            let to_fault = if odds == 0.0 { u64::MAX } else { sim.rng.next_success(odds) };
-            Run {
-                accesses: most.min(to_fault),
-                kernel_ns: 0,
-                end: if to_fault > most { End::None } else { End::Fault },
-            }
-        };
+        let run = self.run_ahead(sim, at, (&pages, &pending), (per_access, most));
         self.want(sim, at, run.accesses as f64, missing);
         let (n, stalled_ns) = Self::cross(sim, at, &run, (per_access, room_ns));
         self.did(sim, at, n as f64, (missing, stalled_ns));
@@ -257,7 +283,8 @@ impl Walker for Random {
             sim.tasks[at.task as usize].pending_access = Some(again);
         }
         let when = (at.started, (at.clock - at.started) as f64);
-        self.traffic.note(sim, &at.pace, (at.process, at.vma, self.uses), when);
+        let lines_of_page = self.blocks.map_or(1.0, |b| 1.0 / b.pages_per_line);
+        self.traffic.note(sim, &at.pace, (at.process, at.vma, self.uses), lines_of_page, when);
     }
 }
 
@@ -278,15 +305,21 @@ impl RandomTraffic {
         self.lines_ns += waiting_ns(accesses * missing * times.line, stalled_ns);
         self.tables_ns += accesses * times.table;
     }
-    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. `when` is their
-    /// start and how long they took.
-    fn note(&self, sim: &mut Simulation<'_>, pace: &AccessCost, mapping: (usize, usize, usize), when: (u64, f64)) {
-        let (process, id, uses) = mapping;
+    /// Notes the accesses with the mapping, under the number `uses`, and with the rates of memory. So many of them come
+    /// to a page one after the other. `when` is their start and how long they took.
+    fn note(
+        &self,
+        sim: &mut Simulation<'_>,
+        pace: &AccessCost,
+        (process, id, uses): (usize, usize, usize),
+        lines_of_page: f64,
+        when: (u64, f64),
+    ) {
         if self.accesses == 0.0 {
             return;
         }
         let vma = sim.processes[process].space.vma_mut(id);
-        vma.note_random_accesses(uses, self.accesses as u64);
+        vma.note_random_accesses(uses, (self.accesses / lines_of_page) as u64);
         let on_node = sim.pending_counts.on_node(pace.span);
         sim.hw.contention.occupy_pages(pace.kind, pace.place, on_node, self.lines_ns, when);
         if self.tables_ns > 0.0 {
@@ -329,6 +362,9 @@ fn random_walk(sim: &Simulation<'_>, at: &Going<'_>, bytes: u64, huge_share: f64
 pub(super) fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, usize, bool)) -> Next {
     let (chunk, page, write) = access;
     let (cpu, task, process) = (at.cpu, at.task, at.process);
+    if fault_of_first_comer(sim, at, access) {
+        return Next::Go;
+    }
     loop {
         let before = sim.processes[process].space.vma(at.vma).pending_of_chunk(chunk);
         sim.mm.cleared = None;
@@ -417,4 +453,12 @@ pub(crate) struct RandomTimes {
     line: f64,
     /// How long a miss on a line of the page tables occupies memory, ns.
     table: f64,
+}
+
+impl RandomTimes {
+    /// Of lines of blocks: prefetching walks the page tables ahead of them.
+    fn of_blocks(blocks: &ScatteredBlocks, byte_ns: f64, zeros: f64) -> Self {
+        let times = blocks.times(byte_ns, zeros);
+        Self { cold: times.line_ns, warm: times.line_ns, line: times.memory_ns, table: 0.0 }
+    }
 }

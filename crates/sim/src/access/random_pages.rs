@@ -27,6 +27,8 @@ pub(crate) struct RandomPages {
     grains: Option<GrainOdds>,
     /// Where a grain is a page: an access that may be a store, or never is.
     single: PendingKind,
+    /// Pages that an access comes to: one, or of lines of a block a part.
+    per_access: f64,
 }
 
 /// First address of the pages of a span, and that behind the last.
@@ -93,7 +95,13 @@ impl RandomPages {
         let absent = read_odds(sim, vma).max(if at.write { one } else { 0.0 });
         let odds = GrainOdds { absent, marked: one, read_only: at.access.write.min(1.0) * one };
         let grains = (pages > 1).then_some(odds);
-        Self { range, pages: vma.grain.count(range.1 - range.0), grains, single: PendingKind::of(at.write) }
+        let pages = vma.grain.count(range.1 - range.0);
+        Self { range, pages, grains, single: PendingKind::of(at.write), per_access: 1.0 }
+    }
+
+    /// The same pages, of which an access comes to a part, `per_access`.
+    pub(crate) fn with_parts(self, per_access: f64) -> Self {
+        Self { per_access, ..self }
     }
 
     /// First address, and that behind the last page.
@@ -101,9 +109,9 @@ impl RandomPages {
         self.range
     }
 
-    /// Their number.
+    /// Accesses that come to as many pages as there are.
     pub(crate) fn count(&self) -> f64 {
-        self.pages as f64
+        self.pages as f64 / self.per_access
     }
 
     /// Those of a kind, to be drawn.

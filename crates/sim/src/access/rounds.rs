@@ -2,20 +2,20 @@
 //!
 //! Problem: a query of a database is a round of a loop that takes some hundred microseconds, and a million of them a
 //! second each cost their steps, though they differ by chance alone.
-//! Approach: where a loop only accesses memory at random, computes and counts, all its ops go on at the same time, each
-//! at its share of the round. One access *leads*: progress is counted in units of it. A slice is one stretch, up to its
+//! Approach: where a loop only accesses memory at random, by lines or blocks, computes and counts, all its ops go on at
+//! the same time, each at its share of the round. One access *leads*: progress is counted in units of it. A slice is one stretch, up to its
 //! next fault, and asks the pipes for the mean of a round.
 //! What is left out: the order of ops within a round. Threads come to their ops at different times, so what all of
 //! them ask for together is the same. Ops of a kind in turn would bring all threads to one memory at once.
 
 use crate::access::access_cost::access_cost;
-use crate::access::fault_run::fault_run;
 use crate::access::random::{random_fault, Paced, Random};
+use crate::access::scattered_blocks::block_bytes;
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::charge::core::{boost, sibling};
 use crate::charge::time::charge_part;
-use crate::mm::fault_lock::end_of_turn;
+use crate::mm::fault_lock::end_of_turn_of;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
@@ -35,17 +35,25 @@ pub(crate) fn leading_op(ops: &[Op], body: usize, leads: impl Fn(&Access) -> boo
         match op {
             Op::LoopEnd => return leading.filter(|_| accesses <= 1 + MOST_OTHERS),
             Op::Access(a) => {
-                if !matches!(a.pattern.walk(), Walk::Random(_)) || a.pattern.histogram().is_some() || a.accesses == 0 {
+                let random = matches!(a.pattern.walk(), Walk::Random(_)) && a.pattern.histogram().is_none();
+                if !random && block_bytes(a).is_none() {
                     return None;
                 }
-                accesses += 1;
-                leading = leading.or_else(|| leads(a).then_some(number));
+                accesses += usize::from(a.accesses > 0);
+                leading = leading.or_else(|| (random && a.accesses > 0 && leads(a)).then_some(number));
             }
             Op::Compute { .. } | Op::Score { .. } => {}
             _ => return None,
         }
     }
     None
+}
+
+/// Whether more than one op of the loop whose body begins at op `body` takes time. One alone is a step of many accesses
+/// already.
+pub(crate) fn has_several_ops(ops: &[Op], body: usize) -> bool {
+    let of_round = ops.iter().skip(body).take_while(|op| !matches!(op, Op::LoopEnd));
+    of_round.filter(|op| matches!(op, Op::Access(a) if a.accesses > 0) || matches!(op, Op::Compute { .. })).count() > 1
 }
 
 /// An access of a round.
@@ -109,7 +117,7 @@ impl<'a> Rounds<'a> {
             match op {
                 Op::LoopEnd => break,
                 Op::Compute { ns } => computing_ns += ns,
-                Op::Access(a) if number != leads => {
+                Op::Access(a) if number != leads && a.accesses > 0 => {
                     let share = a.accesses as f64 / first.accesses as f64;
                     *others.get_mut(next)? = Some(Part::begin(sim, by, (clock, end), (number, a), share));
                     next += 1;
@@ -122,7 +130,22 @@ impl<'a> Rounds<'a> {
         let (of_round, left, until_ns) = (first.accesses, frame.left, frame.until_ns);
         let mut slice = Self { leading, others, compute_ns, of_round, left, until_ns };
         slice.part(interrupted).walker.again = again;
+        let fault_every_ns = slice.fault_every_ns(sim);
+        let at = &mut slice.leading.at;
+        at.limit = end_of_turn_of(sim, at.process, fault_every_ns, (clock, at.limit));
         Some(slice)
+    }
+
+    /// After how long the next fault is expected, ns.
+    fn fault_every_ns(&mut self, sim: &Simulation<'_>) -> u64 {
+        let (mut per_access, mut odds) = (self.compute_ns, 0.0);
+        for part in std::iter::once(&mut self.leading).chain(self.others.iter_mut().flatten()) {
+            let Some(pages) = part.walker.pages else { continue };
+            let weights = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), part.at.pace.span);
+            per_access += part.share * part.walker.pace(sim, &mut part.at).per_access;
+            odds += part.share * weights.sum() / pages.count();
+        }
+        (per_access / odds) as u64
     }
 
     /// The part of an op; the leading one for any other op.
@@ -180,7 +203,8 @@ impl<'a> Rounds<'a> {
         let (most, faulting) = self.first_fault_of_others(sim, most);
         let Some(pages) = self.leading.walker.pages else { return Next::End(Step::Go) };
         let weights = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), at.pace.span);
-        let run = fault_run(sim, &mut self.leading.at, &pages, (per_access, most));
+        let leading = &mut self.leading;
+        let run = leading.walker.run_ahead(sim, &mut leading.at, (&pages, &weights), (per_access, most));
         let wanted = run.accesses as f64;
         let mut lines_ns = self.leading.walker.lines_ns(1.0, paced.missing);
         self.leading.walker.want(sim, &self.leading.at, wanted, paced.missing);
@@ -303,7 +327,7 @@ impl<'a> Part<'a> {
             started: clock,
             clock,
             end,
-            limit: end_of_turn(sim, process, clock, Random::limit(sim, (process, vma), end)),
+            limit: Random::limit(sim, (process, vma), end),
             done: 0,
             all: u64::MAX,
             kernel_ns: 0,

@@ -3,7 +3,7 @@
 use crate::access::compute::compute;
 use crate::access::direct_io::direct_io;
 use crate::access::read_file::read_file;
-use crate::access::rounds::{leading_op, rounds};
+use crate::access::rounds::{has_several_ops, leading_op, rounds};
 use crate::access::walks::walk;
 use crate::charge::core::message_ns;
 use crate::charge::time::{charge_system, charge_user};
@@ -110,13 +110,16 @@ impl Engine<'_> {
         }
     }
 
-    /// The op that leads the rounds of the loop that begins at the current op of `task`: an access to memory in grains.
+    /// The op that leads the rounds of the loop that begins at the current op of `task`: an access to memory in grains, or
+    /// to as much memory.
     fn leading_op(&self, task: u32) -> Option<usize> {
         let t = &self.sim.tasks[task as usize];
         let p = &self.sim.processes[t.process as usize];
+        let several = has_several_ops(t.ops, t.pc + 1);
         leading_op(t.ops, t.pc + 1, |a| {
             let vma = p.region_vma[a.span.region as usize] as usize;
-            p.space.vma(vma).grain.pages() > 1
+            let in_grains = p.space.vma(vma).grain.pages() > 1;
+            in_grains || several && a.span.len_bytes >= self.sim.mm.side_by_side_bytes
         })
     }
 

@@ -249,6 +249,13 @@ impl AccessRates {
         let present = pages[..self.nodes].iter().enumerate().filter(|(_, p)| **p > 0);
         present.map(|(dst, &p)| self.latency_ns_to(kind, place, dst) * p as f64).sum()
     }
+    /// Time for one byte of traffic in address order over pages spread as `pages` per node, ns; 0 without pages.
+    pub fn ns_per_byte_of_all(&self, kind: usize, place: usize, pages: &[u64]) -> f64 {
+        let total: u64 = pages.iter().sum();
+        let present = pages[..self.nodes].iter().enumerate().filter(|(_, p)| **p > 0);
+        let of_pages: f64 = present.map(|(dst, &p)| self.ns_per_byte_to(kind, place, dst) * p as f64).sum();
+        of_pages / total.max(1) as f64
+    }
     /// Notes that a thread spent `ns` on traffic over pages spread as `counts`, for which `ns_of_pages` is `of_pages`,
     /// during a stretch from `when.0` on that took `when.1`, ns. If all pages lie on one known node, nothing is added
     /// for the others.

@@ -179,9 +179,20 @@ const TURN_NS: u64 = 2000;
 /// process meets is in demand.
 #[inline]
 pub(crate) fn end_of_turn(sim: &Simulation<'_>, process: usize, clock: u64, end: u64) -> u64 {
+    end_of_turn_of(sim, process, TURN_NS, (clock, end))
+}
+
+/// As [`end_of_turn`], of a thread that faults once in `fault_every_ns`: its turn is as long, if that is longer.
+#[inline]
+pub(crate) fn end_of_turn_of(
+    sim: &Simulation<'_>,
+    process: usize,
+    fault_every_ns: u64,
+    (clock, end): (u64, u64),
+) -> u64 {
     let pressed_until_ns = sim.processes[process].pressed_until_ns.max(sim.mm.locks.pressed_until_ns);
     if clock >= pressed_until_ns {
         return end;
     }
-    end.min(clock + TURN_NS)
+    end.min(clock.saturating_add(fault_every_ns.max(TURN_NS)))
 }

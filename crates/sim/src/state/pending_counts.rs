@@ -38,9 +38,10 @@ struct View {
     /// The counts hold until then, ns.
     until_ns: u64,
     pending: PendingPages,
-    /// Draws of marked pages alone, of write-protected ones alone, and all others.
+    /// Draws of marked pages alone, of write-protected ones alone, of those on which a store faults, and all others.
     marked: Draws,
     read_only: Draws,
+    stores: Draws,
     others: Draws,
 }
 
@@ -49,6 +50,7 @@ impl View {
         match kind {
             PendingKind::Marked => &mut self.marked,
             PendingKind::ReadOnly => &mut self.read_only,
+            PendingKind::Store => &mut self.stores,
             _ => &mut self.others,
         }
     }
@@ -102,6 +104,17 @@ impl Listed {
             self.most = self.most.max(pages);
             self.pages += pages;
         }
+    }
+    /// The pending page number `rank` in address order, right after the chunks were listed.
+    fn select(&self, vma: &Vma, span: (u64, u64), mut rank: u64) -> Option<(usize, usize)> {
+        let kind = self.kind?;
+        for chunk in self.chunks.iter().map(|&c| c as usize) {
+            if let Some(page) = vma.nth_pending(chunk, span, rank, kind) {
+                return Some((chunk, page));
+            }
+            rank -= vma.pending_inside(chunk, span, kind);
+        }
+        None
     }
     /// Draws one of the pending pages; `None` if luck is against it, or none is left.
     fn draw(&mut self, vma: &Vma, span: (u64, u64), rng: &mut Rng) -> Option<(usize, usize)> {
@@ -169,6 +182,7 @@ impl PendingCounts {
         view.pending = vma.pending_in(from, to);
         view.marked.begin(&view.pending);
         view.read_only.begin(&view.pending);
+        view.stores.begin(&view.pending);
         view.others.begin(&view.pending);
         let on_node = &mut self.on_node[span as usize * self.nodes..][..self.nodes];
         if from <= vma.start && to >= vma.end {
@@ -210,6 +224,7 @@ impl PendingCounts {
         view.pending = view.pending.saturating_sub(pages);
         view.marked.resolved(pages);
         view.read_only.resolved(pages);
+        view.stores.resolved(pages);
         view.others.resolved(pages);
     }
     /// Draws one of the pending pages of a span, all alike, as (chunk, page); `None` if none is found. The count is
@@ -252,7 +267,7 @@ impl PendingCounts {
         listed.fill(vma, from, to, s.kind);
         let pages = listed.pages;
         view.pending = vma.pending_in(from, to);
-        vma.select_pending(from, to, rng.below(pages), s.kind)
+        view.draws(s.kind).listed.select(vma, s.range, rng.below(pages))
     }
 }
 

@@ -5,7 +5,7 @@
 //! later they note in [`Effects`], and the engine carries that out.
 
 use crate::base_pages::check_workload;
-use crate::grains::grain_orders;
+use crate::grains::{grain_orders, side_by_side_bytes};
 use crate::hardware::access_rates::AccessRates;
 use crate::hardware::working_sets::WorkingSets;
 use crate::sim_config::SimConfig;
@@ -169,6 +169,8 @@ pub struct Memory {
     pub refusals_owed: u64,
     /// Logarithm of the base pages of a grain of each region, by process.
     pub grain_orders: Vec<Vec<u32>>,
+    /// From so many bytes on the ops of a loop over them go on side by side.
+    pub side_by_side_bytes: u64,
     /// Where reclaim of anonymous pages stands, by node.
     pub clock_hands: Vec<ClockHands>,
     /// Node and number of base pages that the last fault has cleared, whose lines are still in the CPU's cache.
@@ -337,6 +339,7 @@ impl Memory {
             ladders: ladders(machine, &cfg.mm)?,
             refusals_owed: 0,
             grain_orders: grain_orders(workload, cfg),
+            side_by_side_bytes: side_by_side_bytes(workload, cfg),
             clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
             cleared: None,
             folio_frames: Vec::with_capacity(1 << MAX_FOLIO_ORDER),

@@ -190,6 +190,13 @@ fn no_published_table_has_memory_in_grains() {
     assert!(programs.len() > 10, "{programs:?}");
     let shares = |name: &&String| read("workloads", name).contains("kind = \"shared\"");
     assert_eq!(programs.iter().filter(shares).collect::<Vec<_>>(), ["cow-shared"]);
+    // On private memory rounds of several ops go on side by side. Of programs that access memory at random, three have
+    // loops of one access alone, and a warehouse has less than the 64 MiB that each thread must have.
+    let kinds = ["random", "chase", "zipf", "reuse"].map(|kind| format!("pattern = \"{kind}\""));
+    let rounds = |name: &&String| kinds.iter().any(|kind| read("workloads", name).contains(kind));
+    let at_random = programs.iter().filter(rounds).collect::<Vec<_>>();
+    assert_eq!(at_random, ["fragmented-node", "random-seek", "specjbb-multi", "swap-storm"]);
+    assert!(read("workloads", "specjbb-multi").contains("live = { value = \"25MB\""));
     let m = machine("x5-8-flat");
     let objects = |exact| {
         let cfg = kernel("4.15").with_exact_pages(exact);

@@ -34,6 +34,28 @@ fn pages_of_the_largest_machine_end_local() {
     assert_eq!(run(&m, &w, &k, 1), first, "the same plan gives the same figures");
 }
 
+/// As many CPUs as a machine may have: in short 256 threads compute and use memory, in the long form one on each CPU.
+#[test]
+fn all_cpus_of_the_largest_machine_run() {
+    let m = machine("64x8x8x2");
+    assert_eq!(m.cpus.len(), 8192);
+    let (threads, time) = if is_long() { (8192, "1s") } else { (256, "100ms") };
+    let text = format!(
+        "[[score]]\nname = \"rounds\"\nunit = \"rounds\"\nbetter = \"higher\"\n\
+         [[process]]\nname = \"main\"\nthreads = {threads}\ninitial = \"joins\"\n\
+         [[process.region]]\nname = \"own\"\nsize = \"64KiB * threads\"\n\
+         [[process.phase]]\ntime = \"{time}\"\nsteps = [\
+         {{ access = \"own\", slice = \"thread\", write = 1 }}, {{ compute = \"1ms\" }}, {{ score = \"rounds\" }}]\n"
+    );
+    let o = run(&m, &inline(&text, &m, 1, &[]), &kernel("6.12"), 1);
+    assert_eq!(o.status, numalab_model::record::Status::Completed);
+    // Each thread computes on a CPU of its own for nearly all of the time, on a boosted core somewhat faster.
+    let ms = if is_long() { 1000.0 } else { 100.0 };
+    let rounds = scalar(&o, "rounds");
+    let most = f64::from(threads) * ms;
+    assert!((0.8 * most..=1.5 * most).contains(&rounds), "{rounds} of {most} rounds");
+}
+
 /// What `numactl --hardware` says of a machine of `n` nodes of one CPU and 1 GiB, which are near or far in steps.
 fn numactl(n: usize) -> String {
     let mut text = format!("available: {n} nodes (0-{})\n", n - 1);

@@ -40,6 +40,65 @@ fn is_near(a: f64, b: f64, share: f64) -> bool {
     (a - b).abs() <= share * b
 }
 
+/// Threads of one process that use a private pool, with huge pages or without: at random, by blocks, and their own
+/// memory.
+fn private_pool(seed: u64, exact: bool, (pool, thp, threads): (&str, &str, u32)) -> Outcome {
+    let text = "[[score]]\nname = \"queries\"\nunit = \"queries\"\nbetter = \"higher\"\n\
+         [[process]]\nname = \"main\"\nthreads = THREADS\ninitial = \"joins\"\n\
+         [[process.region]]\nname = \"pool\"\nsize = \"POOL\"\n\
+         [[process.region]]\nname = \"own\"\nsize = \"4MiB\"\n\
+         [[process.prologue]]\naccess = \"pool\"\nwrite = 1\n\
+         [[process.phase]]\ntime = \"2s\"\nsteps = [\
+         { access = \"pool\", pattern = \"zipf\", theta = 0.8, accesses = 700, write = 0.2 }, \
+         { access = \"pool\", pattern = \"blocks\", block = \"16KiB\", accesses = 768, write = 0.1 }, \
+         { access = \"own\", pattern = \"random\", accesses = 333, write = 0.5 }, \
+         { compute = \"5us\" }, { score = \"queries\" }]\n";
+    let m = machine("2x1x2x1");
+    let w = inline(&text.replace("THREADS", &threads.to_string()).replace("POOL", pool), &m, seed, &[]);
+    let scan = [("scan.scan_delay_ms", "50"), ("scan.scan_period_min_ms", "50"), ("scan.scan_period_max_ms", "100")];
+    let cfg = kernel_set("6.12", &[&scan[..], &[("system.thp", thp)]].concat());
+    run(&m, &w, &if exact { cfg.with_exact_pages(true) } else { cfg.with_grains_of(3) }, seed)
+}
+
+/// Private memory has no grains, and blocks are lines that come to parts of a page.
+#[test]
+fn rounds_on_private_memory_have_as_many_faults_and_as_much_time() {
+    let seeds = if is_long() { 40 } else { 8 };
+    for name in ["queries", "elapsed_s", "system_s", "numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"] {
+        let mean = |exact| {
+            let of = |seed| {
+                let o = private_pool(seed, exact, ("32MiB", "never", 4));
+                if name.starts_with("numa") {
+                    counter(&o, name) as f64
+                } else {
+                    scalar(&o, name)
+                }
+            };
+            (1..=seeds).map(of).sum::<f64>() / seeds as f64
+        };
+        let (side, turn) = (mean(false), mean(true));
+        println!("{name}: {side} side by side, {turn} in turn");
+        let share = match name {
+            "numa_pages_migrated" => 0.1,
+            "queries" | "elapsed_s" => 0.005,
+            _ => 0.04,
+        };
+        assert!(is_near(side, turn, share), "{name}: {side} side by side, {turn} in turn");
+    }
+}
+
+/// Threads on two nodes come to huge pages equally often, so half of the faults that the first of them take are remote.
+#[test]
+fn any_thread_is_the_first_to_come_to_a_marked_huge_page() {
+    let seeds = 12;
+    let runs: Vec<_> = (1..=seeds).map(|seed| private_pool(seed, false, ("256MiB", "always", 4))).collect();
+    let sum = |name| runs.iter().map(|o| counter(o, name) as f64).sum::<f64>();
+    // Base pages of the threads' own are local.
+    let remote = sum("numa_hint_faults") - sum("numa_hint_faults_local");
+    let share = remote / sum("numa_huge_pte_updates");
+    assert!((0.45..0.55).contains(&share), "{share} of the faults on huge pages are remote");
+}
+
 #[test]
 fn counted_rounds_are_as_many_and_take_as_long() {
     let (side, turn) = both(&format!("[[process.phase]]\ncount = 3001\nsteps = [{STEPS}]\n"));

@@ -2,6 +2,7 @@
 
 use crate::context::HOST;
 use crate::options;
+use crate::service::guest_accesses::{GuestRecordArgs, HEADING};
 use numalab_host::advise::http::Url;
 use numalab_host::advise::metric::Series;
 use numalab_model::machine::size;
@@ -70,6 +71,11 @@ pub struct Args {
     /// Beside a prediction for a command: simulate also what a change of each region of its memory would gain
     #[arg(long, conflicts_with_all = ["like", "pid"])]
     pub(super) by_region: bool,
+    #[command(flatten)]
+    pub(super) guest: GuestRecordArgs,
+    /// Kernel image of the guest that records [default: debian-6.12]
+    #[arg(help_heading = HEADING, long, value_name = "IMAGE")]
+    pub(super) guest_kernel: Option<String>,
     /// Set a parameter of the workload that stands for the program, to an expression of the machine, such as cpus/2.
     /// May be repeated
     #[arg(long, value_name = "NAME=EXPRESSION", requires = "like")]
@@ -148,8 +154,8 @@ pub struct Args {
     /// Print the advice as JSON (docs/reference/json.md)
     #[arg(long)]
     pub(super) json: bool,
-    /// Command to measure, with its arguments, behind `--`. With --machine it is recorded here under emulation, and its
-    /// accesses are simulated there
+    /// Command to measure, with its arguments, behind `--`. With --machine it is recorded here under emulation (--in
+    /// guest: in a guest), and its accesses are simulated there
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = PREDICT_LIKE, conflicts_with = "pid")]
     pub(super) command: Vec<String>,
 }

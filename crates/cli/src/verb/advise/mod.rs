@@ -33,14 +33,15 @@ use likes::Like;
 /// # Errors
 /// A mistake in the request, or this machine cannot carry out the runs.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    let is_recorded = args.like.is_none() && !args.command.is_empty() && args.machine != HOST;
+    if !is_recorded {
+        refuse_recording_options(args)?;
+    }
     if let Some(like) = &args.like {
         return predict::run(context, args, like);
     }
-    if !args.command.is_empty() && args.machine != HOST {
+    if is_recorded {
         return recorded::run(context, args);
-    }
-    if args.by_region {
-        return Err(Failure::usage("command line: `--by-region` needs `--machine` and a command that is recorded"));
     }
     refuse_prediction_options(args)?;
     let service = args.pid.is_some() || args.metric_url.is_some() || args.metric_cmd.is_some();
@@ -53,6 +54,17 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
          or `--like` for a prediction: one of {}",
         names.join(", ")
     )))
+}
+
+/// Refuses options of a recording where nothing is recorded.
+fn refuse_recording_options(args: &Args) -> Result<(), Failure> {
+    let kernel = args.guest_kernel.as_ref().map(|_| "--guest-kernel");
+    match args.by_region.then_some("--by-region").or(args.guest.given()).or(kernel) {
+        Some(option) => {
+            Err(Failure::usage(format!("command line: `{option}` needs `--machine` and a command that is recorded")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses options of a prediction beside a command that is measured on this machine.

@@ -1,5 +1,5 @@
-//! `advise --machine M -- COMMAND`: the command is recorded here under emulation, a workload is fitted to its accesses,
-//! and the ways to run it are simulated there.
+//! `advise --machine M -- COMMAND`: the command is recorded here, under emulation or in a guest. A workload is fitted
+//! to its accesses, and the ways to run it are simulated there.
 
 use super::args::Args;
 use super::by_region::{self, Gain};
@@ -14,9 +14,9 @@ use crate::failure::{is_quiet, note, Done, Exit, Failure};
 use crate::options;
 use crate::output_file;
 use crate::records::{self, Series};
-use crate::service::accesses;
 use crate::service::carry_out::{carry_out, exit, RunOptions};
 use crate::service::page::write_page;
+use crate::service::{accesses, guest_accesses};
 use crate::terminal;
 use numalab_accesses::fit::{Fit, Scaled};
 use numalab_accesses::record;
@@ -40,6 +40,7 @@ const RUNS: u32 = 2;
 /// # Errors
 /// The command cannot be recorded, or uses no memory to speak of; a mistake in the request.
 pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
+    check(args)?;
     let target = Target::load(context, &args.machine)?;
     let kernel = target::kernel(args.kernel.as_deref(), &args.machine)?;
     if target.memory_nodes() < 2 {
@@ -48,7 +49,7 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let program = args.command.first().map(String::as_str).unwrap_or_default();
     let name = name_of(program);
     let dir = options::directory(args.out.as_deref(), &format!("advise_{name}_{}", target.machine.name));
-    let recorded = accesses::record(&dir.join("accesses"), &args.command, &Settings::default(), &|| false)?;
+    let recorded = record(args, &dir.join("accesses"))?;
     let made = fitted(&dir, &name)?;
     let fit = &made.fit;
     let scaled = size_of(args, fit, &target)?;
@@ -92,6 +93,27 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     Ok(Done { text, exit: exit(&finished).max(found(&recorded)) })
 }
 
+/// Refuses options of a guest where the command runs on this machine.
+fn check(args: &Args) -> Result<(), Failure> {
+    args.guest.check()?;
+    match args.guest_kernel.is_some() && !args.guest.is_guest() {
+        true => Err(guest_accesses::without_guest("--guest-kernel")),
+        false => Ok(()),
+    }
+}
+
+/// Records the command on this machine or in a guest.
+fn record(args: &Args, dir: &Path) -> Result<Recorded, Failure> {
+    let settings = Settings::default();
+    match args.guest.is_guest() {
+        true => {
+            let guest = (&args.guest, args.guest_kernel.as_deref());
+            guest_accesses::record(dir, &args.command, guest, &settings, &|| false)
+        }
+        false => accesses::record(dir, &args.command, &settings, &|| false),
+    }
+}
+
 /// The last part of a program's path, as part of a name.
 fn name_of(program: &str) -> String {
     let name = program.rsplit('/').next().unwrap_or_default();
@@ -129,11 +151,11 @@ fn size_of(args: &Args, fit: &Fit, target: &Target) -> Result<Scaled, Failure> {
     Ok(scaled)
 }
 
-/// How often the loops are repeated, so that the run is about [`MODEL_S`] long. More memory for a thread takes longer.
+/// How often the loops are repeated, so that the run is about [`MODEL_S`] long. Passes over more memory take longer.
 fn repeat(fit: &Fit, scaled: &Scaled) -> u64 {
     let of_thread = |bytes: u64, threads: u32| bytes as f64 / f64::from(threads.max(1));
     let longer = of_thread(scaled.memory_bytes, scaled.threads) / of_thread(fit.memory_bytes(), fit.thread_count());
-    (MODEL_S / (fit.seconds() * longer).max(1e-6)).ceil().clamp(1.0, 1e7) as u64
+    (MODEL_S / fit.seconds(longer).max(1e-6)).ceil().clamp(1.0, 1e7) as u64
 }
 
 /// The ways that are compared. A program that does not fit on a node cannot be bound to one.

@@ -53,7 +53,7 @@ mod tests {
             (v.pending_in(0, 2 << 20).faulting(false), v.is_pending(0, 3, false), v.is_pending(0, 3, true)),
             (511, false, true)
         );
-        assert_eq!(v.select_pending(0, 2 << 20, 3, PendingKind::Read), Some((0, 4)));
+        assert_eq!(v.nth_pending(0, (0, 2 << 20), 3, PendingKind::Read), Some(4));
         v.populate(0, 3, 0, Frame(1));
         v.populate(1, 7, 0, Frame(1));
         assert_eq!(
