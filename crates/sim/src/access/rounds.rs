@@ -3,8 +3,8 @@
 //! Problem: a query of a database is a round of a loop that takes some hundred microseconds, and a million of them a
 //! second each cost their steps, though they differ by chance alone.
 //! Approach: where a loop only accesses memory at random, by lines or blocks, computes and counts, all its ops go on at
-//! the same time, each at its share of the round. One access *leads*: progress is counted in units of it. A slice is one stretch, up to its
-//! next fault, and asks the pipes for the mean of a round.
+//! the same time, each at its share of the round. One access *leads*: progress is counted in units of it. A slice is
+//! one stretch, up to its next fault, and asks the pipes for the mean of a round.
 //! What is left out: the order of ops within a round. Threads come to their ops at different times, so what all of
 //! them ask for together is the same. Ops of a kind in turn would bring all threads to one memory at once.
 

@@ -110,8 +110,8 @@ impl Engine<'_> {
         }
     }
 
-    /// The op that leads the rounds of the loop that begins at the current op of `task`: an access to memory in grains, or
-    /// to as much memory.
+    /// The op that leads the rounds of the loop that begins at the current op of `task`: an access to memory in grains,
+    /// or to as much memory.
     fn leading_op(&self, task: u32) -> Option<usize> {
         let t = &self.sim.tasks[task as usize];
         let p = &self.sim.processes[t.process as usize];
