@@ -2,13 +2,13 @@
 """Every knob of a series on a real kernel and in the simulator, side by side.
 
 For each knob of words, or those of --knob, and each shape, `numalab kernel try --sim` runs the kernel with default
-knobs and one column for each further word, in guests of timing `modelled`, and the same columns in the simulator. Then
-`numalab kernel sides` writes one page of all of them. What has a record is not run again, so a run that was stopped
-goes on where it was.
+knobs and one column for each further word, in guests of timing `modelled`, and the same columns in the simulator. What
+the simulator has not, the designs of 2012 as knobs, is run in guests alone. Then `numalab kernel sides` writes one page
+of all of them. What has a record is not run again, so a run that was stopped goes on where it was.
 
-The most telling runs come first, in stages: a few words of the main knobs on two shapes with three seeds, then more
-seeds, then all words, then all shapes. --stages ends earlier. The page is written after every stage, and by
---page-only.
+The most telling runs come first, in stages: a few words of the main knobs on two nodes, then all words there, then a
+few words on the other shapes, then all words on all shapes. --stages ends earlier. The page is written after every
+stage, and by --page-only.
 
 A guest of the machines and workloads below takes some eight seconds of one CPU on two nodes, half of it for booting:
 memory is small, the scanner's periods are a quarter, and so is the time of the workloads. Both sides get the same. It
@@ -27,7 +27,11 @@ from typing import NamedTuple
 SIDES = Path("linux/sides")
 SHAPES = ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"]
 
-# A workload in which the knob's decision matters.
+HUGE = (str(SIDES / "huge-policy.toml"), ["duration=1s"])
+# The benchmark that the designs of 2012 were shown by, with twice as many threads as CPUs, so that there is something
+# to pull and somebody to exchange with.
+NUMA01 = ("numa01", ["memory=4MiB", "threads_per_process=cpus", "loops=100"])
+# A workload in which the knob's decision matters. A knob that the simulator has not is run in guests alone.
 WORKLOADS = {
     "vma_filter": (str(SIDES / "own-mappings.toml"), ["duration=2s"]),
     "page_filter": ("cow-shared", ["duration=2s"]),
@@ -36,9 +40,15 @@ WORKLOADS = {
         "fragmented-node",
         ["memory=48MiB", "fragmented=192MiB", "used=0.2", "free_pages=204", "duration=1s"],
     ),
+    # The same for ranges whose huge pages have a policy of their own.
+    "huge_strict": HUGE,
+    "huge_noretry": HUGE,
+    "page_migrate": NUMA01,
+    "task_migrate": NUMA01,
+    "process_weights": NUMA01,
 }
 # Where a node is filled, guests have the memory of the machine: their first node has 512 MiB or more.
-FILLED = ["fragmented-node"]
+FILLED = ["fragmented-node", HUGE[0]]
 # Knobs that only matter under a word of another one.
 UNDER = {
     "mapcount_limit_cow_only": "page_filter=mapcount_threshold",
@@ -46,6 +56,7 @@ UNDER = {
     "thp_span": "thp_locality=prctl_span",
     "huge_strict": "thp_locality=mpol_huge",
     "huge_noretry": "thp_locality=mpol_huge,huge_strict=true",
+    "process_weights": "task_migrate=exchange",
 }
 # The oldest word, and the one of the mailing-list thread that a knob stands for.
 FIRST = {
@@ -57,14 +68,21 @@ FIRST = {
 
 
 class Stage(NamedTuple):
-    """A part of the work: whether only the first words, on how many shapes, and how many seeds."""
+    """A part of the work: whether only the first words, on which shapes, and how many seeds."""
 
     first: bool
-    shapes: int
+    shapes: list[str]
     iterations: int
 
 
-STAGES = [Stage(True, 2, 3), Stage(True, 2, 5), Stage(True, 2, 10), Stage(False, 2, 10), Stage(False, 4, 10)]
+STAGES = [
+    Stage(True, SHAPES[:1], 10),
+    Stage(False, SHAPES[:1], 10),
+    Stage(True, SHAPES[:2], 10),
+    Stage(True, SHAPES, 3),
+    Stage(True, SHAPES, 10),
+    Stage(False, SHAPES, 10),
+]
 
 
 def arguments() -> argparse.Namespace:
@@ -100,11 +118,13 @@ def command(args: argparse.Namespace, knob: dict, shape: str, stage: Stage) -> l
     asked = columns(knob, stage.first)
     if not asked:
         return []
-    workload, params = WORKLOADS[UNDER.get(name, name).split("=")[0]]
-    line = [args.numalab, "kernel", "try", "--series", args.series, "--sim", "--jobs", "1"]
+    workload, params = WORKLOADS.get(name) or WORKLOADS[UNDER[name].split("=")[0]]
+    line = [args.numalab, "kernel", "try", "--series", args.series, *(["--sim"] if "role" in knob else [])]
+    line += ["--jobs", "1"]
     filled = workload in FILLED
     machine = SIDES / f"{'filled' if filled else 'guest'}-{shape}.toml"
-    memory = ["4GiB", "1GiB"] if filled else ["2GiB", "512MiB"]
+    # On eight nodes the fillers take 1.3 GiB.
+    memory = ["4GiB", "2GiB"] if filled else ["2GiB", "512MiB"]
     line += ["--machine", str(machine), "--workload", workload]
     line += ["--iterations", str(stage.iterations), "--timing", "modelled"]
     line += ["--guest-memory", memory[0], "--workload-memory", memory[1], "--out", folder(args, name, shape)]
@@ -118,10 +138,10 @@ def folder(args: argparse.Namespace, name: str, shape: str) -> str:
     return f"{args.out}/{name}-{shape}"
 
 
-def write_page(args: argparse.Namespace, names: list[str]) -> int:
+def write_page(args: argparse.Namespace, knobs: list[dict]) -> int:
     """Write the page of what has records of guests, or print the command that does."""
-    all_of = [folder(args, name, shape) for name in names for shape in SHAPES]
-    there = all_of if args.dry_run else [f for f in all_of if has_records(f)]
+    all_of = [(folder(args, knob["name"], shape), "role" in knob) for knob in knobs for shape in SHAPES]
+    there = [out for out, both in all_of if args.dry_run or has_records(out, both)]
     line = [args.sides or args.numalab, "kernel", "sides", *there, "--markdown", args.page]
     if args.dry_run:
         print(shlex.join(line))
@@ -129,17 +149,18 @@ def write_page(args: argparse.Namespace, names: list[str]) -> int:
     return subprocess.run(line, check=False, stdout=subprocess.DEVNULL).returncode if there else 0
 
 
-def has_records(out: str) -> bool:
-    """Whether a folder has a record of a guest and one of the simulator."""
-    return all(any(Path(side).glob("*/scalars.json")) for side in (out, f"{out}-sim"))
+def has_records(out: str, both: bool) -> bool:
+    """Whether a folder has a record of a guest, and one of the simulator if both are wanted."""
+    return all(any(Path(side).glob("*/scalars.json")) for side in ([out, f"{out}-sim"] if both else [out]))
 
 
 def main() -> int:
     """Run the commands, or print them."""
     args = arguments()
     series = tomllib.loads((Path(args.series) / "series.toml").read_text())
-    # The simulator has no such decision without a role, and a number has no list of values to run.
-    knobs = [knob for knob in series.get("knob", []) if "values" in knob and "role" in knob]
+    # A number has no list of values to run, and a knob without a role needs a workload of its own here.
+    listed = [knob for knob in series.get("knob", []) if "values" in knob]
+    knobs = [knob for knob in listed if "role" in knob or knob["name"] in WORKLOADS]
     names = [knob["name"] for knob in knobs]
     for name in args.knob:
         if name not in names:
@@ -150,7 +171,7 @@ def main() -> int:
             print(f"--shape {shape}: expected one of {', '.join(SHAPES)}", file=sys.stderr)
             return 2
     for stage in [] if args.page_only else STAGES[: args.stages]:
-        for shape in SHAPES[: stage.shapes]:
+        for shape in stage.shapes:
             for knob in knobs:
                 wanted = (not args.knob or knob["name"] in args.knob) and (not args.shape or shape in args.shape)
                 line = command(args, knob, shape, stage) if wanted else []
@@ -161,10 +182,12 @@ def main() -> int:
                     continue
                 code = subprocess.run(line, check=False, stdout=subprocess.DEVNULL).returncode
                 # A guest that failed is a column without figures, and the others are compared.
+                if code not in (0, 1):
+                    print(f"code {code}: {shlex.join(line)}", file=sys.stderr)
                 if code in (2, 3, 130, 143):
                     return code
-        write_page(args, names)
-    return write_page(args, names) if args.page_only else 0
+        write_page(args, knobs)
+    return write_page(args, knobs) if args.page_only else 0
 
 
 if __name__ == "__main__":

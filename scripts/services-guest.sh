@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # A real PostgreSQL (with pgbench) and a real Redis in a guest, under `numalab watch`, `record`, `advise --pid` and `balance`.
 #
-#   scripts/services-guest.sh [postgres|redis|systemd|all] [KERNEL]
+#   scripts/services-guest.sh [postgres|redis|systemd|offline|all] [KERNEL]
 #
 # `systemd` boots the guest with systemd, and starts the unit of the balancing daemon there (dist/numalab-balance.service).
+# `offline` takes a node's memory and another's CPUs away while `watch`, `record` and `balance` look.
 #
 # KERNEL is a packaged kernel (debian-6.12, the default, or debian-6.1). Debian's packages of both services and of busybox are
 # fetched with apt-get and unpacked below target/services; nothing is installed. What happens in the guest is in
@@ -30,10 +31,10 @@ lacks() {
 }
 
 case $which in
-postgres | redis | systemd) services=$which ;;
-all) services="postgres redis systemd" ;;
+postgres | redis | systemd | offline) services=$which ;;
+all) services="postgres redis systemd offline" ;;
 *)
-  echo "services-guest: \`$which\`; expected postgres, redis, systemd or all" >&2
+  echo "services-guest: \`$which\`; expected postgres, redis, systemd, offline or all" >&2
   exit 2
   ;;
 esac
@@ -105,12 +106,19 @@ for n in $(seq 0 $((nodes - 1))); do
   numa="$numa -object memory-backend-ram,id=m$n,size=$((3072 / nodes))M -numa node,nodeid=$n,memdev=m$n,cpus=$((2 * n))-$((2 * n + 1))"
 done
 
+# A node more, without CPUs, whose memory is a module that the guest may eject.
+removable="-m 3072M,slots=1,maxmem=4G -numa node,nodeid=$nodes -object memory-backend-ram,id=module,size=256M"
+removable="$removable -device pc-dimm,id=dimm,memdev=module,node=$nodes"
+
 boot() {
+  memory="-m 3072M"
+  option=""
+  [ "$1" != offline ] || { memory=$removable; option=memhp_default_state=online_movable; }
   # shellcheck disable=SC2086
   timeout "$limit_s" qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -monitor none -nic none -machine pc \
-    -accel "$accel" -cpu "$cpu" -smp "$((2 * nodes)),sockets=$nodes,cores=2,threads=1" -m 3072M $numa \
+    -accel "$accel" -cpu "$cpu" -smp "$((2 * nodes)),sockets=$nodes,cores=2,threads=1" $numa $memory \
     -kernel "$image" -initrd "$work/initrd" \
-    -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check nokaslr mitigations=off audit=0 apparmor=0 cryptomgr.notests rdinit=/init service=$1 ${GUEST_WORDS:-}" \
+    -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check nokaslr mitigations=off audit=0 apparmor=0 cryptomgr.notests rdinit=/init service=$1 $option ${GUEST_WORDS:-}" \
     -serial stdio </dev/null | sed -u 's|\r||g' | tee "$2" || true
 }
 

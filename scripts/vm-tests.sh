@@ -74,7 +74,8 @@ if [ "$full" = full ]; then
     "$numalab" validate --experiment validate-shapes --machine "$machine" \
       --out "out/validate-shapes/$(basename "$machine" .toml)"
   done
-  # PostgreSQL and Redis under watch, record, advise and balance, on two nodes, and the unit of the daemon under systemd.
+  # PostgreSQL and Redis under watch, record, advise and balance, on two nodes, the unit of the daemon under systemd, and a node that
+  # goes while they look.
   NODES=2 NUMALAB=$numalab scripts/services-guest.sh all
   # Plans that were fixed before their first run.
   scripts/unseen.sh
@@ -87,6 +88,8 @@ else
   debian-*)
     words="keys=20000 balance=15s record=5s window=3s settle=1s budget=40s"
     NODES=2 NUMALAB=$numalab LIMIT_S=900 GUEST_WORDS=$words scripts/services-guest.sh redis "$kernel"
+    # A node whose memory is taken away while `watch`, `record` and `balance` look.
+    NODES=2 NUMALAB=$numalab LIMIT_S=900 scripts/services-guest.sh offline "$kernel"
     ;;
   esac
 fi

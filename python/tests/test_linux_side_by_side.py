@@ -53,10 +53,10 @@ def test_every_word_but_the_default_is_a_column_on_every_shape_at_last(tmp_path:
 
 
 def test_the_most_telling_columns_come_first_and_keep_their_folder(tmp_path: Path) -> None:
-    done = run(tmp_path, "--out", "o", "--stages", "2")
+    done = run(tmp_path, "--out", "o", "--stages", "4")
     lines = [line for line in done.stdout.splitlines() if " try " in line]
-    seeds = ["3", "3", "5", "5"]
-    for line, shape, iterations in zip(lines, SHAPES[:2] * 2, seeds, strict=True):
+    shapes, seeds = [*SHAPES[:1] * 2, *SHAPES[:2], *SHAPES], ["10"] * 4 + ["3"] * 4
+    for line, shape, iterations in zip(lines, shapes, seeds, strict=True):
         assert f"--out o/vma_filter-{shape} " in line and f"--iterations {iterations} " in line
 
 
@@ -71,8 +71,21 @@ role = "thp.huge_strict"
 """
     done = run(tmp_path, "--knob", "huge_strict", "--shape", "8x1x1x1", more=more)
     lines = [line for line in done.stdout.splitlines() if " try " in line]
-    assert len(lines) == 1 and "--workload fragmented-node " in lines[0]
+    assert len(lines) == 1 and "--workload linux/sides/huge-policy.toml " in lines[0]
     assert lines[0].endswith("--knob thp_locality=mpol_huge --knob thp_locality=mpol_huge,huge_strict=true")
+
+
+def test_a_design_of_2012_is_run_in_guests_alone(tmp_path: Path) -> None:
+    more = """[[knob]]
+name = "task_migrate"
+path = "/sys/kernel/debug/numalab/task_migrate"
+values = ["none", "preferred", "exchange"]
+default = "preferred"
+"""
+    done = run(tmp_path, "--knob", "task_migrate", "--shape", "2x1x2x1", "--stages", "2", more=more)
+    lines = [line for line in done.stdout.splitlines() if " try " in line]
+    assert len(lines) == 1 and "--workload numa01 " in lines[0] and "--sim" not in lines[0]
+    assert lines[0].endswith("--knob task_migrate=none --knob task_migrate=exchange")
 
 
 def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@
 //! Units: those of the metrics. Invariant: a report is a pure function of its data. It depends on no clock, no hash
 //! order and no locale.
 
+pub mod alone;
 pub mod assess;
 pub mod collect;
 pub mod columns;

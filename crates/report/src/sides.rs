@@ -41,7 +41,8 @@ impl Side {
         self.p.is_some_and(|p| p < LEVEL) && self.change_percent.is_none_or(shows) && self.difference != 0.0
     }
 
-    fn text(&self) -> String {
+    /// The cell of a table: the change, and how likely chance alone makes it.
+    pub(crate) fn text(&self) -> String {
         let change = match self.change_percent {
             Some(percent) => format!("{percent:+.1} %"),
             None if self.difference == 0.0 => "+0.0 %".to_string(),
@@ -138,16 +139,19 @@ pub fn rows(kernel: &Comparison, simulator: &Comparison) -> Vec<Row> {
 
 /// The figures that both sides have: scores, elapsed time, and the counters of NUMA balancing.
 fn common(kernel: &Workload, simulator: &Workload) -> Vec<(Metric, Metric)> {
-    let score =
-        |name: &str| kernel.metrics.iter().any(|m| m.name == name) && (name == TIMES[0] || !TIMES.contains(&name));
-    let wanted = |m: &Metric| score(&m.name) || COUNTERS.contains(&m.name.as_str());
     let others = every_metric(simulator);
     let with = |m: Metric| others.iter().find(|o| o.name == m.name).cloned().map(|o| (m, o));
-    every_metric(kernel).into_iter().filter(wanted).filter_map(with).collect()
+    figures(kernel).into_iter().filter_map(with).collect()
+}
+
+/// The figures of a table: scores, elapsed time, and the counters of NUMA balancing.
+pub(crate) fn figures(w: &Workload) -> Vec<Metric> {
+    let score = |name: &str| w.metrics.iter().any(|m| m.name == name) && (name == TIMES[0] || !TIMES.contains(&name));
+    every_metric(w).into_iter().filter(|m| score(&m.name) || COUNTERS.contains(&m.name.as_str())).collect()
 }
 
 /// One side of a row; `None` without runs.
-fn side(m: &Metric, (base, column): (usize, usize)) -> Option<Side> {
+pub(crate) fn side(m: &Metric, (base, column): (usize, usize)) -> Option<Side> {
     let (a, b) = (m.mean_of(base)?, m.mean_of(column)?);
     let p = welch(m.of(base), m.of(column)).map(|t| t.p);
     let runs = (m.of(base).len(), m.of(column).len());
@@ -155,7 +159,7 @@ fn side(m: &Metric, (base, column): (usize, usize)) -> Option<Side> {
 }
 
 /// Corrects the probabilities of one side for the number of its rows.
-fn correct(rows: &mut [Row], side: impl Fn(&mut Row) -> &mut Side) {
+pub(crate) fn correct<R>(rows: &mut [R], side: impl Fn(&mut R) -> &mut Side) {
     let p: Vec<f64> = rows.iter_mut().map(|row| side(row).p.unwrap_or(f64::NAN)).collect();
     for (row, p) in rows.iter_mut().zip(holm(&p)) {
         side(row).p = Some(p).filter(|p| !p.is_nan());

@@ -5,6 +5,7 @@ use crate::failure::{finding, Done, Exit, Failure};
 use crate::output_file;
 use crate::records;
 use numalab_model::record::Store;
+use numalab_report::alone;
 use numalab_report::data::Comparison;
 use numalab_report::format::count;
 use numalab_report::held;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Directories of records of `kernel try --sim`. Each has its simulated runs in the directory of that name with
-    /// -sim behind it
+    /// -sim behind it. Without that directory a table has the guests alone
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
     /// Write the tables as a page of Markdown to this file
@@ -30,7 +31,8 @@ const INTRO: &str =
                      guest in QEMU, and the simulator. `p` is that of Welch's test after Holm's correction over the \
                      rows of that side; below 0.05 the change is clear.\n\nA second table has the four counters of \
                      NUMA balancing of every setting: the range of the guests, and the median of the simulator. That \
-                     is held inside of the range, widened by a factor of 1.25 at both ends.\n";
+                     is held inside of the range, widened by a factor of 1.25 at both ends.\n\nWhat the simulator has \
+                     no such decision for was run in guests alone, and has a table with their means.\n";
 
 /// Reads the records of both sides and prints them beside each other.
 ///
@@ -44,6 +46,12 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let mut all = Vec::new();
     let mut exit = Exit::OK;
     for dir in &args.dirs {
+        if !simulated(dir).exists() {
+            let (rows, what) = in_guests_alone(context, dir)?;
+            text.push_str(&format!("{what}\n{}\n", alone::text(&rows)));
+            tables.push_str(&format!("\n## {what}, guests alone\n\n{}", alone::markdown(&rows)));
+            continue;
+        }
         let Sides { rows, held, what } = of_directory(context, dir)?;
         if rows.is_empty() {
             finding(&format!("numalab: {}: no column and figure has runs on both sides", dir.display()));
@@ -77,7 +85,20 @@ pub struct Sides {
 pub fn of_directory(context: &Context, dir: &Path) -> Result<Sides, Failure> {
     let kernel = comparison(context, dir)?;
     let simulator = comparison(context, &simulated(dir))?;
-    let what = match &kernel.origin {
+    let what = title(&kernel, dir);
+    let (rows, held) = (sides::rows(&kernel, &simulator), held::columns(&kernel, &simulator));
+    Ok(Sides { rows, held, what })
+}
+
+/// Reads a directory that has no simulated runs.
+fn in_guests_alone(context: &Context, dir: &Path) -> Result<(Vec<alone::Row>, String), Failure> {
+    let kernel = comparison(context, dir)?;
+    Ok((alone::rows(&kernel), title(&kernel, dir)))
+}
+
+/// What was run, and how often.
+fn title(kernel: &Comparison, dir: &Path) -> String {
+    match &kernel.origin {
         Some(o) => format!(
             "{} on {}, {}",
             o.workloads.join(", "),
@@ -86,9 +107,7 @@ pub fn of_directory(context: &Context, dir: &Path) -> Result<Sides, Failure> {
                 .map_or_else(|| "different numbers of runs".into(), |n| format!("{} each", count(n as u64, "run")))
         ),
         None => dir.display().to_string(),
-    };
-    let (rows, held) = (sides::rows(&kernel, &simulator), held::columns(&kernel, &simulator));
-    Ok(Sides { rows, held, what })
+    }
 }
 
 /// A sentence that goes on after a colon.
