@@ -6,7 +6,8 @@
 //! in the same files, so what reads a record needs to know nothing of guests.
 
 use crate::format::Control;
-use crate::record::{self, Ending, Image};
+use crate::image::Image;
+use crate::record::{self, Ending};
 use crate::recorder::{self, Look, RecordError, Recorded, Settings};
 use crate::sites;
 use numalab_lab::cache::Cache;

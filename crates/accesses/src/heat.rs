@@ -1,8 +1,9 @@
 //! Who visited which memory when: the cells of a record with the names of their mappings, and as maps of heat.
 
-use crate::fit::regions::{self, Area};
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
-use crate::record::{AccessRecord, Image};
+use crate::image::{Area, Image};
+use crate::record::AccessRecord;
+use crate::regions;
 use crate::sites::Site;
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
 //! A record of accesses, read from its directory: `accesses.json`, `control`, and a file of units for every image.
 
-use crate::fit::regions::{self, Area};
-use crate::format::{self, Born, Cell, Control, Edge, Ended, Head, Mapping, Slice, Unit, Writer, UNIT};
+use crate::format::{self, Control};
+use crate::image::{image, Area, Image};
+use crate::regions;
 use crate::sites::{self, Site};
 use numalab_model::files::input;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Name of the manifest.
@@ -67,52 +67,6 @@ pub struct Manifest {
     pub sampled: bool,
     /// How the program ended.
     pub ending: Ending,
-}
-
-/// A program image: what a process did between its begin or an exec, and its end or the next exec.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Image {
-    /// Number of its file.
-    pub number: u64,
-    /// Its head.
-    pub head: Head,
-    /// Path of the program, as far as it is kept.
-    pub path: String,
-    /// First byte of its code.
-    pub code: u64,
-    /// Threads by number.
-    pub threads: BTreeMap<u16, Born>,
-    /// Slices by thread and number.
-    pub slices: BTreeMap<(u16, u32), Slice>,
-    /// Counts, in the order of the file.
-    pub cells: Vec<Cell>,
-    /// Changes of the address space in the order of time, with names of files.
-    pub mappings: Vec<(Mapping, Option<String>)>,
-    /// Shared memory that it has of the process that forked it.
-    pub inherited: Vec<Area>,
-    /// Waits and wake-ups.
-    pub edges: Vec<Edge>,
-    /// Who writes what of lines that threads write by turns.
-    pub writers: Vec<Writer>,
-}
-
-impl Image {
-    /// Lines that its threads visited.
-    pub fn lines(&self) -> u64 {
-        self.cells.iter().map(|c| u64::from(c.lines)).sum()
-    }
-    /// Instructions of its threads.
-    pub fn insns(&self) -> u64 {
-        self.threads.values().map(|t| t.insns).sum()
-    }
-    /// The last part of its path.
-    pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-    /// Whether a signal ended it, as far as it can be told when the whole program has ended.
-    pub fn was_killed(&self) -> bool {
-        self.head.ended == Ended::Unsaid
-    }
 }
 
 /// A record.
@@ -213,48 +167,6 @@ fn inherited(child: &Image, earlier: &[Image]) -> Vec<Area> {
     parent.map_or_else(Vec::new, |p| regions::inherited(p, child.head.begin_clock))
 }
 
-/// Reads the file of an image; `None` if it has no head.
-pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
-    let Some(Unit::Head(head)) = bytes.get(..UNIT).and_then(format::unit) else { return None };
-    let mut image = Image {
-        number,
-        head,
-        path: String::new(),
-        code: 0,
-        threads: BTreeMap::new(),
-        slices: BTreeMap::new(),
-        cells: Vec::new(),
-        mappings: Vec::new(),
-        inherited: Vec::new(),
-        edges: Vec::new(),
-        writers: Vec::new(),
-    };
-    let text = |number: u32| match bytes.chunks_exact(UNIT).nth(number as usize).and_then(format::unit) {
-        Some(Unit::Text(text)) if number > 0 => Some(text),
-        _ => None,
-    };
-    for unit in bytes.chunks_exact(UNIT).skip(1).filter_map(format::unit) {
-        match unit {
-            Unit::Cell(c) if c.lines > 0 => image.cells.push(c),
-            Unit::Slice(s) => drop(image.slices.insert((s.thread, s.slice), s)),
-            Unit::Born(b) => drop(image.threads.insert(b.thread, b)),
-            Unit::Mapping(m) if m.call == EXECVE => {
-                image.path = text(m.text).unwrap_or_default();
-                image.code = m.address;
-            }
-            Unit::Mapping(m) => image.mappings.push((m, text(m.text))),
-            Unit::Edge(e) => image.edges.push(e),
-            Unit::Writer(w) if w.writes > 0 => image.writers.push(w),
-            _ => {}
-        }
-    }
-    image.mappings.sort_by_key(|(m, _)| m.clock);
-    Some(image)
-}
-
-/// Number of the system call under which the program itself is noted.
-const EXECVE: u32 = libc::SYS_execve as u32;
-
 #[cfg(test)]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
@@ -304,27 +216,5 @@ pub(crate) mod tests {
         let record = read(dir.path()).unwrap();
         assert_eq!((record.images.len(), record.control.images), (0, 3));
         assert_eq!(record.manifest.ending, Ending::Signal(11));
-    }
-
-    #[test]
-    fn any_file_is_read_without_panic() {
-        // Bytes of a small generator: kinds of all sorts behind a right head.
-        let mut state = 1u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as u8
-        };
-        let mut bytes = vec![0; UNIT];
-        bytes[0] = 1;
-        bytes[2] = 1;
-        bytes[16..24].copy_from_slice(&format::MAGIC.to_le_bytes());
-        for _ in 0..2000 {
-            let at = bytes.len();
-            bytes.extend((0..UNIT).map(|_| next()));
-            bytes[at] = next() % 9;
-            bytes[at + 1] = 0;
-        }
-        let read = image(0, &bytes).unwrap();
-        assert!(!read.cells.is_empty() && !read.mappings.is_empty());
     }
 }

@@ -182,9 +182,10 @@ pub fn record(
 
 /// Processes, and addresses of lines that threads write by turns.
 pub(crate) fn written_lines(dir: &Path, control: &Control) -> BTreeSet<(u32, u64)> {
-    let image = |n: u64| record::image(n, &input::bytes(&dir.join(format!("{n}.{UNITS}")), record::BYTES_MAX).ok()?);
+    let image =
+        |n: u64| crate::image::image(n, &input::bytes(&dir.join(format!("{n}.{UNITS}")), record::BYTES_MAX).ok()?);
     let images = (0..control.images.min(control.most_images).min(1 << 16)).filter_map(image);
-    let of = |i: &record::Image| i.writers.iter().map(|w| (i.head.pid, w.line * LINE_BYTES)).collect::<Vec<_>>();
+    let of = |i: &crate::image::Image| i.writers.iter().map(|w| (i.head.pid, w.line * LINE_BYTES)).collect::<Vec<_>>();
     images.flat_map(|i| of(&i)).collect()
 }
 

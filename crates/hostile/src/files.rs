@@ -75,7 +75,7 @@ pub(crate) fn accesses(bytes: &[u8]) {
         let _ = fs::write(dir.path().join(name), contents);
     }
     let _ = numalab_accesses::record::read(dir.path());
-    let _ = numalab_accesses::record::image(0, image);
+    let _ = numalab_accesses::image::image(0, image);
 }
 
 /// The counters of the kernel, and statistics of a node.

@@ -5,12 +5,12 @@ use super::messages::{self, Turns};
 use super::parts::with_parts;
 use super::pattern::{Caches, Phase};
 use super::region::{word, Placing, Region};
-use super::regions::{self, Area};
 use super::shared::{self, Sharing};
 use super::timeline::{self, Stretch};
 use super::written_lines;
-use crate::format::{Cell, CHUNK_BYTES, PAGE_BYTES};
-use crate::record::Image;
+use crate::format::{CHUNK_BYTES, PAGE_BYTES};
+use crate::image::{Area, Image};
+use crate::regions;
 use crate::sites::Site;
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ fn choose(image: &Image, areas: &[Area], sharing: &Sharing) -> (BTreeMap<usize, 
     let mut all = 0;
     for c in &image.cells {
         all += u64::from(c.lines);
-        let Some(area) = regions::find(areas, c.chunk, (c.low, c.high), times_of(image, c)) else { continue };
+        let Some(area) = regions::find(areas, c.chunk, (c.low, c.high), image.times_of(c)) else { continue };
         let first = u64::from(c.chunk) * (CHUNK_BYTES / PAGE_BYTES);
         // Pages of a neighbour in the same chunk do not count.
         let (begin, end) = (areas[area].begin / PAGE_BYTES, areas[area].end.div_ceil(PAGE_BYTES));
@@ -158,12 +158,6 @@ fn choose(image: &Image, areas: &[Area], sharing: &Sharing) -> (BTreeMap<usize, 
     let kept: Vec<(usize, (u64, u64, u64))> = of.into_iter().filter(counts).collect();
     let chosen = kept.iter().enumerate().map(|(n, (area, _))| (*area, n)).collect();
     (chosen, kept.iter().map(|(_, (low, end, _))| (*low, (end - low) * PAGE_BYTES)).collect())
-}
-
-/// When a cell was counted, in model time.
-pub fn times_of(image: &Image, c: &Cell) -> (u64, u64) {
-    let slice = image.slices.get(&(c.thread, c.slice));
-    slice.map_or((0, u64::MAX), |s| (s.begin_clock, s.end_clock.max(s.begin_clock)))
 }
 
 /// Whether a file is a shared library, by its name.

@@ -18,7 +18,6 @@ mod messages;
 mod parts;
 mod pattern;
 mod region;
-pub(crate) mod regions;
 mod scale;
 mod shared;
 mod steps;

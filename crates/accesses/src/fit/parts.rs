@@ -1,10 +1,9 @@
 //! Parts of a mapping between which nothing is touched: a buffer of which only both ends are used is no buffer that is
 //! used whole.
 
-use super::image::times_of;
-use super::regions::{self, Area};
 use crate::format::CHUNK_BYTES;
-use crate::record::Image;
+use crate::image::{Area, Image};
+use crate::regions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewest chunks of 2 MiB in a row, touched by nobody, that part a mapping.
@@ -15,7 +14,7 @@ const GAP_CHUNKS: u32 = 8;
 pub fn with_parts(image: &Image, mut areas: Vec<Area>) -> Vec<Area> {
     let mut touched: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
     for c in &image.cells {
-        if let Some(area) = regions::find(&areas, c.chunk, (c.low, c.high), times_of(image, c)) {
+        if let Some(area) = regions::find(&areas, c.chunk, (c.low, c.high), image.times_of(c)) {
             touched.entry(area).or_default().insert(c.chunk);
         }
     }
@@ -58,7 +57,7 @@ mod tests {
         let mut head = vec![0; 64];
         (head[0], head[2]) = (1, 1);
         head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
-        let mut image = crate::record::image(0, &head).expect("a head");
+        let mut image = crate::image::image(0, &head).expect("a head");
         let (begin, length) = (64 * CHUNK_BYTES + 4096, 64 * CHUNK_BYTES);
         let mapping = |flags: u32| {
             let call = libc::SYS_mmap as u32;

@@ -5,11 +5,11 @@
 //! file, or the process and address of an anonymous one, which children of a fork inherit. What the images touch of
 //! one key is put together.
 
-use super::image::times_of;
 use super::region::word;
-use super::regions::{self, Area};
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
-use crate::record::{AccessRecord, Image};
+use crate::image::{Area, Image};
+use crate::record::AccessRecord;
+use crate::regions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Smallest shared memory, bytes from the first page touched to the last.
@@ -78,7 +78,7 @@ struct Seen {
 fn look(image: &Image, seen: &mut BTreeMap<String, (Seen, String)>) {
     let areas = regions::of(image);
     for c in &image.cells {
-        let Some(area) = regions::find(&areas, c.chunk, (c.low, c.high), times_of(image, c)) else { continue };
+        let Some(area) = regions::find(&areas, c.chunk, (c.low, c.high), image.times_of(c)) else { continue };
         let area = &areas[area];
         let Some(key) = &area.shared else { continue };
         let first = u64::from(c.chunk) * (CHUNK_BYTES / PAGE_BYTES);

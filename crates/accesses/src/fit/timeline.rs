@@ -1,8 +1,8 @@
 //! A thread's time, cut where its behaviour changes.
 
-use super::regions::{self, Area};
 use super::usage::{Order, Use};
-use crate::record::Image;
+use crate::image::{Area, Image};
+use crate::regions;
 use std::collections::BTreeMap;
 
 /// Difference in behaviour from which stretches are phases of their own.

@@ -8,10 +8,10 @@ use super::classes::Class;
 use super::messages::Turns;
 use super::pattern::{Part, Visit};
 use super::region::{word, Placing, Region};
-use super::regions::{self, Area};
 use super::usage::Order;
 use crate::format::{Writer, CHUNK_BYTES, LINE_BYTES, PAGE_BYTES};
-use crate::record::Image;
+use crate::image::{Area, Image};
+use crate::regions;
 use crate::sites::Site;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,8 @@
 use crate::support::{bench, Bench};
 use numalab_accesses::format::Control;
 use numalab_accesses::guest_recorder::{record, Guest};
-use numalab_accesses::record::{self, AccessRecord, Ending, Image};
+use numalab_accesses::image::Image;
+use numalab_accesses::record::{self, AccessRecord, Ending};
 use numalab_accesses::recorder::{Look, Recorded, Settings};
 use numalab_lab::cache::Cache;
 use numalab_lab::image::{self, ImageSpec, PackageVersion};

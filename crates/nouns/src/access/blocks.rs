@@ -41,6 +41,14 @@ impl AccessPattern for Blocks {
 }
 
 impl Pattern {
+    /// Bytes of a block, where a walk goes through blocks anywhere in its span; `None` for other walks, and for blocks
+    /// that a recording has visited unevenly.
+    pub fn scattered_block_bytes(&self) -> Option<u64> {
+        match self.walk() {
+            Walk::Sweep(Order::Blocks { block_bytes, histogram: None }) => Some(block_bytes),
+            _ => None,
+        }
+    }
     /// Blocks of `block_bytes`: whole lines, at least one, at most the span.
     pub fn blocks(block_bytes: u64) -> Self {
         Self::new(&Blocks, [block_bytes as f64, 0.0])

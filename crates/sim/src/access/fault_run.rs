@@ -8,7 +8,6 @@
 //! What is left out: where pages are holds for the run; when lines cross is not told apart within it.
 
 use crate::access::random_pages::{RandomPages, Weights};
-use crate::access::scattered_blocks::block_bytes;
 use crate::access::walk::Going;
 use crate::charge::blocking::is_blocked;
 use crate::fault::fault_ahead::fault_ahead;
@@ -57,7 +56,8 @@ pub(crate) fn draw_fault(
     let span = pages.span(at, vma, kind);
     let (chunk, page) = sim.pending_counts.draw(&span, more, &sim.mm.shared, &mut sim.rng)?;
     // Where only stores fault, a read goes on. Of the lines of a block in a page, one at least is written.
-    let always = kind == PendingKind::ReadOnly || at.access.write >= 1.0 || block_bytes(at.access).is_some();
+    let always =
+        kind == PendingKind::ReadOnly || at.access.write >= 1.0 || at.access.pattern.scattered_block_bytes().is_some();
     let store = at.write && (always || sim.rng.unit() < at.access.write);
     if !store && !vma.is_pending(chunk, page, false) {
         return None;

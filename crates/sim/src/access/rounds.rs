@@ -10,7 +10,6 @@
 
 use crate::access::access_cost::access_cost;
 use crate::access::random::{random_fault, Paced, Random};
-use crate::access::scattered_blocks::block_bytes;
 use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::charge::core::{boost, sibling};
@@ -36,7 +35,7 @@ pub(crate) fn leading_op(ops: &[Op], body: usize, leads: impl Fn(&Access) -> boo
             Op::LoopEnd => return leading.filter(|_| accesses <= 1 + MOST_OTHERS),
             Op::Access(a) => {
                 let random = matches!(a.pattern.walk(), Walk::Random(_)) && a.pattern.histogram().is_none();
-                if !random && block_bytes(a).is_none() {
+                if !random && a.pattern.scattered_block_bytes().is_none() {
                     return None;
                 }
                 accesses += usize::from(a.accesses > 0);

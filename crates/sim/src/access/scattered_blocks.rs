@@ -9,17 +9,7 @@ use crate::access::access_cost::{sweep_costs, AccessCost, SweepCosts};
 use crate::float::LINE_BYTES;
 use crate::state::simulation::Simulation;
 use numalab_kernel::mm::Vma;
-use numalab_nouns::access::{Order, Walk};
 use numalab_nouns::workload::Access;
-
-/// Bytes of a block of an access that goes through blocks anywhere in its span; `None` for others, and for blocks that
-/// a recording has visited unevenly.
-pub(crate) fn block_bytes(a: &Access) -> Option<u64> {
-    match a.pattern.walk() {
-        Walk::Sweep(Order::Blocks { block_bytes, histogram: None }) => Some(block_bytes),
-        _ => None,
-    }
-}
 
 /// An access by blocks, for a slice.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +31,7 @@ pub(crate) struct LineTimes {
 impl ScatteredBlocks {
     /// How the blocks of `a` proceed; `None` if it does not go by blocks.
     pub(crate) fn of(sim: &Simulation<'_>, pace: &AccessCost, a: &Access, vma: &Vma) -> Option<Self> {
-        let lines = block_bytes(a)? as f64 / LINE_BYTES as f64;
+        let lines = a.pattern.scattered_block_bytes()? as f64 / LINE_BYTES as f64;
         // The first line of a block on a huge page deals with all of it; of base pages each has its own.
         let of_base_page = (vma.grain.bytes() as f64 / LINE_BYTES as f64).min(lines);
         let huge = vma.huge_share();

@@ -9,7 +9,6 @@
 //! All of it is worked out before the run; afterwards an access needs two array look-ups. Units are bytes. Access
 //! weights are lines per millisecond, estimated from the idle machine.
 
-use crate::access::scattered_blocks::block_bytes;
 use crate::hardware::access_kind::KindSet;
 use crate::hardware::access_rates::AccessRates;
 use crate::hardware::shared_lines::{SetUsers, SharedLines};
@@ -334,7 +333,7 @@ impl Builder<'_> {
         begin
     }
     fn span(&mut self, a: &Access) -> u32 {
-        if !matches!(a.pattern.walk(), Walk::Random(_)) && block_bytes(a).is_none() {
+        if !matches!(a.pattern.walk(), Walk::Random(_)) && a.pattern.scattered_block_bytes().is_none() {
             return 0;
         }
         let key = (self.process, a.span.region, a.span.offset_bytes, a.span.len_bytes, a.pattern.histogram());

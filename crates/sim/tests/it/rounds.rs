@@ -64,19 +64,12 @@ fn private_pool(seed: u64, exact: bool, (pool, thp, threads): (&str, &str, u32))
 #[test]
 fn rounds_on_private_memory_have_as_many_faults_and_as_much_time() {
     let seeds = if is_long() { 40 } else { 8 };
+    let runs = |exact| (1..=seeds).map(|seed| private_pool(seed, exact, ("32MiB", "never", 4))).collect::<Vec<_>>();
+    let (side, turn) = (runs(false), runs(true));
     for name in ["queries", "elapsed_s", "system_s", "numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"] {
-        let mean = |exact| {
-            let of = |seed| {
-                let o = private_pool(seed, exact, ("32MiB", "never", 4));
-                if name.starts_with("numa") {
-                    counter(&o, name) as f64
-                } else {
-                    scalar(&o, name)
-                }
-            };
-            (1..=seeds).map(of).sum::<f64>() / seeds as f64
-        };
-        let (side, turn) = (mean(false), mean(true));
+        let of = |o: &Outcome| if name.starts_with("numa") { counter(o, name) as f64 } else { scalar(o, name) };
+        let mean = |runs: &[Outcome]| runs.iter().map(of).sum::<f64>() / seeds as f64;
+        let (side, turn) = (mean(&side), mean(&turn));
         println!("{name}: {side} side by side, {turn} in turn");
         let share = match name {
             "numa_pages_migrated" => 0.1,

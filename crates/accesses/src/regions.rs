@@ -1,7 +1,7 @@
 //! The mappings of an image: which of them holds an address at a time, and how much of each was touched.
 
 use crate::format::{Mapping, CHUNK_BYTES, PAGE_BYTES};
-use crate::record::Image;
+use crate::image::{Area, Image};
 use crate::sites::Site;
 
 /// System calls that change mappings.
@@ -12,25 +12,6 @@ const MREMAP: u32 = libc::SYS_mremap as u32;
 const MADVISE: u32 = libc::SYS_madvise as u32;
 /// Flag of mmap, alone or in MAP_SHARED_VALIDATE.
 const SHARED: u32 = libc::MAP_SHARED as u32;
-
-/// A mapping during its life.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Area {
-    /// First byte.
-    pub begin: u64,
-    /// First byte behind it.
-    pub end: u64,
-    /// Model time at which it was mapped.
-    pub from: u64,
-    /// Model time at which it was unmapped; `u64::MAX` if it was not.
-    pub to: u64,
-    /// The last part of the file's name; "heap" or empty for memory without file.
-    pub name: String,
-    /// What it is called in all processes that share it, if it is mapped shared.
-    pub shared: Option<String>,
-    /// Whether the program asked for huge pages for most of it.
-    pub is_huge: bool,
-}
 
 /// The areas of an image in the order in which they were mapped. An area that was unmapped and mapped again at the same
 /// place counts as one.
@@ -192,7 +173,7 @@ mod tests {
             head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
             head
         };
-        let mut image = crate::record::image(0, &bytes).expect("a head");
+        let mut image = crate::image::image(0, &bytes).expect("a head");
         image.mappings = mappings.iter().map(|m| (*m, None)).collect();
         of(&image)
     }
@@ -236,7 +217,7 @@ mod tests {
             head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
             head
         };
-        let mut parent = crate::record::image(0, &bytes).expect("a head");
+        let mut parent = crate::image::image(0, &bytes).expect("a head");
         let flags = |m: Mapping, flags: u32| Mapping { flags, ..m };
         let file = Some("/dev/shm/x".to_string());
         parent.mappings = vec![
@@ -250,7 +231,7 @@ mod tests {
         let begins = |areas: &[Area]| areas.iter().map(|a| a.begin).collect::<Vec<_>>();
         assert_eq!(begins(&at(4)), [0x10_0000, 0x20_0000], "private memory is the child's own");
         assert_eq!(begins(&at(5)), [0x10_0000], "what was unmapped is not there");
-        let mut child = crate::record::image(1, &bytes).expect("a head");
+        let mut child = crate::image::image(1, &bytes).expect("a head");
         child.inherited = at(4);
         let key = |image: &Image| of(image)[0].shared.clone();
         assert!(key(&child).is_some());
