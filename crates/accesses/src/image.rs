@@ -116,9 +116,17 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
 const EXECVE: u32 = libc::SYS_execve as u32;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    /// An image that has a head and nothing else.
+    pub(crate) fn empty(number: u64) -> Image {
+        let mut head = vec![0; UNIT];
+        (head[0], head[2]) = (1, 1);
+        head[16..24].copy_from_slice(&format::MAGIC.to_le_bytes());
+        image(number, &head).unwrap()
+    }
 
     #[test]
     fn any_file_is_read_without_panic() {

@@ -160,20 +160,14 @@ pub fn find(areas: &[Area], chunk: u32, (low, high): (u16, u16), (begin, end): (
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::image::tests::empty;
 
     fn mapping(call: u32, clock: u64, address: u64, length: u64) -> Mapping {
         Mapping { call, clock, address, length, ..Mapping::default() }
     }
 
     fn areas(mappings: &[Mapping]) -> Vec<Area> {
-        let bytes = {
-            let mut head = vec![0; 64];
-            head[0] = 1;
-            head[2] = 1;
-            head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
-            head
-        };
-        let mut image = crate::image::image(0, &bytes).expect("a head");
+        let mut image = empty(0);
         image.mappings = mappings.iter().map(|m| (*m, None)).collect();
         of(&image)
     }
@@ -210,14 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_mapped_shared_has_one_key_in_parent_and_child() {
-        let bytes = {
-            let mut head = vec![0; 64];
-            head[0] = 1;
-            head[2] = 1;
-            head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
-            head
-        };
-        let mut parent = crate::image::image(0, &bytes).expect("a head");
+        let mut parent = empty(0);
         let flags = |m: Mapping, flags: u32| Mapping { flags, ..m };
         let file = Some("/dev/shm/x".to_string());
         parent.mappings = vec![
@@ -231,7 +218,7 @@ mod tests {
         let begins = |areas: &[Area]| areas.iter().map(|a| a.begin).collect::<Vec<_>>();
         assert_eq!(begins(&at(4)), [0x10_0000, 0x20_0000], "private memory is the child's own");
         assert_eq!(begins(&at(5)), [0x10_0000], "what was unmapped is not there");
-        let mut child = crate::image::image(1, &bytes).expect("a head");
+        let mut child = empty(1);
         child.inherited = at(4);
         let key = |image: &Image| of(image)[0].shared.clone();
         assert!(key(&child).is_some());

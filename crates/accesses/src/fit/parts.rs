@@ -51,13 +51,11 @@ fn runs(chunks: &BTreeSet<u32>) -> Vec<(u32, u32)> {
 mod tests {
     use super::*;
     use crate::format::{Cell, Mapping};
+    use crate::image::tests::empty;
 
     #[test]
     fn a_buffer_of_which_both_ends_are_used_is_two_parts() {
-        let mut head = vec![0; 64];
-        (head[0], head[2]) = (1, 1);
-        head[16..24].copy_from_slice(&crate::format::MAGIC.to_le_bytes());
-        let mut image = crate::image::image(0, &head).expect("a head");
+        let mut image = empty(0);
         let (begin, length) = (64 * CHUNK_BYTES + 4096, 64 * CHUNK_BYTES);
         let mapping = |flags: u32| {
             let call = libc::SYS_mmap as u32;

@@ -49,7 +49,7 @@ fn of(name: &str, o: &Outcome) -> f64 {
 }
 
 /// Mean and variance.
-fn moments(of: &[f64]) -> (f64, f64) {
+pub(crate) fn moments(of: &[f64]) -> (f64, f64) {
     let n = of.len() as f64;
     let mean = of.iter().sum::<f64>() / n;
     (mean, of.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0))
