@@ -6,7 +6,7 @@ use crate::sched::rq::runqueue::Arrival;
 use crate::sched::rq::sched_entity::{State, TaskId, COLD, NONE};
 use crate::sched::rq::{cfs, eevdf};
 use crate::sched::rules::{Form, QueueOrder};
-use crate::sched::state::node_tasks::NodeTasks;
+use crate::sched::state::task_counts::TaskCounts;
 use crate::sched::state::Scheduler;
 
 /// Difference below which the utilisation estimate stays, units of utilisation (kernel: `UTIL_EST_MARGIN`).
@@ -45,7 +45,7 @@ impl Scheduler {
         let node = self.topo.node_of(cpu);
         let rq = &mut self.rqs[cpu as usize];
         debug_assert!(!rq.list.contains(&t), "task {t} is on the queue of CPU {cpu} already");
-        let before = NodeTasks::of(rq);
+        let before = TaskCounts::of(rq);
         rq.refresh(self.now);
         self.tasks[t as usize].refresh(self.now, false);
         match self.params.form {
@@ -66,7 +66,7 @@ impl Scheduler {
             QueueOrder::V37 => rq.list.insert(0, t),
             QueueOrder::V415 => rq.list.push(t),
         }
-        let now = NodeTasks::of(rq);
+        let now = TaskCounts::of(rq);
         if now.nr == 1 {
             self.set_idle(cpu, false);
         } else if now.nr == 2 {
@@ -83,7 +83,7 @@ impl Scheduler {
         self.refresh_task(t);
         let rq = &mut self.rqs[cpu as usize];
         debug_assert!(rq.list.contains(&t), "task {t} is not on the queue of CPU {cpu}");
-        let before = NodeTasks::of(rq);
+        let before = TaskCounts::of(rq);
         rq.refresh(self.now);
         let lag = match self.params.form {
             Form::V61 => 0,
@@ -114,7 +114,7 @@ impl Scheduler {
         if rq.cur == t {
             rq.cur = NONE;
         }
-        let now = NodeTasks::of(rq);
+        let now = TaskCounts::of(rq);
         self.count_tasks(cpu, before, now);
         self.leave_group(t);
         self.update_cfs_group(cpu);

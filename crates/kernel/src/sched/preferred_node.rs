@@ -2,7 +2,7 @@
 
 use crate::sched::rq::sched_entity::{TaskId, NO_NODE};
 use crate::sched::rules::Locality;
-use crate::sched::state::node_tasks::NodeTasks;
+use crate::sched::state::task_counts::TaskCounts;
 use crate::sched::state::Scheduler;
 
 impl Scheduler {
@@ -16,7 +16,7 @@ impl Scheduler {
         let t = &mut self.tasks[task as usize];
         let on_node = self.topo.node_of(t.cpu);
         let (cpu, rq) = (t.cpu, &mut self.rqs[t.cpu as usize]);
-        let before = NodeTasks::of(rq);
+        let before = TaskCounts::of(rq);
         if t.on_rq() {
             rq.count_numa(t, on_node, false);
         }
@@ -24,7 +24,7 @@ impl Scheduler {
         if t.on_rq() {
             rq.count_numa(t, on_node, true);
         }
-        let now = NodeTasks::of(rq);
+        let now = TaskCounts::of(rq);
         self.count_tasks(cpu, before, now);
     }
     /// Whether a task has a home node and is on another one (schednuma).

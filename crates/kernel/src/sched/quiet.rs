@@ -16,7 +16,7 @@ use crate::sched::rq::eevdf;
 use crate::sched::rq::sched_entity::NONE;
 use crate::sched::rq::task_group::NO_GROUP;
 use crate::sched::rules::{Form, Locality};
-use crate::sched::state::node_tasks::NodeTasks;
+use crate::sched::state::task_counts::TaskCounts;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 /// The unseen ticks of a CPU.
@@ -156,8 +156,9 @@ impl Scheduler {
         due.map_or(u64::MAX / self.params.jiffy_ns, |due| due.max(self.rqs[cpu as usize].next_balance))
     }
     /// The queue of `cpu` held `before` and holds `now`.
-    pub(super) fn count_tasks(&mut self, cpu: u32, before: NodeTasks, now: NodeTasks) {
+    pub(super) fn count_tasks(&mut self, cpu: u32, before: TaskCounts, now: TaskCounts) {
         self.node_tasks[self.topo.node_of(cpu) as usize].change(&before, &now);
+        self.cache_tasks[self.topo.cache_of(cpu) as usize].change(&before, &now);
         if before.nr == 1 && now.nr != 1 && self.lone as usize == self.rqs.len() {
             self.events.push(Event::SecondTask);
         }

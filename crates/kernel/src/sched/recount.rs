@@ -2,8 +2,9 @@
 
 use super::rq::rounding::units_of_task;
 use super::rq::sched_entity::{State, TaskId, NONE, NO_NODE};
-use super::state::node_tasks::NodeTasks;
+use super::state::task_counts::TaskCounts;
 use super::state::Scheduler;
+use numalab_base::cpu_set::CpuSet;
 
 impl Scheduler {
     /// Verifies every redundant count, in O(tasks × CPUs).
@@ -45,16 +46,24 @@ impl Scheduler {
             ));
         }
         for (node, kept) in self.node_tasks.iter().enumerate() {
-            let mut sum = NodeTasks::default();
-            for cpu in self.topo.node(node as u32).iter() {
-                sum.add(&NodeTasks::of(&self.rqs[cpu as usize]));
-                sum.idle += u32::from(self.idle.contains(cpu));
-            }
-            if sum != *kept {
-                return Err(format!("node {node} keeps {kept:?} but its queues sum to {sum:?}"));
-            }
+            self.check_counts(("node", node), self.topo.node(node as u32), kept)?;
+        }
+        for (cache, kept) in self.cache_tasks.iter().enumerate() {
+            self.check_counts(("cache", cache), &self.topo.cache(cache as u32).span, kept)?;
         }
         self.check_load()
+    }
+    /// Checks what is kept of some CPUs together.
+    fn check_counts(&self, of: (&str, usize), cpus: &CpuSet, kept: &TaskCounts) -> Result<(), String> {
+        let mut sum = TaskCounts::default();
+        for cpu in cpus.iter() {
+            sum.add(&TaskCounts::of(&self.rqs[cpu as usize]));
+            sum.idle += u32::from(self.idle.contains(cpu));
+        }
+        if sum != *kept {
+            return Err(format!("{} {} keeps {kept:?} but its queues sum to {sum:?}", of.0, of.1));
+        }
+        Ok(())
     }
     /// Checks that queue averages are the sums over their tasks, sleeping ones included, up to rounding
     /// ([`rounding`](super::rq::rounding)).

@@ -111,8 +111,7 @@ impl Scheduler {
         self.sg_lb_stats.clear();
         let (mut load, mut capacity, mut busiest) = (0, 0, 0);
         for i in 0..self.topo.domain(env.dom).groups.len() {
-            let (s, _) = self.count_group_tasks(env, i);
-            self.sg_lb_stats.push(s);
+            self.count_group_tasks(env, i);
             self.add_group_averages(env, i);
             let s = &self.sg_lb_stats[i];
             load += s.load;

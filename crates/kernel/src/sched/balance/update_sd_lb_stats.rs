@@ -7,8 +7,8 @@ use super::idle_scan::scan_limit;
 use super::lb_env::LbEnv;
 use crate::sched::domains::{Flags, GroupId};
 use crate::sched::rules::{Balancer, Form};
-use crate::sched::state::node_tasks::NodeTasks;
 use crate::sched::state::sg_lb_stats::{GroupType, SgLbStats};
+use crate::sched::state::task_counts::TaskCounts;
 use crate::sched::state::{CpuIdleType, Scheduler};
 
 impl Scheduler {
@@ -18,15 +18,12 @@ impl Scheduler {
         let top = self.topo.parent(env.dom).is_none();
         let cache = self.topo.cache_of(env.dst);
         let update_idle_scan = env.idle != CpuIdleType::NewlyIdle && domain.weight == self.topo.cache(cache).size;
-        let pct = domain.imbalance_pct;
         let domain_shares_cache = domain.flags.has(Flags::SHARE_LLC);
         let mut tally = Tally::default();
         self.sg_lb_stats.clear();
         for i in 0..count {
-            let (s, stacked) = self.count_group_tasks(env, i);
-            let group = self.topo.domain(env.dom).groups[i];
-            tally.add(&s, stacked, self.topo.group(group).span.contains(env.dst));
-            self.sg_lb_stats.push(s);
+            let stacked = self.count_group_tasks(env, i);
+            tally.add(&self.sg_lb_stats[i], stacked, self.is_local(env, i));
         }
         if top {
             self.overload = tally.stacked;
@@ -36,51 +33,58 @@ impl Scheduler {
         if !full && tally.others == 0 {
             return SdLbStats::default();
         }
-        let mut scan = SdLbStats::default();
-        let mut util = 0;
-        for i in 0..count {
-            let group = self.topo.domain(env.dom).groups[i];
-            let local = self.topo.group(group).span.contains(env.dst);
-            let s = self.update_sg_lb_stats(env, i, local, full);
-            scan.load += s.load;
-            scan.capacity += s.capacity;
-            util += s.util;
-            if local {
-                scan.local = s;
-            } else if s.update_sd_pick_busiest(
-                scan.busiest.as_ref().map(|b| &b.1),
-                self.params.form,
-                self.params.balancer >= Balancer::V56,
-            ) {
-                scan.busiest = Some((group, s));
-            }
+        if full {
+            (0..count).for_each(|i| self.add_group_averages(env, i));
         }
+        (0..count).for_each(|i| self.update_sg_lb_stats(env, i));
+        let scan = self.sum_up(env);
         if update_idle_scan {
-            let llc = self.topo.cache(cache).size;
-            self.caches[cache as usize].nr_idle_scan = scan_limit(util, llc, pct);
+            let util = self.sg_lb_stats.iter().map(|s| s.util).sum();
+            let pct = self.topo.domain(env.dom).imbalance_pct;
+            self.caches[cache as usize].nr_idle_scan = scan_limit(util, self.topo.cache(cache).size, pct);
         }
         scan
     }
-    /// Averages (if wanted) and type of the `i`-th group, whose tasks have been counted.
-    fn update_sg_lb_stats(&mut self, env: &LbEnv, i: usize, local: bool, averages: bool) -> SgLbStats {
-        if averages {
-            self.add_group_averages(env, i);
+    /// Whether the destination is in the `i`-th group.
+    fn is_local(&self, env: &LbEnv, i: usize) -> bool {
+        self.topo.group(self.topo.domain(env.dom).groups[i]).span.contains(env.dst)
+    }
+    /// The sums over all groups, the local one, and the busiest of the others.
+    fn sum_up(&self, env: &LbEnv) -> SdLbStats {
+        let ties = self.params.balancer >= Balancer::V56;
+        let mut scan = SdLbStats::default();
+        let mut busiest: Option<usize> = None;
+        for (i, s) in self.sg_lb_stats.iter().enumerate() {
+            scan.load += s.load;
+            scan.capacity += s.capacity;
+            if self.is_local(env, i) {
+                scan.local = *s;
+            } else if s.update_sd_pick_busiest(busiest.map(|b| &self.sg_lb_stats[b]), self.params.form, ties) {
+                busiest = Some(i);
+            }
         }
-        let mut s = self.sg_lb_stats[i];
+        scan.busiest = busiest.map(|i| (self.topo.domain(env.dom).groups[i], self.sg_lb_stats[i]));
+        scan
+    }
+    /// Type of the `i`-th group, whose tasks have been counted and whose averages are added if they are wanted.
+    fn update_sg_lb_stats(&mut self, env: &LbEnv, i: usize) {
         let idle = env.idle != CpuIdleType::NotIdle;
+        let local = self.is_local(env, i);
         if self.cache_aware.active && !self.topo.domain(env.dom).flags.has(Flags::SHARE_LLC) {
-            self.look_at_caches(env, i, local, &mut s);
+            self.look_at_caches(env, i, local);
         }
-        s.smt_balance = self.params.form == Form::V612 && idle && !local && s.smt && s.nr > 1;
-        s.kind = s.group_classify(self.topo.domain(env.dom).imbalance_pct);
+        let (form, pct) = (self.params.form, self.topo.domain(env.dom).imbalance_pct);
+        let s = &mut self.sg_lb_stats[i];
+        s.smt_balance = form == Form::V612 && idle && !local && s.smt && s.nr > 1;
+        s.kind = s.group_classify(pct);
         if s.kind == GroupType::Overloaded {
             s.avg_load = s.load * 1024 / s.capacity;
         }
-        s
     }
     /// Publishes the utilisation of the group if it is one cache and the pass is a periodic one, and tells whether the
     /// group has tasks that belong on the cache of the destination.
-    fn look_at_caches(&mut self, env: &LbEnv, i: usize, local: bool, s: &mut SgLbStats) {
+    fn look_at_caches(&mut self, env: &LbEnv, i: usize, local: bool) {
+        let s = self.sg_lb_stats[i];
         let group = self.topo.domain(env.dom).groups[i];
         let span = &self.topo.group(group).span;
         let Some(first) = span.iter().next() else { return };
@@ -90,27 +94,31 @@ impl Scheduler {
         }
         let tries = self.topo.domain(env.dom).cache_nice_tries;
         let may = !local && self.dom[env.dom as usize].nr_balance_failed < tries + 1;
-        s.llc_balance = may && self.group_has_tasks_for(self.topo.group(group).span.iter(), env.dst);
+        let wanted = may && self.group_has_tasks_for(self.topo.group(group).span.iter(), env.dst);
+        self.sg_lb_stats[i].llc_balance = wanted;
     }
-    /// Tasks and idle CPUs of the `i`-th group, and whether some CPU has two tasks; no averages.
-    pub(in crate::sched) fn count_group_tasks(&self, env: &LbEnv, i: usize) -> (SgLbStats, bool) {
-        let domain = self.topo.domain(env.dom);
-        let g = self.topo.group(domain.groups[i]);
-        let mut s = SgLbStats::of(g, self.imbalanced[g.record as usize]);
-        let mut sum = NodeTasks::default();
-        if !g.nodes.is_empty() && !env.narrowed {
-            g.nodes.iter().for_each(|n| sum.add(&self.node_tasks[*n as usize]));
+    /// Notes tasks and idle CPUs of the `i`-th group, the next to be noted, without averages. Returns whether some CPU
+    /// has two tasks.
+    pub(in crate::sched) fn count_group_tasks(&mut self, env: &LbEnv, i: usize) -> bool {
+        let Self { topo, rqs, idle, candidates, imbalanced, node_tasks, cache_tasks, sg_lb_stats, .. } = self;
+        let g = topo.group(topo.domain(env.dom).groups[i]);
+        let mut sum = TaskCounts::default();
+        if env.narrowed {
+            let counts = |c: &u32| candidates.contains(*c);
+            sum.idle = g.span.iter_and(idle).filter(counts).count() as u32;
+            g.span.iter_and_not(idle).filter(counts).for_each(|c| sum.add(&TaskCounts::of(&rqs[c as usize])));
+        } else if !g.nodes.is_empty() {
+            g.nodes.iter().for_each(|n| sum.add(&node_tasks[*n as usize]));
+        } else if !g.caches.is_empty() {
+            g.caches.iter().for_each(|c| sum.add(&cache_tasks[*c as usize]));
         } else {
-            let counts = |c: &u32| !env.narrowed || self.candidates.contains(*c);
-            sum.idle = match env.narrowed {
-                true => g.span.iter_and(&self.idle).filter(counts).count() as u32,
-                false => g.span.count_and(&self.idle),
-            };
-            let busy = g.span.iter_and_not(&self.idle).filter(counts);
-            busy.for_each(|c| sum.add(&NodeTasks::of(&self.rqs[c as usize])));
+            sum.idle = g.span.count_and(idle);
+            g.span.iter_and_not(idle).for_each(|c| sum.add(&TaskCounts::of(&rqs[c as usize])));
         }
-        (s.nr, s.idle_cpus, s.nr_numa, s.nr_preferred) = (sum.nr, sum.idle, sum.nr_numa, sum.nr_preferred);
-        (s, sum.stacked > 0)
+        let TaskCounts { nr, nr_numa, nr_preferred, stacked, idle: idle_cpus } = sum;
+        let none = SgLbStats::of(g, imbalanced[g.record as usize]);
+        sg_lb_stats.push(SgLbStats { nr, nr_numa, nr_preferred, idle_cpus, ..none });
+        stacked > 0
     }
     /// Adds the averages of the `i`-th group to its counts.
     pub(in crate::sched) fn add_group_averages(&mut self, env: &LbEnv, i: usize) {

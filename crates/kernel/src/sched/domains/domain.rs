@@ -48,6 +48,8 @@ pub struct Group {
     pub span: CpuSet,
     /// The nodes that it consists of; empty if it has only a part of a node.
     pub nodes: Box<[u32]>,
+    /// The caches that it consists of; empty if it has only a part of one, or whole nodes.
+    pub caches: Box<[u32]>,
     /// Number of CPUs.
     pub weight: u32,
     /// Flags of the child domain that the group was made from.

@@ -8,6 +8,7 @@ use super::raw::RawDomain;
 use super::ring::{GroupId, Ring};
 use crate::sched::error::SchedError;
 use numalab_base::cpu_set::CpuSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Makes the groups of all towers into one vector.
@@ -47,11 +48,22 @@ impl<'a> GroupMaker<'a> {
         span.iter().for_each(|c| seen.insert(self.layout.core_of[c as usize]));
         seen.len()
     }
-    /// The nodes that `span` consists of, if it has no part of a node.
-    fn nodes(&self, span: &CpuSet) -> Box<[u32]> {
-        let nodes = self.layout.nodes.iter().enumerate().filter(|(_, n)| n.intersects(span));
-        let whole: Option<Vec<u32>> = nodes.map(|(id, n)| n.is_subset(span).then_some(id as u32)).collect();
-        whole.unwrap_or_default().into_boxed_slice()
+    /// The nodes that `span` consists of, if it has no part of a node, else the caches, if it has no part of one.
+    fn whole_parts(&self, span: &CpuSet) -> (Box<[u32]>, Box<[u32]>) {
+        let layout = self.layout;
+        let whole = |sets: &[CpuSet], ids: BTreeSet<u32>| -> Box<[u32]> {
+            let all = ids.iter().all(|&id| sets[id as usize].is_subset(span));
+            if all {
+                ids.into_iter().collect()
+            } else {
+                Box::default()
+            }
+        };
+        let nodes = whole(&layout.nodes, span.iter().map(|c| layout.node_of[c as usize]).collect());
+        if !nodes.is_empty() {
+            return (nodes, Box::default());
+        }
+        (nodes, whole(&layout.caches, span.iter().map(|c| layout.cache_of[c as usize]).collect()))
     }
     fn build_sched_groups(&mut self, cpu: u32, level: usize) -> Ring {
         let towers = self.towers;
@@ -100,9 +112,9 @@ impl<'a> GroupMaker<'a> {
         let id = self.groups.len() as GroupId;
         let (weight, cores) = (span.len(), self.cores(&span));
         let balance_mask = span.clone();
-        let nodes = self.nodes(&span);
+        let (nodes, caches) = self.whole_parts(&span);
         let record = slot as u32;
-        self.groups.push(Group { span, nodes, weight, flags, cores, balance_mask, balance_cpu: first, record });
+        self.groups.push(Group { span, nodes, caches, weight, flags, cores, balance_mask, balance_cpu: first, record });
         self.shared[slot] = Some(id);
         id
     }
@@ -181,7 +193,7 @@ impl<'a> GroupMaker<'a> {
         };
         let record = (at * self.layout.cpus + balance_cpu as usize) as u32;
         let (weight, cores) = (span.len(), self.cores(&span));
-        let nodes = self.nodes(&span);
-        Ok(Group { span, nodes, weight, flags, cores, balance_mask, balance_cpu, record })
+        let (nodes, caches) = self.whole_parts(&span);
+        Ok(Group { span, nodes, caches, weight, flags, cores, balance_mask, balance_cpu, record })
     }
 }

@@ -6,10 +6,10 @@ mod domain_state;
 
 mod idle_type;
 pub(in crate::sched) mod lines;
-pub(in crate::sched) mod node_tasks;
 mod nohz;
 mod scheduler;
 pub mod sg_lb_stats;
+pub(in crate::sched) mod task_counts;
 
 pub use counters::{Counters, LevelCounters, COUNTED_LEVELS};
 pub use idle_type::CpuIdleType;

@@ -4,9 +4,9 @@ use super::cache_state::CacheState;
 use super::counters::Counters;
 use super::domain_state::DomState;
 use super::lines::Lines;
-use super::node_tasks::NodeTasks;
 use super::nohz::Nohz;
 use super::sg_lb_stats::SgLbStats;
+use super::task_counts::TaskCounts;
 use crate::sched::cache_aware::state::CacheAware;
 use crate::sched::config::{Params, SchedConfig};
 use crate::sched::domains::{DomId, Domains, Flags};
@@ -40,7 +40,9 @@ pub struct Scheduler {
     /// CPUs that run the idle task and have nothing queued.
     pub(in crate::sched) idle: CpuSet,
     /// Tasks and idle CPUs, by node.
-    pub(in crate::sched) node_tasks: Vec<NodeTasks>,
+    pub(in crate::sched) node_tasks: Vec<TaskCounts>,
+    /// The same by last-level cache.
+    pub(in crate::sched) cache_tasks: Vec<TaskCounts>,
     pub(in crate::sched) nohz: Nohz,
     /// By CPU, ticks that the scheduler is not told of.
     pub(in crate::sched) unseen: Vec<Unseen>,
@@ -90,8 +92,9 @@ impl Scheduler {
         let cost = params.migration_cost_ns.max(0) as u64;
         let dom = (0..topo.domain_count() as u32).map(|d| DomState::new(topo.domain(d).interval_ms)).collect();
         let caches = (0..topo.cache_count() as u32).map(|c| CacheState::new(topo.cache(c).size)).collect();
-        let idle = |n: u32| NodeTasks { idle: topo.node(n).len(), ..NodeTasks::default() };
-        let node_tasks = (0..topo.node_count() as u32).map(idle).collect();
+        let idle = |cpus: u32| TaskCounts { idle: cpus, ..TaskCounts::default() };
+        let node_tasks = (0..topo.node_count() as u32).map(|n| idle(topo.node(n).len())).collect();
+        let cache_tasks = (0..topo.cache_count() as u32).map(|c| idle(topo.cache(c).size)).collect();
         Ok(Self {
             rqs: vec![Rq::new(cost); cpus],
             tasks: Vec::new(),
@@ -102,6 +105,7 @@ impl Scheduler {
             caches,
             idle: CpuSet::full(cpus),
             node_tasks,
+            cache_tasks,
             nohz: Nohz::new(cpus),
             unseen: vec![Unseen::default(); cpus],
             unseen_passes: Vec::new(),
@@ -151,13 +155,14 @@ impl Scheduler {
         if self.idle.contains(cpu) == idle {
             return;
         }
-        let count = &mut self.node_tasks[self.topo.node_of(cpu) as usize].idle;
+        let node = &mut self.node_tasks[self.topo.node_of(cpu) as usize].idle;
+        let cache = &mut self.cache_tasks[self.topo.cache_of(cpu) as usize].idle;
         if idle {
             self.idle.insert(cpu);
-            *count += 1;
+            (*node, *cache) = (*node + 1, *cache + 1);
         } else {
             self.idle.remove(cpu);
-            *count -= 1;
+            (*node, *cache) = (*node - 1, *cache - 1);
         }
     }
     pub(in crate::sched) fn resched(&mut self, cpu: u32) {

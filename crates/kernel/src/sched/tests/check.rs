@@ -28,7 +28,7 @@ fn each_wrong_count_is_found() {
         (|s| s.rqs[5].list.push(1), "task 1 is queued on CPU 5 but says 0"),
         (|s| s.tasks[1].state = State::Blocked, "task 1 is Blocked but on 1 queues"),
         (|s| s.idle.insert(0), "CPU 0 is in the wrong set of idle CPUs"),
-        (|s| s.node_tasks[1].nr += 1, "node 1 keeps NodeTasks { nr: 1,"),
+        (|s| s.node_tasks[1].nr += 1, "node 1 keeps TaskCounts { nr: 1,"),
         (|s| s.lone += 1, "0 CPUs have one task and 0 groups are marked, but 1 and 0 are kept"),
         (|s| s.caches[0].nr_busy += 1, "cache 0 counts "),
     ];

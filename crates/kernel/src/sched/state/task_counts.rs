@@ -1,10 +1,10 @@
-//! Tasks of whole nodes: most groups of a large machine are nodes, and a pass looks at all of them.
+//! Tasks of whole nodes and caches: most groups of a large machine are such, and a pass looks at all of them.
 
 use crate::sched::rq::runqueue::Rq;
 
-/// What the CPUs of a node, or one queue, hold together.
+/// What the CPUs of a node or a cache, or one queue, hold together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::sched) struct NodeTasks {
+pub(in crate::sched) struct TaskCounts {
     /// Σ queued tasks.
     pub nr: u32,
     /// Queued tasks with a preferred node, and those on it.
@@ -16,13 +16,13 @@ pub(in crate::sched) struct NodeTasks {
     pub idle: u32,
 }
 
-impl NodeTasks {
+impl TaskCounts {
     /// What one queue holds; `idle` is not counted.
     pub fn of(rq: &Rq) -> Self {
         let stacked = u32::from(rq.list.len() > 1);
         Self { nr: rq.nr(), nr_numa: rq.nr_numa, nr_preferred: rq.nr_preferred, stacked, idle: 0 }
     }
-    /// Adds what another node holds.
+    /// Adds what others hold.
     pub fn add(&mut self, other: &Self) {
         self.nr += other.nr;
         self.nr_numa += other.nr_numa;
@@ -30,7 +30,7 @@ impl NodeTasks {
         self.stacked += other.stacked;
         self.idle += other.idle;
     }
-    /// A queue of the node that held `before` holds `now`.
+    /// A queue among them that held `before` holds `now`.
     pub fn change(&mut self, before: &Self, now: &Self) {
         debug_assert!(self.nr >= before.nr && self.stacked >= before.stacked, "{self:?} lacks {before:?}");
         self.nr = self.nr + now.nr - before.nr;
