@@ -269,7 +269,7 @@ fn cut_planned_sweeps(sim: &mut Simulation<'_>, m: &PageMigration) {
         if page_at <= s.at || !matches!(sim.cpus[cpu].pending, Pending::Resume | Pending::Tick) {
             continue;
         }
-        let meets_ns = s.from_ns + ((page_at - s.at) as f64 * s.per_byte) as u64;
+        let meets_ns = s.meets_ns(page_at);
         if meets_ns <= sim.now_ns || meets_ns >= t.planned_until_ns {
             continue;
         }

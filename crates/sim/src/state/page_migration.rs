@@ -42,8 +42,15 @@ pub struct PlannedSweep {
     pub done: u64,
     /// Start, ns.
     pub from_ns: u64,
-    /// Time per byte, ns.
+    /// Time per byte, ns; infinite if the pipes let no line through.
     pub per_byte: f64,
+}
+
+impl PlannedSweep {
+    /// When the sweep comes to a byte of the chunk at or behind its start, ns: never, if it stands still.
+    pub fn meets_ns(&self, byte: u64) -> u64 {
+        self.from_ns.saturating_add(((byte - self.at) as f64 * self.per_byte) as u64)
+    }
 }
 
 /// An entry that shows a page under migration.
@@ -95,4 +102,17 @@ pub struct PageMigration {
     pub(crate) held: Option<Refusal>,
     /// By mapper of the object; those that came later have none.
     pub(crate) entries: Vec<Entry>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_that_stands_still_meets_no_page() {
+        let mut sweep = PlannedSweep { pc: 0, vma: 0, chunk: 0, at: 64, done: 0, from_ns: 1_000, per_byte: 0.5 };
+        assert_eq!(sweep.meets_ns(4096 + 64), 1_000 + 2_048);
+        sweep.per_byte = 250_000.0 / 0.0;
+        assert_eq!(sweep.meets_ns(4096), u64::MAX);
+    }
 }

@@ -169,6 +169,16 @@ impl Vma {
     #[inline]
     pub fn pending_inside(&self, chunk: usize, (from, to): (u64, u64), kind: PendingKind) -> u64 {
         let (lo, hi) = self.pages_inside(chunk, from, to);
+        // Draws ask for nothing more, and many times.
+        let c = &self.chunks[chunk];
+        if c.kind == ChunkKind::Small && is_whole(lo, hi) && self.zero_entries() == 0 {
+            match kind {
+                PendingKind::Marked => return u64::from(c.marked),
+                PendingKind::Absent => return CHUNK_PAGES - u64::from(c.present),
+                PendingKind::Read => return CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
+                PendingKind::Store | PendingKind::ReadOnly => {}
+            }
+        }
         self.pending_in_chunk(chunk, lo, hi).count(kind)
     }
     /// Reads ahead what [`Self::pending_inside`] and [`Self::read_chunk_ahead`] need to know of a chunk.
