@@ -6,8 +6,9 @@ use crate::support;
 
 use numalab_lab::failure::Failure;
 use numalab_lab::qemu::Timing;
-use numalab_model::record::Status;
+use numalab_model::record::{Outcome, Status};
 use numalab_worker::job::Drill;
+use serde_json::Value;
 use std::time::Duration;
 use support::*;
 
@@ -51,11 +52,29 @@ fn modelled_time_charges_far_memory_and_repeats_to_the_byte() {
         return;
     }
     let (machine, workload) = (machine(2, 1, 200.0), first_touch(2, 4, 0.3));
-    let bytes = |seed| serde_json::to_string(&run(&lab, &image, &machine, &workload, true, seed).outcome).unwrap();
-    let first = bytes(1);
-    assert_eq!(first, bytes(1), "the same plan gave other bytes");
-    assert_ne!(first, bytes(2), "another seed gave the same bytes");
-    assert!(first.contains("remote_misses"));
+    let outcome = |seed| run(&lab, &image, &machine, &workload, true, seed).outcome;
+    let bytes = |outcome: &Outcome| serde_json::to_string(outcome).unwrap();
+    let (first, again) = (outcome(1), outcome(1));
+    let differ = different("", &serde_json::to_value(&first).unwrap(), &serde_json::to_value(&again).unwrap());
+    assert_eq!(differ, Vec::<String>::new(), "the same plan gave other bytes");
+    assert_eq!(bytes(&first), bytes(&again));
+    assert_ne!(bytes(&first), bytes(&outcome(2)), "another seed gave the same bytes");
+    assert!(bytes(&first).contains("remote_misses"));
+}
+
+/// Where two values differ, each place with both values.
+fn different(at: &str, a: &Value, b: &Value) -> Vec<String> {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            a.iter().flat_map(|(key, a)| different(&format!("{at}.{key}"), a, &b[key])).collect()
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let pairs = a.iter().zip(b).enumerate();
+            pairs.flat_map(|(i, (a, b))| different(&format!("{at}[{i}]"), a, b)).collect()
+        }
+        _ if a == b => Vec::new(),
+        _ => vec![format!("{at}: {a} and {b}")],
+    }
 }
 
 #[test]
