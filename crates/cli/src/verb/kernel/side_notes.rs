@@ -6,7 +6,7 @@
 //! machines = ["guest-2x1x2x1"]          # any if absent
 //! why = "…"
 //! ```
-//! All notes of a table's knob and machine stand below it. Notes without a table are listed, so that they can be removed.
+//! All notes of a table's knob and machine stand below it. Notes without a table are listed, so that they can go.
 
 use crate::failure::Failure;
 use crate::options;
