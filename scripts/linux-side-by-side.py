@@ -25,6 +25,8 @@ from typing import NamedTuple
 
 # Machine files name each other from the project's folder, in which this runs.
 SIDES = Path("linux/sides")
+# Why the sides are apart, below the tables.
+NOTES = SIDES / "notes.toml"
 SHAPES = ["2x1x2x1", "4x1x2x1", "2x2x2x1", "8x1x1x1"]
 
 HUGE = (str(SIDES / "huge-policy.toml"), ["duration=1s"])
@@ -142,7 +144,7 @@ def write_page(args: argparse.Namespace, knobs: list[dict]) -> int:
     """Write the page of what has records of guests, or print the command that does."""
     all_of = [(folder(args, knob["name"], shape), "role" in knob) for knob in knobs for shape in SHAPES]
     there = [out for out, both in all_of if args.dry_run or has_records(out, both)]
-    line = [args.sides or args.numalab, "kernel", "sides", *there, "--markdown", args.page]
+    line = [args.sides or args.numalab, "kernel", "sides", *there, "--markdown", args.page, "--notes", str(NOTES)]
     if args.dry_run:
         print(shlex.join(line))
         return 0

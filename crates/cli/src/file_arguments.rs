@@ -43,7 +43,7 @@ const ELSEWHERE: [&str; 12] = [
 ];
 /// Arguments that are read here, each with a command line in which `PIPE` is a pipe. An empty name is an argument that
 /// may be a name as well as a file.
-const READ: [(&str, &str); 33] = [
+const READ: [(&str, &str); 34] = [
     ("machine import files", "machine import PIPE"),
     ("machine import sysfs", "machine import --sysfs PIPE"),
     ("machine import hwloc", "machine import --hwloc PIPE"),
@@ -56,6 +56,7 @@ const READ: [(&str, &str); 33] = [
     ("kernel try tree", "kernel try --tree PIPE --workload numa02"),
     ("kernel try series", "kernel try --series PIPE --workload numa02"),
     ("kernel sides dirs", "kernel sides PIPE"),
+    ("kernel sides notes", "kernel sides RECORD --markdown OUT --notes PIPE"),
     ("", "kernel build series:PIPE"),
     ("validate notes", "validate --image vmlinux:PIPE --markdown OUT --notes PIPE"),
     ("", "--catalog PIPE list"),

@@ -2,7 +2,9 @@
 //!
 //! The same experiment runs on all of them. Only what its names resolve to differs ([`prepare`]).
 
+pub mod coordinator;
 mod guest_args;
+pub mod guest_model;
 mod host;
 mod program_args;
 mod ready;
@@ -62,7 +64,10 @@ pub fn prepare(
                 return Err(program.not_simulated());
             }
             let sources = CatalogSources::new(context, &experiment.workload_sources())?;
-            let cells = experiment.cells(&sources, sim.name())?;
+            let mut cells = experiment.cells(&sources, sim.name())?;
+            if sim.background > 0 {
+                cells = cells.into_iter().map(|cell| guest_model::in_guest(cell, &sim)).collect::<Result<_, _>>()?;
+            }
             Ok(Ready { backend: Box::new(sim), cells, suffix: "", jobs_max: usize::MAX })
         }
         BackendKind::Vm => {

@@ -27,6 +27,10 @@ pub struct Sim {
 }
 
 impl Sim {
+    /// The model of guests in which `harness` carries out the workload, with the coordinator in the background.
+    pub fn in_guest(harness: Harness) -> Self {
+        Self { harness, background: 1, ..Self::default() }
+    }
     /// Conditions that are part of a plan's identity: the harness, and the number of background processes. Empty for an
     /// ordinary run.
     pub fn conditions(&self) -> Vec<(String, String)> {

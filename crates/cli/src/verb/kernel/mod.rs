@@ -2,6 +2,7 @@
 
 mod build;
 mod diff;
+mod side_notes;
 mod sides;
 mod try_tree;
 

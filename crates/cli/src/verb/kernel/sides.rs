@@ -1,7 +1,8 @@
 //! `numalab kernel sides`: what knobs change on a real kernel, beside what they change in the simulator.
 
+use super::side_notes::SideNotes;
 use crate::context::Context;
-use crate::failure::{finding, Done, Exit, Failure};
+use crate::failure::{finding, note, Done, Exit, Failure};
 use crate::output_file;
 use crate::records;
 use numalab_model::record::Store;
@@ -22,6 +23,9 @@ pub struct Args {
     /// Write the tables as a page of Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// TOML file of notes why sides are apart, for --markdown (such as linux/sides/notes.toml)
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    notes: Option<PathBuf>,
 }
 
 /// First line of the page, by which it is known when it is written again.
@@ -45,21 +49,27 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     let (mut text, mut tables) = (String::new(), String::new());
     let mut all = Vec::new();
     let mut exit = Exit::OK;
+    let mut notes = args.notes.as_deref().map(SideNotes::read).transpose()?.unwrap_or_default();
     for dir in &args.dirs {
         if !simulated(dir).exists() {
-            let (rows, what) = in_guests_alone(context, dir)?;
+            let kernel = comparison(context, dir)?;
+            let (rows, what, below) = (alone::rows(&kernel), title(&kernel, dir), notes.below(&kernel));
             text.push_str(&format!("{what}\n{}\n", alone::text(&rows)));
-            tables.push_str(&format!("\n## {what}, guests alone\n\n{}", alone::markdown(&rows)));
+            tables.push_str(&format!("\n## {what}, guests alone\n\n{}{below}", alone::markdown(&rows)));
             continue;
         }
-        let Sides { rows, held, what } = of_directory(context, dir)?;
+        let Sides { rows, held, what, kernel } = of_directory(context, dir)?;
         if rows.is_empty() {
             finding(&format!("numalab: {}: no column and figure has runs on both sides", dir.display()));
             exit = Exit::FINDING;
         }
         text.push_str(&format!("{what}\n{}{}\n\n", sides::text(&rows), held::sentence(&held)));
-        tables.push_str(&format!("\n## {what}\n\n{}\n{}", sides::markdown(&rows), held::markdown(&held)));
+        let below = notes.below(&kernel);
+        tables.push_str(&format!("\n## {what}\n\n{}\n{}{below}", sides::markdown(&rows), held::markdown(&held)));
         all.extend(held);
+    }
+    for unused in notes.unused() {
+        note(&format!("numalab: a note is about no table: {unused}"));
     }
     if let Some(path) = &args.markdown {
         let sum = format!("\nOf all settings on this page: {}\n", lower_first(&held::sentence(&all)));
@@ -76,6 +86,8 @@ pub struct Sides {
     held: Vec<held::Column>,
     /// What was run.
     what: String,
+    /// The guests.
+    kernel: Comparison,
 }
 
 /// Reads a directory and the one beside it.
@@ -87,13 +99,7 @@ pub fn of_directory(context: &Context, dir: &Path) -> Result<Sides, Failure> {
     let simulator = comparison(context, &simulated(dir))?;
     let what = title(&kernel, dir);
     let (rows, held) = (sides::rows(&kernel, &simulator), held::columns(&kernel, &simulator));
-    Ok(Sides { rows, held, what })
-}
-
-/// Reads a directory that has no simulated runs.
-fn in_guests_alone(context: &Context, dir: &Path) -> Result<(Vec<alone::Row>, String), Failure> {
-    let kernel = comparison(context, dir)?;
-    Ok((alone::rows(&kernel), title(&kernel, dir)))
+    Ok(Sides { rows, held, what, kernel })
 }
 
 /// What was run, and how often.

@@ -5,7 +5,7 @@ mod columns;
 mod request;
 
 use super::sides;
-use crate::backend::{BackendKind, GuestArgs, Sim};
+use crate::backend::{guest_model, BackendKind, GuestArgs, Sim};
 use crate::context::Context;
 use crate::failure::{note, Done, Exit, Failure};
 use crate::options;
@@ -160,7 +160,12 @@ fn compared(
 ) -> Result<Done, Failure> {
     let none = GuestArgs::default();
     let guest = if backend == BackendKind::Vm { &args.guest } else { &none };
-    let with = RunOptions { backend, program: None, guest, sim: Sim::default(), jobs: args.jobs, out };
+    // Beside guests the simulator runs what a guest runs: the same program, with the same clock.
+    let sim = match backend {
+        BackendKind::Sim => Sim::in_guest(guest_model::harness(args.guest.timing())),
+        _ => Sim::default(),
+    };
+    let with = RunOptions { backend, program: None, guest, sim, jobs: args.jobs, out };
     let (store, finished) = carry_out(context, experiment, with)?;
     let answered = answer::of_records(context, &store, args.full)?;
     let exit: Exit = exit(&finished).max(answered.exit);

@@ -1,9 +1,8 @@
 //! An image beside its model: runs of the same plans in guests and in the simulator.
 
 use super::args::Args;
-use super::coordinator;
 use super::measured::Measured;
-use crate::backend::{self, BackendKind, GuestArgs, Ready, Sim, TimingArg};
+use crate::backend::{self, coordinator, BackendKind, GuestArgs, Ready, Sim, TimingArg};
 use crate::context::{named, Context};
 use crate::execute::{execute, Backend, Executor};
 use crate::failure::{Exit, Failure};
@@ -140,7 +139,7 @@ impl<'a> Bench<'a> {
         let dir = self.out.join(name);
         // In a guest, the coordinator runs as a background task.
         let logs = Logs { dir: dir.clone(), ..logs.clone() };
-        let sim = Sim { check: true, logs, harness, background: 1, ..Sim::default() };
+        let sim = Sim { check: true, logs, ..Sim::in_guest(harness) };
         let kernel = |m: &Measured| -> Kernel {
             let mut kernel = self.model.clone();
             for t in kernel.tunables.iter_mut().filter(|t| VARIED.contains(&t.name.as_str())) {

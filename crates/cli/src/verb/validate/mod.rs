@@ -16,7 +16,6 @@ mod calibrate;
 mod captured;
 mod compare;
 mod compared;
-mod coordinator;
 mod markdown;
 mod measured;
 mod notes;
