@@ -18,6 +18,7 @@ pub mod guest_recorder;
 pub mod heat;
 pub mod histograms;
 pub mod image;
+pub mod kernel_work;
 pub mod page;
 pub mod plugin;
 pub mod record;

@@ -10,6 +10,7 @@ use super::timeline::{self, Stretch};
 use super::written_lines;
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 use crate::image::{Area, Image};
+use crate::kernel_work::Costs;
 use crate::regions;
 use crate::sites::Site;
 use std::collections::BTreeMap;
@@ -72,7 +73,11 @@ pub fn name_apart(processes: &mut [FittedProcess]) {
 }
 
 /// Fits a process; `None` if it has no memory to speak of.
-pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)) -> Option<FittedProcess> {
+pub fn fit(
+    image: &Image,
+    (caches, costs): (&Caches, Costs),
+    (sites, sharing): (&[Site], &Sharing),
+) -> Option<FittedProcess> {
     let own = |s: &&Site| s.pid == image.head.pid || s.pid == image.head.parent;
     let sites: Vec<&Site> = sites.iter().filter(own).collect();
     let areas = regions::with_variables(with_parts(image, regions::of(image)), &sites);
@@ -86,7 +91,7 @@ pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)
     let mut before = Vec::new();
     for &thread in image.threads.keys() {
         let own_cuts = if thread == 0 { &cuts[..] } else { &[] };
-        let phases = timeline::phases(image, &areas, &chosen, thread, own_cuts);
+        let phases = timeline::phases(image, &areas, &chosen, (thread, costs), own_cuts);
         let is_before = |p: &Stretch| thread == 0 && cuts.iter().any(|c| p.begin < *c);
         let (first, rest): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_before);
         before.extend(first);

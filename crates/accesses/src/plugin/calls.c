@@ -143,6 +143,7 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
 {
     uint64_t a1 = arguments[0], a2 = arguments[1], a3 = arguments[2], a4 = arguments[3], a5 = arguments[4];
     t->call_a1 = a1, t->call_a2 = a2, t->call_a3 = a3, t->call_a4 = a4, t->call_a5 = a5;
+    work_begin(t, number);
     uint64_t op = a2 & 127;
     switch (number) {
     case SYS_futex:
@@ -182,6 +183,7 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
 void calls_end(struct thread *t, int64_t number, int64_t result)
 {
     bool failed = result < 0 && result > -4096;
+    work_end(t, number, result);
     switch (number) {
     case SYS_futex:
         if (is_wait(t->call_a2 & 127))

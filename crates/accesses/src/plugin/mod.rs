@@ -5,7 +5,7 @@ use numalab_lab::cache::Cache;
 use std::path::PathBuf;
 
 /// File name and text of every source.
-pub const SOURCES: [(&str, &str); 15] = [
+pub const SOURCES: [(&str, &str); 16] = [
     ("api.h", include_str!("api.h")),
     ("recorder.h", include_str!("recorder.h")),
     ("kernel.h", include_str!("kernel.h")),
@@ -21,6 +21,7 @@ pub const SOURCES: [(&str, &str); 15] = [
     ("plugin.c", include_str!("plugin.c")),
     ("shared.c", include_str!("shared.c")),
     ("user.c", include_str!("user.c")),
+    ("work.c", include_str!("work.c")),
 ];
 
 /// The library that is loaded into recorded programs and notes who asks for memory.

@@ -43,10 +43,16 @@ struct control {
     uint64_t insns, lines;              /* of all images, for the line of progress */
     uint64_t full;                      /* 1: `limit_bytes` is used up; 2: the disk is */
     uint64_t foreign_execs;             /* executed programs that QEMU cannot follow */
+    /* What the kernel needs for a system call of a kind, and for a page or 1024 bytes, in instructions. */
+    struct costs {
+        uint64_t call, file, pipe, sent, received, poll, futex, sleep, page, copied_kib, sent_kib;
+    } costs;
+    uint64_t told[256];                 /* model time at which somebody last sent, by the hash of the connection */
 };
 enum { CONTROL_BYTES = 4096 };
+_Static_assert(sizeof(struct control) <= CONTROL_BYTES, "control");
 
-enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER };
+enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER, WORK };
 enum ended { RUNNING, EXITED, EXECUTED };
 
 /* First unit of a file. */
@@ -123,10 +129,24 @@ struct writer {
     uint64_t writes;                /* since the line was known to be such a one */
     uint8_t spares[32];
 };
+/* What the kernel does for a thread during a slice. Futexes and sleeps are in the slice. */
+struct work {
+    uint16_t kind, thread;
+    uint32_t slice;
+    uint32_t others;                /* system calls of no other kind */
+    uint32_t files, pipes;          /* reads and writes */
+    uint32_t sent, received;        /* messages of the network */
+    uint32_t polls;
+    uint64_t copied_bytes;          /* of files, pipes and received messages */
+    uint64_t sent_bytes;
+    uint32_t populated;             /* pages (madvise) */
+    uint32_t sleeps;                /* for messages that were not there yet, by model time */
+    uint64_t awaited;               /* model instructions that others ran until they were sent */
+};
 enum { UNIT = 64 };
 _Static_assert(sizeof(struct head) == UNIT && sizeof(struct cell) == UNIT && sizeof(struct slice) == UNIT, "units");
 _Static_assert(sizeof(struct born) == UNIT && sizeof(struct mapping) == UNIT && sizeof(struct edge) == UNIT, "units");
-_Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT, "units");
+_Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT && sizeof(struct work) == UNIT, "units");
 
 /* A thread's cell of the running slice, with what is needed to count in it. */
 struct open_cell {
@@ -155,6 +175,7 @@ struct thread {
     uint64_t told_insns, told_lines;   /* already in `control` */
     uint64_t lines;
     struct slice *now;
+    struct work *work;              /* of the slice; NULL until there is any */
     struct born *born;
     struct open_cell *cells;
     uint32_t space, used;
@@ -165,6 +186,7 @@ struct thread {
     struct edge *edges[EDGES];
     struct cell scrap;              /* counts what finds no room */
     struct slice scrap_slice;
+    struct work scrap_work;
     struct born scrap_born;
     struct thread *next_spare;      /* of those that have ended */
     struct image *image;
@@ -246,10 +268,20 @@ void calls_end(struct thread *t, int64_t number, int64_t result);
 void calls_wake(struct thread *t, uint64_t address);
 struct mapping *calls_map(struct thread *t, uint64_t address, uint64_t length, const char *path);
 
+/* work.c */
+void work_begin(struct thread *t, int64_t number);
+void work_end(struct thread *t, int64_t number, int64_t result);
+
 /* access.c */
 void access_translate(struct qemu_plugin_tb *block);
 /* Called for a thread whose `is_nobody` is set, in place of counting; true if another thread stands there now. */
 extern bool (*access_of_nobody)(unsigned vcpu, mem_info info, uint64_t address);
+
+/* What a descriptor leads to. */
+struct peer {
+    enum { PLAIN_FILE, PIPE, NETWORK } kind;
+    uint64_t connection;            /* equal for a sender and its receiver; 0 = not known */
+};
 
 /* What differs between QEMU's user mode (user.c, exec.c) and a guest (guest.c). */
 struct mode {
@@ -257,6 +289,8 @@ struct mode {
     bool (*read)(struct thread *t, uint64_t address, void *to, size_t length);
     /* The path of an open file; false if it has none. */
     bool (*path_of)(struct thread *t, int descriptor, char *path, size_t space);
+    /* What a descriptor leads to, on which the system call sends, or receives. */
+    struct peer (*peer_of)(struct thread *t, int64_t number, int descriptor, bool sends);
 };
 extern const struct mode *mode;
 extern const struct mode user_mode, guest_mode;
