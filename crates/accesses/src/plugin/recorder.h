@@ -220,6 +220,7 @@ struct image {
     pthread_mutex_t growing;
     uint64_t end_of_heap;
     bool is_sharing;                /* the lock of `shared` */
+    bool has_shared;                /* whether there is a line in it */
     /* Threads by their number, of which 16 bits count. */
     struct thread *numbered[1 << 16];
     uint64_t owners[1 << OWNER_BITS];
@@ -306,6 +307,16 @@ bool user_read(struct thread *t, uint64_t address, void *to, size_t length);
 bool decode_is_stack(const uint8_t *bytes, size_t n);
 bool decode_is_repeated(const uint8_t *bytes, size_t n);
 bool decode_is_single(const uint8_t *bytes, size_t n);
+
+/* operand.c */
+/* base + index × 2^scale + offset; 255 is no register. */
+struct operand {
+    bool is_memory, writes;
+    uint8_t base, index, scale;
+    int32_t offset;
+    uint16_t changes;               /* registers that the instruction changes, a bit for each */
+};
+struct operand decode_operand(const uint8_t *bytes, size_t n);
 
 #pragma GCC visibility pop
 #endif
