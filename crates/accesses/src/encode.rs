@@ -91,7 +91,7 @@ pub fn unit(unit: &Unit) -> [u8; UNIT] {
         }
         Unit::Work(w) => {
             f = Fields::new(9, w.thread);
-            f.u32s(&[w.slice, w.others, w.files, w.pipes, w.sent, w.received, w.polls]);
+            f.u32s(&[w.slice, w.others, w.files, w.changes, w.sent, w.received, w.polls]);
             f.u64s(&[w.copied_bytes, w.sent_bytes]).u32s(&[w.populated, w.sleeps]).u64s(&[w.awaited]);
         }
     }

@@ -228,10 +228,10 @@ pub struct Work {
     pub slice: u32,
     /// System calls of no other kind.
     pub others: u32,
-    /// Reads and writes of files.
+    /// Reads and writes of files, of pipes and of sockets within the machine.
     pub files: u32,
-    /// Reads and writes of pipes and of connections within the machine.
-    pub pipes: u32,
+    /// Changes of what is polled (`epoll_ctl`).
+    pub changes: u32,
     /// Messages of the network that were sent.
     pub sent: u32,
     /// Messages of the network that were received.
@@ -377,7 +377,7 @@ pub fn unit(bytes: &[u8]) -> Option<Unit> {
             slice: f.u32(),
             others: f.u32(),
             files: f.u32(),
-            pipes: f.u32(),
+            changes: f.u32(),
             sent: f.u32(),
             received: f.u32(),
             polls: f.u32(),
@@ -507,7 +507,7 @@ int main(void)
             slice: 2,
             others: 3,
             files: 4,
-            pipes: 5,
+            changes: 5,
             sent: 6,
             received: 7,
             polls: 8,

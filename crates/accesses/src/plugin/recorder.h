@@ -45,7 +45,7 @@ struct control {
     uint64_t foreign_execs;             /* executed programs that QEMU cannot follow */
     /* What the kernel needs for a system call of a kind, and for a page or 1024 bytes, in instructions. */
     struct costs {
-        uint64_t call, file, pipe, sent, received, poll, futex, sleep, page, copied_kib, sent_kib;
+        uint64_t call, file, change, sent, received, poll, futex, sleep, page, copied_kib, sent_kib;
     } costs;
     uint64_t told[256];                 /* model time at which somebody last sent, by the hash of the connection */
 };
@@ -134,7 +134,8 @@ struct work {
     uint16_t kind, thread;
     uint32_t slice;
     uint32_t others;                /* system calls of no other kind */
-    uint32_t files, pipes;          /* reads and writes */
+    uint32_t files;                 /* reads and writes of files and pipes */
+    uint32_t changes;               /* of what is polled (epoll_ctl) */
     uint32_t sent, received;        /* messages of the network */
     uint32_t polls;
     uint64_t copied_bytes;          /* of files, pipes and received messages */
