@@ -9,9 +9,9 @@ is not run again, so a run that was stopped goes on where it was.
 Both sides have one machine file (linux/sides/program-SHAPE.toml) and the same scanner. A guest's instruction takes 8 ns
 (docs/explanation/guest-timing.md), which is all that a fit is told. `scripts/record-programs.sh` makes the workloads.
 
-Figures of guests are kept in scripts/record-programs/guests.json, since guests take hours and their records are not in
-the repository. --page-only writes that file and the page from the records that are there. It runs in the project's folder. Exit codes: 0 done, 1 a
-program failed in a guest or in the simulator, 2 a wrong argument.
+Figures of guests are kept in scripts/record-programs/guests.json, since guests take hours and their records are not
+in the repository. --page-only writes that file and the page from the records that are there. It runs in the project's
+folder. Exit codes: 0 done, 1 a program failed in a guest or in the simulator, 2 a wrong argument.
 """
 
 import argparse

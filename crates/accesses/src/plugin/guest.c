@@ -389,7 +389,14 @@ static struct peer peer_of(struct thread *t, int64_t number, int descriptor, boo
     return (struct peer){is_message ? NETWORK : PLAIN_FILE, 0};
 }
 
-const struct mode guest_mode = {read_of, path_of, peer_of};
+/* The kernel's tables of segments are not read. */
+static uint64_t segment_bytes(int segment)
+{
+    (void)segment;
+    return 0;
+}
+
+const struct mode guest_mode = {read_of, path_of, peer_of, segment_bytes};
 
 bool guest_install(plugin_id id, unsigned cpus)
 {

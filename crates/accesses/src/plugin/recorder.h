@@ -293,6 +293,8 @@ struct mode {
     bool (*path_of)(struct thread *t, int descriptor, char *path, size_t space);
     /* What a descriptor leads to, on which the system call sends, or receives. */
     struct peer (*peer_of)(struct thread *t, int64_t number, int descriptor, bool sends);
+    /* Bytes of a segment of System V; 0 if not known. */
+    uint64_t (*segment_bytes)(int segment);
 };
 extern const struct mode *mode;
 extern const struct mode user_mode, guest_mode;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -97,7 +98,13 @@ static struct peer peer_of(struct thread *t, int64_t number, int descriptor, boo
     return (struct peer){NETWORK, 1ull << 32 | from << 16 | to};
 }
 
-const struct mode user_mode = {user_read, path_of, peer_of};
+static uint64_t segment_bytes(int segment)
+{
+    struct shmid_ds about;
+    return shmctl(segment, IPC_STAT, &about) ? 0 : about.shm_segsz;
+}
+
+const struct mode user_mode = {user_read, path_of, peer_of, segment_bytes};
 
 static void on_translation(plugin_id id, struct qemu_plugin_tb *block)
 {
