@@ -31,6 +31,8 @@ pub struct FittedProcess {
     pub name: String,
     /// How many there are.
     pub count: usize,
+    /// When the first of them began, in model instructions from the begin of the record.
+    pub begins: u64,
     /// Its regions.
     pub regions: Vec<Region>,
     /// What the initial thread does before there are others.
@@ -125,6 +127,7 @@ pub fn fit(
     Some(FittedProcess {
         name: word(image.name()),
         count: 1,
+        begins: image.head.begin_clock,
         regions,
         prologue,
         joins,
@@ -237,6 +240,7 @@ mod tests {
         let named = |name: &str| FittedProcess {
             name: name.into(),
             count: 1,
+            begins: 0,
             regions: Vec::new(),
             prologue: Vec::new(),
             joins: false,

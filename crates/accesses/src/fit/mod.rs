@@ -140,6 +140,9 @@ fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
     if phases().any(|p| p.awaited > 0.0) {
         out.push("a thread sleeps for messages as long as others take to send them, by their instructions".into());
     }
+    if fit.processes.iter().any(|p| p.begins >= text::LEAST_BEGIN) {
+        out.push("a process begins when others have done what they did before they began it".into());
+    }
     if left_out > 0 {
         out.push(format!("{left_out} program images with little or small memory do not matter"));
     }
