@@ -184,3 +184,38 @@ fn a_segment_that_processes_attach_is_one_region() {
     assert_eq!((fit.shared[0].users, fit.shared[0].bytes()), (2, 16 << 20));
     assert!(fit.shared[0].name.starts_with("shared_segment_"), "{}", fit.shared[0].name);
 }
+
+/// A child sweeps memory after its parent has computed.
+const LATE: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    for (volatile int i = 0; i < 5000000; i++)
+        ;
+    if (fork()) {
+        int status;
+        wait(&status);
+        return status != 0;
+    }
+    char *all = malloc(8 << 20);
+    for (int i = 0; i < 4; i++)
+        memset(all, i, 8 << 20);
+    return all[5] != 3;
+}
+"#;
+
+#[test]
+fn a_process_begins_when_its_parent_began_it() {
+    let Some(bench) = bench() else { return };
+    let program = bench.program("late", LATE);
+    let (_, record) = bench.record(&[&program], &Settings::default());
+    let fit = fit(&record).unwrap();
+    // The parent has no memory to speak of, and computes four to eight instructions a round.
+    let [child] = &fit.processes[..] else { panic!("{:?}", fit.processes) };
+    assert!((15_000_000..50_000_000).contains(&child.begins), "{}", child.begins);
+    let text = fit.to_toml("late");
+    assert!(text.contains(&format!("sleep = \"{} * instruction_time\"", child.begins)), "{text}");
+}
