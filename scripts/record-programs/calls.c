@@ -1,5 +1,5 @@
 /* What system calls cost in a guest of timing `modelled`, in instructions of the kernel: the table of
-   crates/accesses/src/kernel_work.rs. It knows no program of the list.
+   crates/accesses/src/costs.rs. It knows no program of the list.
 
    numalab run --backend vm --timing modelled --machine 1x1x1x1 --kernel off -- out/recorded/bin/calls
    An instruction takes 8 ns there. It ends with 1, so that the guest's last lines are shown. */

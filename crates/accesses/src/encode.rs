@@ -121,9 +121,9 @@ pub fn control(c: &Control) -> Vec<u8> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::costs::Costs;
     use crate::format::tests::{written_slice, written_work};
     use crate::format::{Born, Cell, Edge, Head, Mapping, Writer};
-    use crate::kernel_work::Costs;
 
     #[test]
     fn what_is_written_is_read() {

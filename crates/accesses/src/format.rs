@@ -3,7 +3,7 @@
 //! A unit has 64 bytes and begins with its kind. All numbers are little-endian. `plugin/recorder.h` has the same
 //! layouts as C structures, and says what each field counts; a test holds both against each other.
 
-use crate::kernel_work::Costs;
+use crate::costs::Costs;
 
 /// Bytes of a unit.
 pub const UNIT: usize = 64;

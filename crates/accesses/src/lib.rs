@@ -11,6 +11,7 @@
 //! file of any content is read without panic and within bounds.
 
 pub mod calls;
+pub mod costs;
 pub mod encode;
 pub mod fit;
 pub mod format;

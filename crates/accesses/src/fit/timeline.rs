@@ -1,8 +1,9 @@
 //! A thread's time, cut where its behaviour changes.
 
 use super::usage::{Order, Use};
+use crate::costs::Costs;
 use crate::image::{Area, Image};
-use crate::kernel_work::Costs;
+use crate::kernel_work;
 use crate::regions;
 use std::collections::BTreeMap;
 
@@ -112,7 +113,7 @@ fn slices(
                 begin: s.begin_clock,
                 end: s.end_clock.max(s.begin_clock),
                 insns: s.insns,
-                kernel: costs.insns(s, &work),
+                kernel: kernel_work::insns(&costs, s, &work),
                 waited: s.waited,
                 awaited: work.awaited,
                 slept_ns: s.slept_ns,

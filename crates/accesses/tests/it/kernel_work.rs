@@ -1,10 +1,10 @@
 //! System calls by kind, messages and segments between processes, and reads that others of their block cover.
 
 use crate::support::bench;
+use numalab_accesses::costs::Costs;
 use numalab_accesses::fit::fit;
 use numalab_accesses::format::Work;
 use numalab_accesses::image::Image;
-use numalab_accesses::kernel_work::Costs;
 use numalab_accesses::recorder::Settings;
 use std::collections::BTreeSet;
 
