@@ -2,9 +2,9 @@
 //!
 //! Problem: an emulated program makes system calls, and whoever emulates it does not see what a kernel does in them. A
 //! server spends most of its time there.
-//! Approach: a recording counts system calls by kind, with the bytes that they copy ([`Work`]). What each kind needs was
-//! measured once, with a program of its own and none that is recorded ([`Costs::MEASURED`]). An instruction of the kernel
-//! counts as one of the program.
+//! Approach: a recording counts system calls by kind, with the bytes that they copy ([`Work`]). What each kind needs
+//! was measured once, with a program of its own and none that is recorded ([`Costs::MEASURED`]). An instruction of the
+//! kernel counts as one of the program.
 //! Not here: page faults and what else the simulator charges itself, and calls that change the address space.
 
 use crate::costs::Costs;

@@ -50,7 +50,8 @@ impl Fit {
         out
     }
 
-    /// Instructions for each line that threads visit, on average, with those of the kernel: what `instruction_time` stands for.
+    /// Instructions for each line that threads visit, on average, with those of the kernel: what `instruction_time`
+    /// stands for.
     pub fn insns_per_line(&self) -> f64 {
         let phases =
             || self.processes.iter().flat_map(|p| &p.classes).flat_map(|c| c.phases.iter().map(move |p| (p, c)));
