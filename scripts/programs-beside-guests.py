@@ -9,8 +9,9 @@ is not run again, so a run that was stopped goes on where it was.
 Both sides have one machine file (linux/sides/program-SHAPE.toml) and the same scanner. A guest's instruction takes 8 ns
 (docs/explanation/guest-timing.md), which is all that a fit is told. `scripts/record-programs.sh` makes the workloads.
 
---page-only writes the page of the records that are there. It runs in the project's folder. Exit codes: 0 done, 1 a
-program failed in a guest or in the simulator, 2 a wrong argument.
+Figures of guests are kept in scripts/record-programs/guests.json, since guests take hours and their records are not
+in the repository. --page-only writes that file and the page from the records that are there. It runs in the project's
+folder. Exit codes: 0 done, 1 a program failed in a guest or in the simulator, 2 a wrong argument.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LIST = Path("scripts/record-programs/list")
+KEPT = Path("scripts/record-programs/guests.json")
 WORKLOADS = Path("catalog/workloads/recorded")
 SHAPES = ["2x1x2x1", "4x1x2x1"]
 COLUMNS = ["6.12", "off"]
@@ -59,7 +61,9 @@ timing `modelled` runs the very program, with Debian's kernel 6.12: with NUMA ba
 """
 
 
-# Figures of one side: by column and name, one for each run.
+# Figures of one side: by column and name, one for each run. Where only the ends of a range were kept, RUNS says of how
+# many runs.
+RUNS = "runs"
 Figures = dict[str, dict[str, list[float]]]
 
 
@@ -153,6 +157,23 @@ def figures(records: Path) -> Figures:
     return found
 
 
+def runs_of(side: Figures, column: str) -> int:
+    """Return how many runs a column has."""
+    return int(side[column].get(RUNS, [len(side[column].get("elapsed_s", []))])[0])
+
+
+def keep(args: argparse.Namespace, listed: list[Program]) -> dict[str, Figures]:
+    """Return the figures of all guests, those of records that are there anew, and keep them."""
+    kept: dict[str, Figures] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    for name in (f"{program.name}-{shape}" for program in listed for shape in SHAPES):
+        found = figures(Path(args.out) / name)
+        before = kept.get(name, {column: {} for column in COLUMNS})
+        if all(runs_of(found, column) >= max(1, runs_of(before, column)) for column in COLUMNS):
+            kept[name] = found
+    KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    return kept
+
+
 def cells(guests: Figures, simulated: Figures, column: str) -> list[Cell]:
     """Return the figures of a column that both sides have. Without balancing it is the time alone."""
     both = FIGURES if column != "off" else ["elapsed_s"]
@@ -168,7 +189,7 @@ def sign(guests: Figures, simulated: Figures) -> tuple[str, bool | None]:
     medians = [statistics.median(t) for t in times]
     changes = [100 * (medians[i] / medians[i + 1] - 1) for i in (0, 2)]
     said = f"{changes[0]:+.1f} %; {changes[1]:+.1f} %"
-    if min(len(times[0]), len(times[1])) < LEAST_GUESTS:
+    if min(runs_of(guests, column) for column in COLUMNS) < LEAST_GUESTS:
         return f"{said}: too few guests", None
     if min(times[0]) <= max(times[1]) and min(times[1]) <= max(times[0]):
         return f"{said}: not clear in guests", None
@@ -196,10 +217,12 @@ def share(held: int, of: int) -> str:
 def page(args: argparse.Namespace, listed: list[Program]) -> str:
     """Return the page of the records that are there."""
     tables, totals, signs = [], {figure: [0, 0] for figure in FIGURES}, [0, 0]
+    kept = keep(args, listed)
     for shape in SHAPES:
         rows = []
         for program in listed:
-            guests, simulated = (figures(Path(folder(args, program.name, shape) + end)) for end in ("", "-sim"))
+            simulated = figures(Path(folder(args, program.name, shape) + "-sim"))
+            guests = kept.get(f"{program.name}-{shape}", {column: {} for column in COLUMNS})
             for column in COLUMNS:
                 found = {cell.figure: cell for cell in cells(guests, simulated, column)}
                 for cell in found.values():
@@ -207,7 +230,7 @@ def page(args: argparse.Namespace, listed: list[Program]) -> str:
                     totals[cell.figure][1] += 1
                 if found:
                     texts = [cell_text(found[f]) if f in found else "–" for f in FIGURES]
-                    runs = len(guests[column]["elapsed_s"])
+                    runs = runs_of(guests, column)
                     rows.append(f"| {program.name} | {column} | {runs} | {' | '.join(texts)} |")
             said, right = sign(guests, simulated)
             if right is not None:

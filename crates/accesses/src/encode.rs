@@ -89,6 +89,11 @@ pub fn unit(unit: &Unit) -> [u8; UNIT] {
             f = Fields::new(8, w.thread);
             f.u32s(&[0]).u64s(&[w.line, w.bytes, w.writes]);
         }
+        Unit::Work(w) => {
+            f = Fields::new(9, w.thread);
+            f.u32s(&[w.slice, w.others, w.files, w.changes, w.sent, w.received, w.polls]);
+            f.u64s(&[w.copied_bytes, w.sent_bytes]).u32s(&[w.populated, w.sleeps]).u64s(&[w.awaited]);
+        }
     }
     f.bytes
 }
@@ -103,7 +108,11 @@ pub fn control(c: &Control) -> Vec<u8> {
     let mut out = Vec::with_capacity(format::CONTROL_BYTES);
     let fields =
         [MAGIC, c.limit_bytes, c.used_bytes, c.most_images, c.images, c.unrecorded_images, c.insns, c.lines, full];
-    fields.iter().chain([&c.foreign_execs]).for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+    fields
+        .iter()
+        .chain([&c.foreign_execs])
+        .chain(&c.costs.numbers())
+        .for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
     out.resize(format::CONTROL_BYTES, 0);
     out
 }
@@ -112,7 +121,8 @@ pub fn control(c: &Control) -> Vec<u8> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::format::tests::written_slice;
+    use crate::costs::Costs;
+    use crate::format::tests::{written_slice, written_work};
     use crate::format::{Born, Cell, Edge, Head, Mapping, Writer};
 
     #[test]
@@ -150,6 +160,7 @@ mod tests {
             Unit::Edge(Edge { thread: 1, wakes: true, address: 2, count: 3 }),
             Unit::Text("abc".into()),
             Unit::Writer(Writer { thread: 1, line: 2, bytes: 3, writes: 4 }),
+            Unit::Work(written_work()),
         ];
         for one in units {
             assert_eq!(format::unit(&unit(&one)), Some(one));
@@ -164,6 +175,7 @@ mod tests {
             insns: 6,
             lines: 7,
             full: Full::Limit,
+            costs: Costs::MEASURED,
             ..Control::default()
         };
         assert_eq!(format::control(&control(&c)), Some(c));

@@ -3,6 +3,8 @@
 //! A unit has 64 bytes and begins with its kind. All numbers are little-endian. `plugin/recorder.h` has the same
 //! layouts as C structures, and says what each field counts; a test holds both against each other.
 
+use crate::costs::Costs;
+
 /// Bytes of a unit.
 pub const UNIT: usize = 64;
 /// First number of `control` and of the head of a file: "NLACCS1".
@@ -39,6 +41,8 @@ pub struct Control {
     pub full: Full,
     /// Executed programs that QEMU could not follow.
     pub foreign_execs: u64,
+    /// What the kernel needs for system calls, as the recording took it.
+    pub costs: Costs,
 }
 
 /// Whether the room for a record was enough.
@@ -215,6 +219,37 @@ pub struct Writer {
     pub writes: u64,
 }
 
+/// What the kernel does for a thread during a slice. Futexes and sleeps are counted in the slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Number of the thread.
+    pub thread: u16,
+    /// Number of the slice, from 1.
+    pub slice: u32,
+    /// System calls of no other kind.
+    pub others: u32,
+    /// Reads and writes of files, of pipes and of sockets within the machine.
+    pub files: u32,
+    /// Changes of what is polled (`epoll_ctl`).
+    pub changes: u32,
+    /// Messages of the network that were sent.
+    pub sent: u32,
+    /// Messages of the network that were received.
+    pub received: u32,
+    /// Polls.
+    pub polls: u32,
+    /// Bytes of files, pipes and received messages.
+    pub copied_bytes: u64,
+    /// Bytes of sent messages.
+    pub sent_bytes: u64,
+    /// Pages that madvise filled or looked at.
+    pub populated: u32,
+    /// Sleeps for messages that were not there yet, by model time.
+    pub sleeps: u32,
+    /// Model instructions that others ran until those were sent.
+    pub awaited: u64,
+}
+
 /// A unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -234,6 +269,8 @@ pub enum Unit {
     Text(String),
     /// Writes to a line that several threads write by turns.
     Writer(Writer),
+    /// What the kernel does.
+    Work(Work),
 }
 
 /// Reads numbers one after the other; what is not there is 0.
@@ -278,13 +315,14 @@ pub fn control(bytes: &[u8]) -> Option<Control> {
             _ => Full::Disk,
         },
         foreign_execs: f.u64(),
+        costs: Costs::from_numbers(std::array::from_fn(|_| f.u64())),
     })
 }
 
 /// A fresh control file.
 pub fn new_control(limit_bytes: u64, most_images: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(CONTROL_BYTES);
-    for number in [MAGIC, limit_bytes, 0, most_images] {
+    for number in [MAGIC, limit_bytes, 0, most_images, 0, 0, 0, 0, 0, 0].iter().chain(&Costs::MEASURED.numbers()) {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.resize(CONTROL_BYTES, 0);
@@ -334,6 +372,21 @@ pub fn unit(bytes: &[u8]) -> Option<Unit> {
             let _spare = f.u32();
             Unit::Writer(Writer { thread, line: f.u64(), bytes: f.u64(), writes: f.u64() })
         }
+        9 => Unit::Work(Work {
+            thread,
+            slice: f.u32(),
+            others: f.u32(),
+            files: f.u32(),
+            changes: f.u32(),
+            sent: f.u32(),
+            received: f.u32(),
+            polls: f.u32(),
+            copied_bytes: f.u64(),
+            sent_bytes: f.u64(),
+            populated: f.u32(),
+            sleeps: f.u32(),
+            awaited: f.u64(),
+        }),
         _ => return None,
     })
 }
@@ -389,7 +442,7 @@ pub(crate) mod tests {
 #include <stdio.h>
 int main(void)
 {
-    struct control c = {0x31534343414c4e, 1, 2, 3, 4, 5, 6, 7, 2, 9};
+    struct control c = {0x31534343414c4e, 1, 2, 3, 4, 5, 6, 7, 2, 9, {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, {0}};
     struct head h = {HEAD, 1, 2, 3, EXECUTED, 0x31534343414c4e, 4, 5, 6, 7, 8, 9};
     struct cell l = {CELL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -13, 14, 15, 16, 17, 18};
     struct slice s = {SLICE, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -398,9 +451,10 @@ int main(void)
     struct edge e = {EDGE, 1, 1, 2, 3, {0}};
     struct text t = {TEXT, 3, "abc"};
     struct writer w = {WRITER, 1, 2, 3, 4, 5, {0}};
+    struct work k = {WORK, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
     fwrite(&h, 64, 1, stdout), fwrite(&l, 64, 1, stdout), fwrite(&s, 64, 1, stdout), fwrite(&b, 64, 1, stdout);
     fwrite(&m, 64, 1, stdout), fwrite(&e, 64, 1, stdout), fwrite(&t, 64, 1, stdout);
-    fwrite(&w, 64, 1, stdout), fwrite(&c, sizeof c, 1, stdout);
+    fwrite(&w, 64, 1, stdout), fwrite(&k, 64, 1, stdout), fwrite(&c, sizeof c, 1, stdout);
     return 0;
 }
 "#;
@@ -446,6 +500,25 @@ int main(void)
         }
     }
 
+    /// What the writer writes.
+    pub(crate) fn written_work() -> Work {
+        Work {
+            thread: 1,
+            slice: 2,
+            others: 3,
+            files: 4,
+            changes: 5,
+            sent: 6,
+            received: 7,
+            polls: 8,
+            copied_bytes: 9,
+            sent_bytes: 10,
+            populated: 11,
+            sleeps: 12,
+            awaited: 13,
+        }
+    }
+
     #[test]
     fn the_layouts_are_those_of_the_plugin() {
         let compiler = numalab_lab::plugin::compiler();
@@ -462,7 +535,7 @@ int main(void)
         let built = built.unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         let bytes = Command::new(dir.path().join("w")).output().unwrap().stdout;
-        let units: Vec<Unit> = bytes[..8 * UNIT].chunks(UNIT).filter_map(unit).collect();
+        let units: Vec<Unit> = bytes[..9 * UNIT].chunks(UNIT).filter_map(unit).collect();
         let head =
             Head { pid: 2, parent: 3, ended: Ended::Executed, begin_clock: 4, unknown_call: Some(7), lost_lines: 9 };
         let mapping = Mapping {
@@ -488,12 +561,14 @@ int main(void)
                 Unit::Edge(Edge { thread: 1, wakes: true, address: 2, count: 3 }),
                 Unit::Text("abc".into()),
                 Unit::Writer(Writer { thread: 1, line: 3, bytes: 4, writes: 5 }),
+                Unit::Work(written_work()),
             ]
         );
-        let read = control(&bytes[8 * UNIT..]).unwrap();
+        let read = control(&bytes[9 * UNIT..]).unwrap();
         assert_eq!((read.limit_bytes, read.used_bytes, read.most_images, read.images), (1, 2, 3, 4));
         assert_eq!((read.unrecorded_images, read.insns, read.lines, read.full), (5, 6, 7, Full::Disk));
         assert_eq!(read.foreign_execs, 9);
+        assert_eq!(read.costs.numbers(), [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
         assert_eq!(control(&new_control(5, 6)).map(|c| (c.limit_bytes, c.most_images, c.images)), Some((5, 6, 0)));
     }
 
@@ -504,7 +579,7 @@ int main(void)
                 let mut bytes = vec![0xff; length];
                 kind.to_le_bytes().iter().zip(&mut bytes).for_each(|(b, to)| *to = *b);
                 let read = unit(&bytes);
-                assert!((1..=8).contains(&kind) || read.is_none() || length < 2, "{kind} {length}");
+                assert!((1..=9).contains(&kind) || read.is_none() || length < 2, "{kind} {length}");
             }
         }
         assert_eq!((control(&[]), control(&[0; 80])), (None, None));

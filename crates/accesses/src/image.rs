@@ -1,6 +1,6 @@
 //! A program image of a record, read from its file of units.
 
-use crate::format::{self, Born, Cell, Edge, Ended, Head, Mapping, Slice, Unit, Writer, UNIT};
+use crate::format::{self, Born, Cell, Edge, Ended, Head, Mapping, Slice, Unit, Work, Writer, UNIT};
 use std::collections::BTreeMap;
 
 /// A mapping during its life.
@@ -47,6 +47,8 @@ pub struct Image {
     pub edges: Vec<Edge>,
     /// Who writes what of lines that threads write by turns.
     pub writers: Vec<Writer>,
+    /// What the kernel did, by thread and number of the slice.
+    pub work: BTreeMap<(u16, u32), Work>,
 }
 
 impl Image {
@@ -88,6 +90,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         inherited: Vec::new(),
         edges: Vec::new(),
         writers: Vec::new(),
+        work: BTreeMap::new(),
     };
     let text = |number: u32| match bytes.chunks_exact(UNIT).nth(number as usize).and_then(format::unit) {
         Some(Unit::Text(text)) if number > 0 => Some(text),
@@ -105,6 +108,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
             Unit::Mapping(m) => image.mappings.push((m, text(m.text))),
             Unit::Edge(e) => image.edges.push(e),
             Unit::Writer(w) if w.writes > 0 => image.writers.push(w),
+            Unit::Work(w) => drop(image.work.insert((w.thread, w.slice), w)),
             _ => {}
         }
     }
@@ -143,7 +147,7 @@ pub(crate) mod tests {
         for _ in 0..2000 {
             let at = bytes.len();
             bytes.extend((0..UNIT).map(|_| next()));
-            bytes[at] = next() % 9;
+            bytes[at] = next() % 10;
             bytes[at + 1] = 0;
         }
         let read = image(0, &bytes).unwrap();

@@ -11,6 +11,7 @@
 //! file of any content is read without panic and within bounds.
 
 pub mod calls;
+pub mod costs;
 pub mod encode;
 pub mod fit;
 pub mod format;
@@ -18,6 +19,7 @@ pub mod guest_recorder;
 pub mod heat;
 pub mod histograms;
 pub mod image;
+pub mod kernel_work;
 pub mod page;
 pub mod plugin;
 pub mod record;

@@ -2,8 +2,8 @@
 //!
 //! It holds only what a guest needs: directories, character devices and regular files owned by root, and the files of
 //! the program that runs there, if it is one of the user. The archive is not compressed, because the guest would pay
-//! for unpacking it. Equal input gives equal bytes: inode numbers count up,
-//! times are zero.
+//! for unpacking it. Equal input gives equal bytes: inode numbers count up, and times are zero but for files of a whole
+//! folder ([`crate::program::tree::File`]).
 
 use crate::program::tree::{Node, Tree};
 use cpio::newc::{trailer, Builder, ModeFileType};
@@ -31,13 +31,13 @@ pub fn initrd(worker: &[u8], job: &[u8], files: Option<&Tree>) -> io::Result<Vec
             Node::Directory if OWN.iter().any(|own| own.0 == path) => {}
             Node::Directory => archive.directory(path, 0o755)?,
             Node::Link(to) => archive.link(path, to)?,
-            Node::File(mode, content) => archive.file(path, *mode, content)?,
+            Node::File(f) => archive.file(path, (f.mode, f.modified_s), &f.content)?,
         }
     }
     archive.device("dev/console", 5, 1)?;
     archive.device("dev/null", 1, 3)?;
-    archive.file("init", 0o755, worker)?;
-    archive.file(JOB_PATH.trim_start_matches('/'), 0o644, job)?;
+    archive.file("init", (0o755, 0), worker)?;
+    archive.file(JOB_PATH.trim_start_matches('/'), (0o644, 0), job)?;
     archive.finish()
 }
 
@@ -53,8 +53,10 @@ impl Archive {
         self.entry(Builder::new(path).mode(mode).nlink(2).set_mode_file_type(ModeFileType::Directory), &[])
     }
 
-    fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
-        self.entry(Builder::new(path).mode(mode).set_mode_file_type(ModeFileType::Regular), content)
+    /// Adds a file with its permissions and the time at which it was written, seconds since 1970.
+    fn file(&mut self, path: &str, (mode, modified_s): (u32, u32), content: &[u8]) -> io::Result<()> {
+        let builder = Builder::new(path).mode(mode).mtime(modified_s);
+        self.entry(builder.set_mode_file_type(ModeFileType::Regular), content)
     }
 
     fn link(&mut self, path: &str, to: &Path) -> io::Result<()> {
@@ -89,11 +91,12 @@ mod tests {
     #[test]
     fn layout_of_an_entry() {
         let mut archive = Archive::default();
-        archive.file("ab", 0o644, b"xyz").unwrap();
+        archive.file("ab", (0o644, 0x1234), b"xyz").unwrap();
         let bytes = archive.finish().unwrap();
         let header = String::from_utf8_lossy(&bytes[..110]).into_owned();
         assert!(header.starts_with("07070100000001000081a4"), "{header}");
-        // File size and name size fields.
+        // Time, file size and name size fields.
+        assert_eq!(&header[6 + 5 * 8..6 + 6 * 8], "00001234");
         assert_eq!(&header[6 + 6 * 8..6 + 7 * 8], "00000003");
         assert_eq!(&header[6 + 11 * 8..6 + 12 * 8], "00000003");
         // 110 + "ab\0" = 113, padded to 116; three bytes of content padded to 120.

@@ -186,6 +186,8 @@ fn phase(workers: &[Worker], number: usize, extents: &[Extent], roles: &[Role], 
     }
     Phase {
         insns,
+        kernel: mean(&|s| s.kernel),
+        awaited: mean(&|s| s.awaited),
         slept_ns: mean(&|s| s.slept_ns),
         waited: waited / (insns + waited).max(1.0),
         waits: mean(&|s| s.waits),

@@ -50,11 +50,12 @@ impl Fit {
         out
     }
 
-    /// Instructions for each line that threads visit, on average: what `instruction_time` stands for.
+    /// Instructions for each line that threads visit, on average, with those of the kernel: what `instruction_time`
+    /// stands for.
     pub fn insns_per_line(&self) -> f64 {
         let phases =
             || self.processes.iter().flat_map(|p| &p.classes).flat_map(|c| c.phases.iter().map(move |p| (p, c)));
         let sum = |of: &dyn Fn(&Phase) -> f64| phases().map(|(p, c)| of(p) * c.threads.len() as f64).sum::<f64>();
-        sum(&|p| p.insns) / sum(&Phase::lines).max(1.0)
+        sum(&Phase::all_insns) / sum(&Phase::lines).max(1.0)
     }
 }

@@ -8,6 +8,7 @@ use super::region::{word, Placing, Region};
 use super::shared::{self, Sharing};
 use super::timeline::{self, Stretch};
 use super::written_lines;
+use crate::costs::Costs;
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 use crate::image::{Area, Image};
 use crate::regions;
@@ -30,6 +31,8 @@ pub struct FittedProcess {
     pub name: String,
     /// How many there are.
     pub count: usize,
+    /// When the first of them began, in model instructions from the begin of the record.
+    pub begins: u64,
     /// Its regions.
     pub regions: Vec<Region>,
     /// What the initial thread does before there are others.
@@ -72,7 +75,11 @@ pub fn name_apart(processes: &mut [FittedProcess]) {
 }
 
 /// Fits a process; `None` if it has no memory to speak of.
-pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)) -> Option<FittedProcess> {
+pub fn fit(
+    image: &Image,
+    (caches, costs): (&Caches, Costs),
+    (sites, sharing): (&[Site], &Sharing),
+) -> Option<FittedProcess> {
     let own = |s: &&Site| s.pid == image.head.pid || s.pid == image.head.parent;
     let sites: Vec<&Site> = sites.iter().filter(own).collect();
     let areas = regions::with_variables(with_parts(image, regions::of(image)), &sites);
@@ -86,7 +93,7 @@ pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)
     let mut before = Vec::new();
     for &thread in image.threads.keys() {
         let own_cuts = if thread == 0 { &cuts[..] } else { &[] };
-        let phases = timeline::phases(image, &areas, &chosen, thread, own_cuts);
+        let phases = timeline::phases(image, &areas, &chosen, (thread, costs), own_cuts);
         let is_before = |p: &Stretch| thread == 0 && cuts.iter().any(|c| p.begin < *c);
         let (first, rest): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_before);
         before.extend(first);
@@ -120,6 +127,7 @@ pub fn fit(image: &Image, caches: &Caches, (sites, sharing): (&[Site], &Sharing)
     Some(FittedProcess {
         name: word(image.name()),
         count: 1,
+        begins: image.head.begin_clock,
         regions,
         prologue,
         joins,
@@ -232,6 +240,7 @@ mod tests {
         let named = |name: &str| FittedProcess {
             name: name.into(),
             count: 1,
+            begins: 0,
             regions: Vec::new(),
             prologue: Vec::new(),
             joins: false,

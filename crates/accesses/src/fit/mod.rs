@@ -36,10 +36,15 @@ pub use scale::{Scaled, INSTRUCTION_NS as INSTRUCTION_NS_VALUE};
 pub use shared::SharedMemory;
 pub use usage::Order;
 
+use crate::format::Work;
+use crate::kernel_work;
 use crate::record::AccessRecord;
 
 /// Share of the record's lines below which an image is left out.
 const LEAST_SHARE: f64 = 0.02;
+
+/// Instructions of the kernel against the program's own from which a fit tells of them.
+const LEAST_KERNEL: f64 = 0.01;
 
 /// Why a record gives no workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +70,7 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     for image in &record.images {
         let lines = image.lines();
         let fitted = if lines as f64 >= LEAST_SHARE * all as f64 {
-            image::fit(image, &caches, (&record.sites, &sharing))
+            image::fit(image, (&caches, record.control.costs), (&record.sites, &sharing))
         } else {
             None
         };
@@ -108,6 +113,11 @@ fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
         record.manifest.qemu.split(" (").next().unwrap_or_default()
     )];
     out.push("sizes, threads, parts of memory, order of lines, shares of writes, instructions between lines".into());
+    let slices = || record.images.iter().flat_map(|i| i.slices.iter().map(move |(at, s)| (s, i.work.get(at))));
+    let calls: u64 = slices().map(|(s, w)| kernel_work::calls(s, w.unwrap_or(&Work::default()))).sum();
+    if calls > 0 {
+        out.push(format!("{calls} system calls, by kind and bytes"));
+    }
     if kept < all {
         out.push(format!("{:.0} % of the lines are those of the processes below", kept as f64 * 100.0 / all as f64));
     }
@@ -120,6 +130,19 @@ fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
 
 fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
     let mut out = vec!["an instruction takes `instruction_time`: under emulation no time is measured".to_string()];
+    let phases = || fit.processes.iter().flat_map(|p| &p.classes).flat_map(|c| &c.phases);
+    if phases().map(|p| p.kernel).sum::<f64>() >= LEAST_KERNEL * phases().map(|p| p.insns).sum::<f64>() {
+        out.push(
+            "the kernel's instructions for a system call are those of Debian's 6.12; they are a part of the costs"
+                .into(),
+        );
+    }
+    if phases().any(|p| p.awaited > 0.0) {
+        out.push("a thread sleeps for messages as long as others take to send them, by their instructions".into());
+    }
+    if fit.processes.iter().any(|p| p.begins >= text::LEAST_BEGIN) {
+        out.push("a process begins when others have done what they did before they began it".into());
+    }
     if left_out > 0 {
         out.push(format!("{left_out} program images with little or small memory do not matter"));
     }

@@ -81,6 +81,10 @@ pub struct Visit {
 pub struct Phase {
     /// Instructions of a thread.
     pub insns: f64,
+    /// Instructions of the kernel for it.
+    pub kernel: f64,
+    /// Instructions that others run until messages come for which it sleeps.
+    pub awaited: f64,
     /// Sleep asked for by a thread, ns.
     pub slept_ns: f64,
     /// Share of its time that a thread waited for others.
@@ -94,6 +98,11 @@ pub struct Phase {
 }
 
 impl Phase {
+    /// Instructions of a thread and of the kernel for it.
+    pub fn all_insns(&self) -> f64 {
+        self.insns + self.kernel
+    }
+
     /// Lines that a thread visits.
     pub fn lines(&self) -> f64 {
         self.visits.iter().map(|v| v.lines).sum()

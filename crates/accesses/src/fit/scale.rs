@@ -94,7 +94,10 @@ impl Fit {
             let share = passes / p.lines().max(1.0);
             let times = |v: &Visit| if v.is_pass() { longer } else { 1.0 };
             let lines: f64 = p.visits.iter().map(|v| v.lines * times(v) * line(v.order)).sum();
-            p.insns * INSTRUCTION_NS * (share * longer + 1.0 - share) + lines + p.slept_ns
+            p.all_insns() * INSTRUCTION_NS * (share * longer + 1.0 - share)
+                + lines
+                + p.slept_ns
+                + p.awaited * INSTRUCTION_NS
         };
         let classes = self.processes.iter().flat_map(|p| &p.classes);
         let longest = classes.map(|c| c.phases.iter().map(of_phase).sum::<f64>()).fold(0.0, f64::max);

@@ -11,6 +11,8 @@ pub type Sizes = Vec<String>;
 
 /// Instructions for which a phase must visit a line; with fewer lines it computes.
 const INSNS_OF_A_LINE: f64 = 20_000.0;
+/// Instructions of others for which a loop sleeps.
+const LEAST_AWAITED: f64 = 2_000.0;
 /// Passes in a loop below which a part is not swept to its end.
 const WHOLE_PASS: f64 = 0.9;
 
@@ -54,6 +56,10 @@ impl Scope<'_> {
         let mut steps = self.steps(phase, loops, "thread");
         if phase.slept_ns >= 1000.0 {
             steps.push(format!("{{ sleep = \"{:.0}ns\" }}", phase.slept_ns / loops as f64));
+        }
+        let awaited = phase.awaited / loops as f64;
+        if awaited >= LEAST_AWAITED && phase.awaited >= 0.01 * phase.all_insns() {
+            steps.push(format!("{{ sleep = \"{awaited:.0} * instruction_time\" }}"));
         }
         if steps.is_empty() {
             return None;
@@ -113,9 +119,10 @@ impl Scope<'_> {
 
     /// One step for each use; a computation if there is none to speak of.
     fn steps(&self, phase: &Phase, loops: u64, member: &str) -> Vec<String> {
-        if phase.insns > INSNS_OF_A_LINE * phase.lines() {
-            return match phase.insns >= 1000.0 {
-                true => vec![format!("{{ compute = \"{:.0} * instruction_time\" }}", phase.insns / loops as f64)],
+        let insns = phase.all_insns();
+        if insns > INSNS_OF_A_LINE * phase.lines() {
+            return match insns >= 1000.0 {
+                true => vec![format!("{{ compute = \"{:.0} * instruction_time\" }}", insns / loops as f64)],
                 false => Vec::new(),
             };
         }
@@ -193,9 +200,9 @@ fn write(v: &Visit) -> String {
     }
 }
 
-/// The cost of a line, as a key: the instructions between two lines.
+/// The cost of a line, as a key: the instructions between two lines, with those of the kernel.
 fn cost(phase: &Phase) -> String {
-    format!(", cost = \"{} * instruction_time\"", share(phase.insns / phase.lines().max(1.0)))
+    format!(", cost = \"{} * instruction_time\"", share(phase.all_insns() / phase.lines().max(1.0)))
 }
 
 /// From one share of a region to another, as keys.

@@ -11,6 +11,9 @@ use crate::format::{LINE_BYTES, PAGE_BYTES};
 use numalab_base::visible_text::is_invisible;
 use std::fmt::{Result, Write};
 
+/// Model instructions after which a process begins late.
+pub const LEAST_BEGIN: u64 = 1_000_000;
+
 /// Time of an instruction that a fit assumes, ns: three a ns, of which a third waits for caches.
 pub const INSTRUCTION_NS: &str = "0.4ns";
 
@@ -205,6 +208,11 @@ impl Fit {
         }
         let names: Vec<&str> = p.regions.iter().map(|r| r.name.as_str()).collect();
         let of = steps::Scope { regions: &p.regions, names: &names, sizes: &sizes };
+        if p.begins >= LEAST_BEGIN {
+            let begins = p.begins;
+            writeln!(out, "\n[[process.prologue]]\nname = \"until others have begun it\"")?;
+            writeln!(out, "count = 1\nsteps = [\n    {{ sleep = \"{begins} * instruction_time\" }},\n]")?;
+        }
         for phase in &p.prologue {
             writeln!(out, "\n[[process.prologue]]\nname = \"by the initial thread: {}\"", about(phase, &names))?;
             let text = of.prologue(phase, |m| self.member_count(n, p, m));

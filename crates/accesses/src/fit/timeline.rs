@@ -1,7 +1,9 @@
 //! A thread's time, cut where its behaviour changes.
 
 use super::usage::{Order, Use};
+use crate::costs::Costs;
 use crate::image::{Area, Image};
+use crate::kernel_work;
 use crate::regions;
 use std::collections::BTreeMap;
 
@@ -23,8 +25,12 @@ pub struct Stretch {
     pub end: u64,
     /// Instructions.
     pub insns: u64,
+    /// Instructions of the kernel for it.
+    pub kernel: u64,
     /// Instructions that others ran while it waited.
     pub waited: u64,
+    /// Instructions that others ran until messages came for which it slept.
+    pub awaited: u64,
     /// Sleep asked for, ns.
     pub slept_ns: u64,
     /// Sleeps.
@@ -41,7 +47,9 @@ impl Stretch {
         self.begin = if is_first { other.begin } else { self.begin.min(other.begin) };
         self.end = self.end.max(other.end);
         self.insns += other.insns;
+        self.kernel = self.kernel.saturating_add(other.kernel);
         self.waited += other.waited;
+        self.awaited = self.awaited.saturating_add(other.awaited);
         self.slept_ns += other.slept_ns;
         self.sleeps += other.sleeps;
         self.waits += other.waits;
@@ -90,16 +98,24 @@ impl Stretch {
 }
 
 /// The slices of a thread as stretches, in the order of time.
-fn slices(image: &Image, areas: &[Area], chosen: &BTreeMap<usize, usize>, thread: u16) -> Vec<Stretch> {
+fn slices(
+    image: &Image,
+    areas: &[Area],
+    chosen: &BTreeMap<usize, usize>,
+    (thread, costs): (u16, Costs),
+) -> Vec<Stretch> {
     let mut out = BTreeMap::<u32, Stretch>::new();
     for ((_, number), s) in image.slices.range((thread, 0)..=(thread, u32::MAX)) {
+        let work = image.work.get(&(thread, *number)).copied().unwrap_or_default();
         out.insert(
             *number,
             Stretch {
                 begin: s.begin_clock,
                 end: s.end_clock.max(s.begin_clock),
                 insns: s.insns,
+                kernel: kernel_work::insns(&costs, s, &work),
                 waited: s.waited,
+                awaited: work.awaited,
                 slept_ns: s.slept_ns,
                 sleeps: s.sleeps.into(),
                 waits: s.waits.into(),
@@ -123,10 +139,10 @@ pub fn phases(
     image: &Image,
     areas: &[Area],
     chosen: &BTreeMap<usize, usize>,
-    thread: u16,
+    (thread, costs): (u16, Costs),
     cuts: &[u64],
 ) -> Vec<Stretch> {
-    let all = slices(image, areas, chosen, thread);
+    let all = slices(image, areas, chosen, (thread, costs));
     let mut out = Vec::new();
     let part = |s: &Stretch| cuts.iter().filter(|&&c| s.begin >= c).count();
     for n in 0..=cuts.len() {

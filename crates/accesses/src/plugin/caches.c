@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { WAYS = 8 };
 
@@ -28,15 +29,19 @@ static inline bool lookup(struct cache *c, uint64_t line)
 {
     uint32_t tag = (uint32_t)(line >> c->set_bits) + 1;
     uint32_t *set = c->tags + ((line & ((1ull << c->set_bits) - 1)) * WAYS);
-    uint32_t carried = tag;
-    for (int w = 0; w < WAYS; w++) {
-        uint32_t here = set[w];
-        set[w] = carried;
-        if (here == tag)
-            return true;
-        carried = here;
-    }
-    return false;
+    if (set[0] == tag)
+        return true;
+    int at = WAYS;
+    for (int w = WAYS - 1; w > 0; w--)
+        at = set[w] == tag ? w : at;
+    bool is_there = at < WAYS;
+    /* A miss moves all of them: a length that the compiler knows. */
+    if (is_there)
+        memmove(set + 1, set, (size_t)at * sizeof *set);
+    else
+        memmove(set + 1, set, (WAYS - 1) * sizeof *set);
+    set[0] = tag;
+    return is_there;
 }
 
 /* Which of the thread's caches miss a line. */
@@ -73,6 +78,9 @@ bool caches_owned(struct thread *t, uint64_t line)
 /* Whether another thread wrote a line last, and nobody fetched it from there since. */
 bool caches_foreign(struct thread *t, uint64_t line, bool writes)
 {
+    /* The only thread so far reads nothing of others; the table is larger than a core's cache. */
+    if (!writes && t->image->head->threads == 1)
+        return false;
     uint64_t *slot = &t->image->owners[line & ((1 << OWNER_BITS) - 1)];
     uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
     uint64_t mine = line << 17 | (uint64_t)(t->number & 0xffff) << 1;

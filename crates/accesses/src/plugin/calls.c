@@ -2,8 +2,10 @@
 #include "recorder.h"
 
 #include <linux/futex.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -131,6 +133,24 @@ static void note_mapping(struct thread *t, int64_t call, int64_t result)
         touched_forget(t->image, address, length);
 }
 
+/* A segment of System V is shared memory with a name, as a file that is mapped shared. */
+static void note_segment(struct thread *t, uint64_t address)
+{
+    uint64_t length = mode->segment_bytes((int)t->call_a1);
+    struct mapping *m = length ? file_unit(t, MAPPING) : NULL;
+    if (!m)
+        return;
+    m->call = SYS_mmap;
+    m->clock = CLOCK(t);
+    m->address = address;
+    m->length = length;
+    m->protection = PROT_READ | (t->call_a3 & SHM_RDONLY ? 0 : PROT_WRITE);
+    m->flags = MAP_SHARED;
+    char name[32];
+    snprintf(name, sizeof name, "/segment_%u", (unsigned)t->call_a1);
+    name_file(t, m, name);
+}
+
 static void count_sleep(struct thread *t, uint64_t address)
 {
     struct timespec asked;
@@ -143,6 +163,7 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
 {
     uint64_t a1 = arguments[0], a2 = arguments[1], a3 = arguments[2], a4 = arguments[3], a5 = arguments[4];
     t->call_a1 = a1, t->call_a2 = a2, t->call_a3 = a3, t->call_a4 = a4, t->call_a5 = a5;
+    work_begin(t, number);
     uint64_t op = a2 & 127;
     switch (number) {
     case SYS_futex:
@@ -182,6 +203,7 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
 void calls_end(struct thread *t, int64_t number, int64_t result)
 {
     bool failed = result < 0 && result > -4096;
+    work_end(t, number, result);
     switch (number) {
     case SYS_futex:
         if (is_wait(t->call_a2 & 127))
@@ -190,6 +212,10 @@ void calls_end(struct thread *t, int64_t number, int64_t result)
     case SYS_mmap: case SYS_munmap: case SYS_mremap: case SYS_madvise: case SYS_brk: case SYS_mbind:
         if (!failed)
             note_mapping(t, number, result);
+        break;
+    case SYS_shmat:
+        if (!failed)
+            note_segment(t, (uint64_t)result);
         break;
     default: break;
     }

@@ -90,6 +90,7 @@ void slice_begin(struct thread *t)
 {
     t->slice++;
     t->used = 0;
+    t->work = NULL;
     memset(t->recent, 0, sizeof t->recent);
     t->slice_end = t->insns + slice_length();
     t->slice_insns = t->insns;
@@ -202,6 +203,7 @@ struct thread *thread_nobody(struct image *image)
     t->image = image;
     t->is_nobody = true;
     t->now = &t->scrap_slice;
+    t->work = &t->scrap_work;
     t->born = &t->scrap_born;
     t->slice = t->slice_end = 1;
     return t;

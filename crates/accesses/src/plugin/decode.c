@@ -68,10 +68,9 @@ bool decode_is_single(const uint8_t *b, size_t n)
     if (op == 0x0f && i + 2 < n) {
         op = b[i + 1];
         modrm = b[i + 2];
-        is_single = op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f || op == 0xb6
-            || op == 0xb7 || op == 0xbe || op == 0xbf || op == 0x58 || op == 0x59 || op == 0x5c || op == 0x6e || op == 0xd6;
-        if (op == 0xe7 || op == 0x2b)
-            is_single = true;
+        /* QEMU makes two accesses of one of 16 bytes, so only those to a single number count. */
+        bool is_scalar = repeats && (op == 0x10 || op == 0x11 || op == 0x58 || op == 0x59 || op == 0x5c);
+        is_single = is_scalar || op == 0xb6 || op == 0xb7 || op == 0xbe || op == 0xbf || op == 0x6e || op == 0xd6;
     }
     return is_single && (modrm & 0xc0) != 0xc0;
 }

@@ -381,7 +381,22 @@ static bool path_of(struct thread *t, int descriptor, char *path, size_t space)
     return kernel_path(kernel_open_file(t->task->task, descriptor), path, space);
 }
 
-const struct mode guest_mode = {read_of, path_of};
+/* By the system call alone: files and pipes of a guest are not told apart, nor connections. */
+static struct peer peer_of(struct thread *t, int64_t number, int descriptor, bool sends)
+{
+    (void)t, (void)descriptor, (void)sends;
+    bool is_message = number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_sendto || number == SYS_sendmsg;
+    return (struct peer){is_message ? NETWORK : PLAIN_FILE, 0};
+}
+
+/* The kernel's tables of segments are not read. */
+static uint64_t segment_bytes(int segment)
+{
+    (void)segment;
+    return 0;
+}
+
+const struct mode guest_mode = {read_of, path_of, peer_of, segment_bytes};
 
 bool guest_install(plugin_id id, unsigned cpus)
 {

@@ -5,7 +5,7 @@ use numalab_lab::cache::Cache;
 use std::path::PathBuf;
 
 /// File name and text of every source.
-pub const SOURCES: [(&str, &str); 15] = [
+pub const SOURCES: [(&str, &str); 17] = [
     ("api.h", include_str!("api.h")),
     ("recorder.h", include_str!("recorder.h")),
     ("kernel.h", include_str!("kernel.h")),
@@ -18,9 +18,11 @@ pub const SOURCES: [(&str, &str); 15] = [
     ("file.c", include_str!("file.c")),
     ("guest.c", include_str!("guest.c")),
     ("kernel.c", include_str!("kernel.c")),
+    ("operand.c", include_str!("operand.c")),
     ("plugin.c", include_str!("plugin.c")),
     ("shared.c", include_str!("shared.c")),
     ("user.c", include_str!("user.c")),
+    ("work.c", include_str!("work.c")),
 ];
 
 /// The library that is loaded into recorded programs and notes who asks for memory.
@@ -31,15 +33,18 @@ const SITES: [(&str, &str); 1] = [("sites.c", include_str!("sites.c"))];
 /// # Errors
 /// As [`library`].
 pub fn sites(cache: &Cache) -> Result<PathBuf, String> {
-    numalab_lab::plugin::compiled(cache, "sites", &SITES)
+    numalab_lab::plugin::compiled(cache, "sites", &SITES, &[])
 }
+
+/// Every access passes through several files of the plugin, so they are compiled as one.
+const FASTER: [&str; 2] = ["-O3", "-flto"];
 
 /// Path of the shared library, which is compiled unless the cache has it.
 ///
 /// # Errors
 /// There is no C compiler, or its message.
 pub fn library(cache: &Cache) -> Result<PathBuf, String> {
-    numalab_lab::plugin::compiled(cache, "accesses", &SOURCES)
+    numalab_lab::plugin::compiled(cache, "accesses", &SOURCES, &FASTER)
 }
 
 #[cfg(test)]

@@ -43,10 +43,16 @@ struct control {
     uint64_t insns, lines;              /* of all images, for the line of progress */
     uint64_t full;                      /* 1: `limit_bytes` is used up; 2: the disk is */
     uint64_t foreign_execs;             /* executed programs that QEMU cannot follow */
+    /* What the kernel needs for a system call of a kind, and for a page or 1024 bytes, in instructions. */
+    struct costs {
+        uint64_t call, file, change, sent, received, poll, futex, sleep, page, copied_kib, sent_kib;
+    } costs;
+    uint64_t told[256];                 /* model time at which somebody last sent, by the hash of the connection */
 };
 enum { CONTROL_BYTES = 4096 };
+_Static_assert(sizeof(struct control) <= CONTROL_BYTES, "control");
 
-enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER };
+enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER, WORK };
 enum ended { RUNNING, EXITED, EXECUTED };
 
 /* First unit of a file. */
@@ -123,10 +129,25 @@ struct writer {
     uint64_t writes;                /* since the line was known to be such a one */
     uint8_t spares[32];
 };
+/* What the kernel does for a thread during a slice. Futexes and sleeps are in the slice. */
+struct work {
+    uint16_t kind, thread;
+    uint32_t slice;
+    uint32_t others;                /* system calls of no other kind */
+    uint32_t files;                 /* reads and writes of files and pipes */
+    uint32_t changes;               /* of what is polled (epoll_ctl) */
+    uint32_t sent, received;        /* messages of the network */
+    uint32_t polls;
+    uint64_t copied_bytes;          /* of files, pipes and received messages */
+    uint64_t sent_bytes;
+    uint32_t populated;             /* pages (madvise) */
+    uint32_t sleeps;                /* for messages that were not there yet, by model time */
+    uint64_t awaited;               /* model instructions that others ran until they were sent */
+};
 enum { UNIT = 64 };
 _Static_assert(sizeof(struct head) == UNIT && sizeof(struct cell) == UNIT && sizeof(struct slice) == UNIT, "units");
 _Static_assert(sizeof(struct born) == UNIT && sizeof(struct mapping) == UNIT && sizeof(struct edge) == UNIT, "units");
-_Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT, "units");
+_Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT && sizeof(struct work) == UNIT, "units");
 
 /* A thread's cell of the running slice, with what is needed to count in it. */
 struct open_cell {
@@ -155,6 +176,7 @@ struct thread {
     uint64_t told_insns, told_lines;   /* already in `control` */
     uint64_t lines;
     struct slice *now;
+    struct work *work;              /* of the slice; NULL until there is any */
     struct born *born;
     struct open_cell *cells;
     uint32_t space, used;
@@ -165,6 +187,7 @@ struct thread {
     struct edge *edges[EDGES];
     struct cell scrap;              /* counts what finds no room */
     struct slice scrap_slice;
+    struct work scrap_work;
     struct born scrap_born;
     struct thread *next_spare;      /* of those that have ended */
     struct image *image;
@@ -198,6 +221,7 @@ struct image {
     pthread_mutex_t growing;
     uint64_t end_of_heap;
     bool is_sharing;                /* the lock of `shared` */
+    bool has_shared;                /* whether there is a line in it */
     /* Threads by their number, of which 16 bits count. */
     struct thread *numbered[1 << 16];
     uint64_t owners[1 << OWNER_BITS];
@@ -246,10 +270,20 @@ void calls_end(struct thread *t, int64_t number, int64_t result);
 void calls_wake(struct thread *t, uint64_t address);
 struct mapping *calls_map(struct thread *t, uint64_t address, uint64_t length, const char *path);
 
+/* work.c */
+void work_begin(struct thread *t, int64_t number);
+void work_end(struct thread *t, int64_t number, int64_t result);
+
 /* access.c */
 void access_translate(struct qemu_plugin_tb *block);
 /* Called for a thread whose `is_nobody` is set, in place of counting; true if another thread stands there now. */
 extern bool (*access_of_nobody)(unsigned vcpu, mem_info info, uint64_t address);
+
+/* What a descriptor leads to. */
+struct peer {
+    enum { PLAIN_FILE, PIPE, NETWORK } kind;
+    uint64_t connection;            /* equal for a sender and its receiver; 0 = not known */
+};
 
 /* What differs between QEMU's user mode (user.c, exec.c) and a guest (guest.c). */
 struct mode {
@@ -257,6 +291,10 @@ struct mode {
     bool (*read)(struct thread *t, uint64_t address, void *to, size_t length);
     /* The path of an open file; false if it has none. */
     bool (*path_of)(struct thread *t, int descriptor, char *path, size_t space);
+    /* What a descriptor leads to, on which the system call sends, or receives. */
+    struct peer (*peer_of)(struct thread *t, int64_t number, int descriptor, bool sends);
+    /* Bytes of a segment of System V; 0 if not known. */
+    uint64_t (*segment_bytes)(int segment);
 };
 extern const struct mode *mode;
 extern const struct mode user_mode, guest_mode;
@@ -272,6 +310,16 @@ bool user_read(struct thread *t, uint64_t address, void *to, size_t length);
 bool decode_is_stack(const uint8_t *bytes, size_t n);
 bool decode_is_repeated(const uint8_t *bytes, size_t n);
 bool decode_is_single(const uint8_t *bytes, size_t n);
+
+/* operand.c */
+/* base + index × 2^scale + offset; 255 is no register. */
+struct operand {
+    bool is_memory, writes;
+    uint8_t base, index, scale;
+    int32_t offset;
+    uint16_t changes;               /* registers that the instruction changes, a bit for each */
+};
+struct operand decode_operand(const uint8_t *bytes, size_t n);
 
 #pragma GCC visibility pop
 #endif

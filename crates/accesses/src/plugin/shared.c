@@ -31,6 +31,8 @@ static struct shared_line *set_of(struct image *image, uint64_t line)
 
 struct shared_line *shared_find(struct image *image, uint64_t line)
 {
+    if (!__atomic_load_n(&image->has_shared, __ATOMIC_RELAXED))
+        return NULL;
     struct shared_line *set = set_of(image, line);
     for (int w = 0; w < SHARED_WAYS; w++)
         if (__atomic_load_n(&set[w].line, __ATOMIC_RELAXED) == line + 1)
@@ -69,6 +71,7 @@ void shared_add(struct image *image, uint64_t line)
             writer->bytes = writer->writes = 0;
         }
         __atomic_store_n(&least->line, line + 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&image->has_shared, true, __ATOMIC_RELAXED);
     }
     give_lock(image);
 }
@@ -108,5 +111,5 @@ void shared_count(struct shared_line *s, struct thread *t, uint64_t address, uns
 void shared_forget(struct image *image)
 {
     memset(image->shared, 0, sizeof image->shared);
-    image->is_sharing = false;
+    image->is_sharing = image->has_shared = false;
 }

@@ -5,11 +5,15 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,7 +73,38 @@ static bool path_of(struct thread *t, int descriptor, char *path, size_t space)
     return true;
 }
 
-const struct mode user_mode = {user_read, path_of};
+static uint16_t port_of(const struct sockaddr_storage *at)
+{
+    return at->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)at)->sin6_port
+                                     : ((const struct sockaddr_in *)at)->sin_port;
+}
+
+/* QEMU's descriptors are the program's. A connection is known by its two ports, in the order of the way. */
+static struct peer peer_of(struct thread *t, int64_t number, int descriptor, bool sends)
+{
+    (void)t, (void)number;
+    struct stat about;
+    if (fstat(descriptor, &about) || !(S_ISSOCK(about.st_mode) || S_ISFIFO(about.st_mode)))
+        return (struct peer){PLAIN_FILE, 0};
+    if (S_ISFIFO(about.st_mode))
+        return (struct peer){PIPE, about.st_ino};
+    struct sockaddr_storage own = {0}, other = {0};
+    socklen_t size = sizeof own, other_size = sizeof other;
+    if (getsockname(descriptor, (void *)&own, &size) || (own.ss_family != AF_INET && own.ss_family != AF_INET6))
+        return (struct peer){PIPE, 0};
+    if (getpeername(descriptor, (void *)&other, &other_size))
+        return (struct peer){NETWORK, 0};
+    uint64_t from = port_of(sends ? &own : &other), to = port_of(sends ? &other : &own);
+    return (struct peer){NETWORK, 1ull << 32 | from << 16 | to};
+}
+
+static uint64_t segment_bytes(int segment)
+{
+    struct shmid_ds about;
+    return shmctl(segment, IPC_STAT, &about) ? 0 : about.shm_segsz;
+}
+
+const struct mode user_mode = {user_read, path_of, peer_of, segment_bytes};
 
 static void on_translation(plugin_id id, struct qemu_plugin_tb *block)
 {

@@ -3,6 +3,7 @@
 
 mod faulty;
 mod guest;
+mod kernel_work;
 mod known;
 mod recording;
 mod support;

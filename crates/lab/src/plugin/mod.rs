@@ -71,38 +71,42 @@ pub fn compiler() -> String {
 /// # Errors
 /// There is no compiler, or its message.
 pub fn library(cache: &Cache) -> Result<PathBuf, String> {
-    compiled(cache, "numalab", &SOURCES)
+    compiled(cache, "numalab", &SOURCES, &[])
 }
 
 /// Path of a plugin's shared library `STEM-DIGEST.so`, which is compiled unless the cache has it. Sources are file
-/// names and texts.
+/// names and texts. The compiler is given `faster` beside [`FLAGS`], and does without if it does not know them.
 ///
 /// # Errors
 /// There is no compiler, or its message.
-pub fn compiled(cache: &Cache, stem: &str, sources: &[(&str, &str)]) -> Result<PathBuf, String> {
+pub fn compiled(cache: &Cache, stem: &str, sources: &[(&str, &str)], faster: &[&str]) -> Result<PathBuf, String> {
     let compiler = compiler();
     let version = Command::new(&compiler).arg("--version").output();
     let missing = |e| format!("C compiler `{compiler}`: {e}; `apt-get install gcc libc6-dev`, or name one in CC");
     let version = version.map_err(missing)?.stdout;
     let mut key = version;
     sources.iter().for_each(|(_, text)| key.extend_from_slice(text.as_bytes()));
-    FLAGS.iter().for_each(|f| key.extend_from_slice(f.as_bytes()));
+    FLAGS.iter().chain(faster).for_each(|f| key.extend_from_slice(f.as_bytes()));
     let directory = cache.directory(cache::PLUGIN).map_err(|e| e.to_string())?;
     let library = directory.join(format!("{stem}-{}.so", &cache::sha256(&key)[..16]));
     if library.is_file() {
         return Ok(library);
     }
     let work = cache.work_directory(cache::PLUGIN).map_err(at_path(&directory))?;
-    let mut command = Command::new(&compiler);
-    command.args(FLAGS).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
     for (name, text) in sources {
         std::fs::write(work.path().join(name), text).map_err(|e| e.to_string())?;
-        if name.ends_with(".c") {
-            command.arg(name);
-        }
     }
-    let output = crate::child::ends_with_parent(&mut command, libc::SIGTERM).output();
-    let output = output.map_err(|e| format!("C compiler `{compiler}`: {e}"))?;
+    let names = || sources.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".c"));
+    let with = |more: &[&str]| {
+        let mut command = Command::new(&compiler);
+        command.args(FLAGS).args(more).arg("-o").arg(work.path().join("out.so")).current_dir(work.path());
+        let output = crate::child::ends_with_parent(command.args(names()), libc::SIGTERM).output();
+        output.map_err(|e| format!("C compiler `{compiler}`: {e}"))
+    };
+    let mut output = with(faster)?;
+    if !output.status.success() && !faster.is_empty() {
+        output = with(&[])?;
+    }
     if !output.status.success() {
         return Err(format!("the plugin does not compile: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }

@@ -5,7 +5,7 @@ use super::ldd;
 use numalab_model::plan::hex;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,8 +23,20 @@ pub enum Node {
     Directory,
     /// A link and where it leads.
     Link(PathBuf),
-    /// A file: its permissions and content.
-    File(u32, Arc<[u8]>),
+    /// A file.
+    File(File),
+}
+
+/// A file and what is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Permissions.
+    pub mode: u32,
+    /// When it was last written, seconds since 1970. 0 for a file that is named itself: building a program anew makes
+    /// no other program of it. In a folder times tell which files were made of which, as Python's modules.
+    pub modified_s: u32,
+    /// Content.
+    pub content: Arc<[u8]>,
 }
 
 /// Files by their absolute paths; the folders of each stand before it.
@@ -50,20 +62,23 @@ impl Tree {
     /// Path, size in bytes and SHA-256 of every file.
     pub fn files(&self) -> Vec<(String, usize, String)> {
         let file = |(path, node): (&PathBuf, &Node)| match node {
-            Node::File(_, content) => Some((path.display().to_string(), content.len(), hex(&Sha256::digest(content)))),
+            Node::File(f) => Some((path.display().to_string(), f.content.len(), hex(&Sha256::digest(&f.content)))),
             _ => None,
         };
         self.nodes.iter().filter_map(file).collect()
     }
 
-    /// SHA-256 of all paths, permissions, links and contents, hexadecimal.
+    /// SHA-256 of all paths, permissions, times that are kept, links and contents, hexadecimal.
     pub fn digest(&self) -> String {
         let mut all = Sha256::new();
         for (path, node) in &self.nodes {
             let what = match node {
                 Node::Directory => "folder".to_string(),
                 Node::Link(to) => format!("link {}", to.display()),
-                Node::File(mode, content) => format!("file {mode:o} {}", hex(&Sha256::digest(content))),
+                Node::File(f) => {
+                    let time = if f.modified_s > 0 { format!(" at {}", f.modified_s) } else { String::new() };
+                    format!("file {:o} {}{time}", f.mode, hex(&Sha256::digest(&f.content)))
+                }
             };
             all.update(format!("{}\0{what}\0", path.display()));
         }
@@ -108,7 +123,7 @@ impl Tree {
                     rest.push((entry.map_err(unreadable)?.path(), false));
                 }
             } else if real.is_file() {
-                match needs(&real, &self.read(&real)?) {
+                match needs(&real, &self.read(&real, named)?) {
                     Ok(needs) => rest.extend(needs.into_iter().map(|path| (path, named))),
                     Err(e) if named => return Err(e),
                     Err(_) => {}
@@ -158,8 +173,8 @@ impl Tree {
         Ok((!known).then_some(at))
     }
 
-    /// Reads a file, and returns its content.
-    fn read(&mut self, path: &Path) -> Result<Arc<[u8]>, ProgramError> {
+    /// Reads a file, and returns its content. One that is not `named` itself keeps its time.
+    fn read(&mut self, path: &Path, named: bool) -> Result<Arc<[u8]>, ProgramError> {
         let unreadable = |e: std::io::Error| ProgramError::Unreadable(format!("{}: {e}", path.display()));
         let meta = path.metadata().map_err(unreadable)?;
         self.bytes += meta.len();
@@ -168,7 +183,9 @@ impl Tree {
         }
         let content: Arc<[u8]> = std::fs::read(path).map_err(unreadable)?.into();
         let mode = meta.permissions().mode() & 0o7777;
-        self.nodes.insert(path.to_path_buf(), Node::File(mode, content.clone()));
+        // The format has no time after 2106, nor one before 1970.
+        let modified_s = if named { 0 } else { u32::try_from(meta.mtime()).unwrap_or(0) };
+        self.nodes.insert(path.to_path_buf(), Node::File(File { mode, modified_s, content: content.clone() }));
         Ok(content)
     }
 }
@@ -243,7 +260,7 @@ mod tests {
         let node = |name: &str| tree.nodes.get(&at(name)).cloned();
         assert_eq!(node("folder"), Some(Node::Link("real/deep".into())));
         assert_eq!(node("real/dangling"), Some(Node::Link("nowhere".into())));
-        assert!(matches!(node("real/deep/file"), Some(Node::File(_, content)) if content[..] == *b"x"));
+        assert!(matches!(node("real/deep/file"), Some(Node::File(f)) if f.content[..] == *b"x"));
         assert_eq!((tree.files().len(), tree.bytes()), (1, 1), "the file is there once");
         let paths: Vec<&Path> = tree.nodes().map(|n| n.0).collect();
         let of = |p: &Path| paths.iter().position(|q| *q == p).unwrap();
@@ -252,6 +269,28 @@ mod tests {
         std::fs::write(at("more"), "").unwrap();
         tree.add(&at("more")).unwrap();
         assert_ne!(before, tree.digest());
+    }
+
+    #[test]
+    fn files_of_a_folder_keep_their_times() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("modules")).unwrap();
+        for name in ["modules/module", "named"] {
+            let file = std::fs::File::create(dir.path().join(name)).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_007)).unwrap();
+        }
+        let mut tree = Tree::default();
+        tree.add(&dir.path().join("modules")).unwrap();
+        tree.add(&dir.path().join("named")).unwrap();
+        let time = |name: &str| match tree.nodes.get(&dir.path().join(name)) {
+            Some(Node::File(f)) => f.modified_s,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!((time("modules/module"), time("named")), (1_000_000_007, 0));
+        let before = tree.digest();
+        let path = dir.path().join("modules/module");
+        tree.nodes.insert(path, Node::File(File { mode: 0o644, modified_s: 5, content: Arc::from(&b""[..]) }));
+        assert_ne!(before, tree.digest(), "a guest with another time is another one");
     }
 
     #[test]
