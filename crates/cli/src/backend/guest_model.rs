@@ -4,7 +4,8 @@
 //! without them is of another machine. Approach: the worker program as harness, the coordinator as a background process
 //! ([`coordinator`]), and the clock of timing `modelled`, in which a write costs as much as a read.
 
-use super::{coordinator, Sim};
+use super::coordinator;
+use super::sim::Sim;
 use crate::execute::Backend as _;
 use crate::failure::Failure;
 use numalab_lab::qemu::Timing;
