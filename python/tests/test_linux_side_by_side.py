@@ -49,7 +49,7 @@ def test_every_word_but_the_default_is_a_column_on_every_shape_at_last(tmp_path:
         assert line.endswith("--knob vma_filter=off --knob vma_filter=rfc_v3")
     pages = [line for line in done.stdout.splitlines() if " sides " in line]
     folders = " ".join(f"o/vma_filter-{shape}" for shape in SHAPES)
-    assert set(pages) == {f"numalab kernel sides {folders} --markdown p.md"}
+    assert set(pages) == {f"numalab kernel sides {folders} --markdown p.md --notes linux/sides/notes.toml"}
 
 
 def test_the_most_telling_columns_come_first_and_keep_their_folder(tmp_path: Path) -> None:

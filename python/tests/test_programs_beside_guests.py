@@ -8,6 +8,8 @@ from argparse import Namespace
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/programs-beside-guests.py"
 
@@ -101,8 +103,9 @@ def record(
     )
 
 
-def test_the_page_counts_what_is_held(tmp_path: Path) -> None:
+def test_the_page_counts_what_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     m = script()
+    monkeypatch.setattr(m, "KEPT", tmp_path / "guests.json")
     for seed in (1, 2, 3):
         record(tmp_path / "p-2x1x2x1", "debian-6.12[scan]", seed, 10 + seed, 100)
         record(tmp_path / "p-2x1x2x1", "off", seed, 5 + seed, 0)
@@ -115,3 +118,5 @@ def test_the_page_counts_what_is_held(tmp_path: Path) -> None:
     assert "| p | 6.12 | 3 | 11 to 13; 12: held | – | – | – | 100; 300: off by 3.00 |" in text
     assert "| p | off | 3 | 6 to 8; 7: held | – |" in text
     assert "| `numa_pages_migrated` | 0 of 1 (0 %) |" in text
+    kept = json.loads((tmp_path / "guests.json").read_text())
+    assert kept["p-2x1x2x1"]["off"]["elapsed_s"] == [6, 7, 8]
