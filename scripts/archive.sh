@@ -14,8 +14,8 @@ architecture=$(uname -m)
 target=$architecture-unknown-linux-musl
 name=numalab-$version-$architecture-linux
 # Nothing in the program says where it was built.
-export CARGO_PROFILE_RELEASE_STRIP=symbols
-export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$root=numalab"
+# Symbols have names that hang on the folder, and cargo 1.95 passes over CARGO_PROFILE_RELEASE_STRIP here.
+export RUSTFLAGS="-C strip=symbols --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$root=numalab"
 # As .cargo/config.toml, which the variable replaces.
 [ "$architecture" = x86_64 ] && RUSTFLAGS="$RUSTFLAGS -C target-cpu=x86-64-v2"
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}

@@ -17,8 +17,7 @@ scripts/archive.sh "$dist"
 # As reproducible as it is said to be: built once more, elsewhere.
 scripts/reproducible.sh "$dist/$name.tar.gz"
 # The wheel is built with the same flags.
-export CARGO_PROFILE_RELEASE_STRIP=symbols
-export RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$root=numalab"
+export RUSTFLAGS="-C strip=symbols --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo --remap-path-prefix=$root=numalab"
 [ "$architecture" = x86_64 ] && RUSTFLAGS="$RUSTFLAGS -C target-cpu=x86-64-v2"
 
 # The wheel has the command inside the extension, for every Python from 3.11 on. Its tag names the oldest glibc it runs with.
