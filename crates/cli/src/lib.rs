@@ -20,6 +20,7 @@ mod file_arguments;
 mod interrupt;
 pub mod logs;
 pub mod memory;
+mod notes;
 mod options;
 mod output_file;
 mod progress;

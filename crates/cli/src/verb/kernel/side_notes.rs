@@ -9,8 +9,8 @@
 //! All notes of a table's knob and machine stand below it. Notes without a table are listed, so that they can go.
 
 use crate::failure::Failure;
-use crate::options;
-use numalab_model::spec::{Doc, SpecError, Table};
+use crate::notes;
+use numalab_model::spec::{SpecError, Table};
 use numalab_report::data::Comparison;
 use std::path::Path;
 
@@ -33,19 +33,7 @@ impl SideNotes {
     /// # Errors
     /// The file cannot be read, or does not have the form above.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        Ok(Self::parse(&path.display().to_string(), &options::read(path)?)?)
-    }
-
-    /// Reads notes from a text.
-    ///
-    /// # Errors
-    /// Syntax, a missing or unknown key, a value of the wrong kind.
-    pub fn parse(file: &str, text: &str) -> Result<Self, SpecError> {
-        let doc = Doc::parse(file, text)?;
-        let root = doc.root();
-        let notes = root.tables("note")?.into_iter().map(note).collect::<Result<_, _>>()?;
-        root.finish()?;
-        Ok(Self(notes))
+        Ok(Self(notes::read(path, note)?))
     }
 
     /// The notes about a table of runs, as a list of Markdown; empty without any.
@@ -73,7 +61,7 @@ impl SideNotes {
     /// Knob and beginning of each note that stood below no table.
     pub fn unused(&self) -> Vec<String> {
         let rest = self.0.iter().filter(|n| !n.used);
-        rest.map(|n| format!("{}: {}", n.knob, n.why.chars().take(60).collect::<String>())).collect()
+        rest.map(|n| notes::beginning(&n.knob, &n.why)).collect()
     }
 }
 
@@ -83,21 +71,22 @@ fn knob_of<'a>(columns: &[&'a str]) -> &'a str {
     last.and_then(|set| set.split_once('=')).map_or("", |(name, _)| name)
 }
 
-fn note(table: Table<'_>) -> Result<Note, SpecError> {
-    let machines = if table.has("machines") { table.strs("machines")? } else { Vec::new() };
-    let note = Note {
+fn note(table: &Table<'_>) -> Result<Note, SpecError> {
+    Ok(Note {
         knob: table.str("knob")?.value,
-        machines: machines.into_iter().map(|m| m.value).collect(),
-        why: table.str("why")?.value.split_whitespace().collect::<Vec<_>>().join(" "),
+        machines: notes::words(table, "machines")?,
+        why: notes::why(table)?,
         used: false,
-    };
-    table.finish()?;
-    Ok(note)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parsed(text: &str) -> Result<SideNotes, SpecError> {
+        Ok(SideNotes(notes::parse("notes.toml", text, note)?))
+    }
 
     const TEXT: &str = r#"
 [[note]]
@@ -114,7 +103,7 @@ why = "everywhere"
 
     #[test]
     fn a_table_has_the_notes_of_its_knob_and_machine() {
-        let mut notes = SideNotes::parse("notes.toml", TEXT).unwrap();
+        let mut notes = parsed(TEXT).unwrap();
         assert_eq!(notes.about("b", &["m".into()]), "");
         assert_eq!(notes.unused().len(), 2);
         let below = notes.about("a", &["n".into()]);
@@ -133,7 +122,7 @@ why = "everywhere"
 
     #[test]
     fn a_misspelt_key_is_an_error_with_its_line() {
-        let e = SideNotes::parse("notes.toml", &TEXT.replace("machines", "machine")).unwrap_err();
+        let e = parsed(&TEXT.replace("machines", "machine")).unwrap_err();
         assert_eq!((e.line, e.what.contains("machine")), (4, true), "{e}");
     }
 }

@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn notes_are_printed_with_their_misses_and_unused_ones_are_listed() {
         let notes = "[[note]]\nworkload = \"w\"\nwhy = \"because\"\n[[note]]\nworkload = \"x\"\nwhy = \"gone\"\n";
-        let notes = Notes::parse("notes", notes).unwrap();
+        let notes = crate::verb::validate::notes::parsed(notes).unwrap();
         let page = page(&report(0.0), &notes);
         assert!(page.contains("simulated 0 (one side has none). because\n"), "{page}");
         assert!(page.contains("fits no miss: x: gone"), "{page}");

@@ -12,8 +12,8 @@
 //! The first note that matches a miss explains it. Notes that match no miss are listed, so that they can be removed.
 
 use crate::failure::Failure;
-use crate::options;
-use numalab_model::spec::{Doc, SpecError, Table};
+use crate::notes;
+use numalab_model::spec::{SpecError, Table};
 use std::path::Path;
 
 /// Notes in the order of their file.
@@ -36,19 +36,7 @@ impl Notes {
     /// # Errors
     /// The file cannot be read, or does not have the form above.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        Ok(Self::parse(&path.display().to_string(), &options::read(path)?)?)
-    }
-
-    /// Reads notes from a text.
-    ///
-    /// # Errors
-    /// Syntax, a missing or unknown key, a value of the wrong kind.
-    pub fn parse(file: &str, text: &str) -> Result<Self, SpecError> {
-        let doc = Doc::parse(file, text)?;
-        let root = doc.root();
-        let notes = root.tables("note")?.into_iter().map(note).collect::<Result<_, _>>()?;
-        root.finish()?;
-        Ok(Self(notes))
+        Ok(Self(notes::read(path, note)?))
     }
 
     /// Index and text of the first note that matches a miss.
@@ -66,21 +54,24 @@ impl Notes {
     /// Workload and beginning of each note whose index is not in `used`.
     pub fn unused(&self, used: &[usize]) -> Vec<String> {
         let rest = self.0.iter().enumerate().filter(|(i, _)| !used.contains(i));
-        rest.map(|(_, n)| format!("{}: {}", n.workload, n.why.chars().take(60).collect::<String>())).collect()
+        rest.map(|(_, n)| notes::beginning(&n.workload, &n.why)).collect()
     }
 }
 
-fn note(table: Table<'_>) -> Result<Note, SpecError> {
-    let counters = if table.has("counters") { table.strs("counters")? } else { Vec::new() };
-    let note = Note {
+fn note(table: &Table<'_>) -> Result<Note, SpecError> {
+    Ok(Note {
         workload: table.str("workload")?.value,
         image: table.opt_str("image")?.map(|s| s.value),
         thp: table.opt_str("thp")?.map(|s| s.value),
-        counters: counters.into_iter().map(|c| c.value).collect(),
-        why: table.str("why")?.value.split_whitespace().collect::<Vec<_>>().join(" "),
-    };
-    table.finish()?;
-    Ok(note)
+        counters: notes::words(table, "counters")?,
+        why: notes::why(table)?,
+    })
+}
+
+/// Notes of a text, for tests.
+#[cfg(test)]
+pub fn parsed(text: &str) -> Result<Notes, SpecError> {
+    Ok(Notes(notes::parse("notes.toml", text, note)?))
 }
 
 #[cfg(test)]
@@ -103,7 +94,7 @@ why = "the rest"
 
     #[test]
     fn the_first_note_that_fits_is_the_reason() {
-        let notes = Notes::parse("notes.toml", TEXT).unwrap();
+        let notes = parsed(TEXT).unwrap();
         assert_eq!(notes.about("i", "never", "w", "b"), Some((0, "two lines")));
         assert_eq!(notes.about("i", "always", "w", "b"), Some((1, "the rest")));
         assert_eq!(notes.about("i", "never", "w", "c"), Some((1, "the rest")));
@@ -113,7 +104,7 @@ why = "the rest"
 
     #[test]
     fn a_misspelt_key_is_an_error_with_its_line() {
-        let e = Notes::parse("notes.toml", &TEXT.replace("thp", "htp")).unwrap_err();
+        let e = parsed(&TEXT.replace("thp", "htp")).unwrap_err();
         assert_eq!((e.line, e.what.contains("htp")), (4, true), "{e}");
     }
 }
