@@ -60,7 +60,7 @@ fn copy_pages(
 ) -> u64 {
     let mut done = 0;
     sim.hw.run_pages.fill(0);
-    while done < pages && real(at.clock) + done as f64 * sweep_ns < real(at.limit) {
+    while done < pages && real(at.clock) + done as f64 * sweep_ns < real(at.limit.min(at.turn_end)) {
         let page = page + done as usize;
         let vma = sim.processes[at.process].space.vma(at.vma);
         let Some(shared) = vma.page_ref(chunk, page).filter(|_| vma.is_read_only(chunk, page)) else { break };

@@ -1,4 +1,4 @@
-//! Faults of random accesses to grains, one after the other, as one step.
+//! Faults of random accesses, one after the other, as one step.
 //!
 //! Problem: accesses between two faults were a stretch through the pipes of their own, and a process that comes to a
 //! large pool faults every microsecond.
@@ -104,6 +104,10 @@ pub(crate) fn fault_run(
             }
             continue;
         };
+        if clock_of(at, &run, per_access) > at.turn_end {
+            run.end = End::Met(met);
+            return run;
+        }
         run.end = fault(sim, at, met, (per_access, &mut run));
         let ends = !matches!(run.end, End::None) || run.accesses == most;
         let out_of_time = run.accesses as f64 * per_access + run.kernel_ns as f64 >= room_ns as f64;

@@ -90,7 +90,7 @@ fn fault_on_pages(
     // How long the sweep behind the faults so far takes, if the pipes let it.
     let (mut done, mut swept_ns, mut on) = (0, 0.0, None);
     sim.hw.run_pages.fill(0);
-    while done < pages && (at.clock + swept_ns as u64) < at.limit {
+    while done < pages && (at.clock + swept_ns as u64) < at.limit.min(at.turn_end) {
         let page = page + done as usize;
         let vma = sim.processes[at.process].space.vma(at.vma);
         let Some((node, last)) = vma.marked_page(chunk, page) else { break };

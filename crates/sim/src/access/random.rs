@@ -13,6 +13,7 @@ use crate::float::LINE_BYTES;
 use crate::hardware::access_rates::{waiting_ns, AccessRates, EPOCH_NS};
 use crate::mm::fill::write_back_cleared;
 use crate::numa::grain_refusals::batched_page_fault;
+use crate::state::cpu::Pending;
 use crate::state::recorded_odds::RecordedSpan;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -362,6 +363,11 @@ fn random_walk(sim: &Simulation<'_>, at: &Going<'_>, bytes: u64, huge_share: f64
 pub(super) fn random_fault(sim: &mut Simulation<'_>, at: &mut Going<'_>, access: (usize, usize, bool)) -> Next {
     let (chunk, page, write) = access;
     let (cpu, task, process) = (at.cpu, at.task, at.process);
+    if at.is_behind_turn() {
+        sim.tasks[task as usize].pending_access = Some(access);
+        at.done -= 1;
+        return Next::End(Step::Stop(Pending::Resume));
+    }
     if fault_of_first_comer(sim, at, access) {
         return Next::Go;
     }

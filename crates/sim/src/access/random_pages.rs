@@ -29,6 +29,8 @@ pub(crate) struct RandomPages {
     single: PendingKind,
     /// Pages that an access comes to: one, or of lines of a block a part.
     per_access: f64,
+    /// Its faults may be runs: which page faults follows from counts, not from a histogram.
+    runs: bool,
 }
 
 /// First address of the pages of a span, and that behind the last.
@@ -96,7 +98,8 @@ impl RandomPages {
         let odds = GrainOdds { absent, marked: one, read_only: at.access.write.min(1.0) * one };
         let grains = (pages > 1).then_some(odds);
         let pages = vma.grain.count(range.1 - range.0);
-        Self { range, pages, grains, single: PendingKind::of(at.write), per_access: 1.0 }
+        let runs = at.access.pattern.histogram().is_none();
+        Self { range, pages, grains, single: PendingKind::of(at.write), per_access: 1.0, runs }
     }
 
     /// The same pages, of which an access comes to a part, `per_access`.
@@ -126,7 +129,7 @@ impl RandomPages {
 
     /// Whether faults of a slice may be runs ([`fault_run`](crate::access::fault_run)).
     pub(crate) fn runs(&self) -> bool {
-        self.grains.is_some()
+        self.runs
     }
 
     /// What accesses to a span may meet now, where so many pages of shared objects are in LRU batches.

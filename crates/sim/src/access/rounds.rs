@@ -14,7 +14,7 @@ use crate::access::walk::{Going, Next, Walker};
 use crate::charge::blocking::is_blocked;
 use crate::charge::core::{boost, sibling};
 use crate::charge::time::charge_part;
-use crate::mm::fault_lock::end_of_turn_of;
+use crate::mm::fault_lock::end_of_turn;
 use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::Step;
@@ -129,22 +129,7 @@ impl<'a> Rounds<'a> {
         let (of_round, left, until_ns) = (first.accesses, frame.left, frame.until_ns);
         let mut slice = Self { leading, others, compute_ns, of_round, left, until_ns };
         slice.part(interrupted).walker.again = again;
-        let fault_every_ns = slice.fault_every_ns(sim);
-        let at = &mut slice.leading.at;
-        at.limit = end_of_turn_of(sim, at.process, fault_every_ns, (clock, at.limit));
         Some(slice)
-    }
-
-    /// After how long the next fault is expected, ns.
-    fn fault_every_ns(&mut self, sim: &Simulation<'_>) -> u64 {
-        let (mut per_access, mut odds) = (self.compute_ns, 0.0);
-        for part in std::iter::once(&mut self.leading).chain(self.others.iter_mut().flatten()) {
-            let Some(pages) = part.walker.pages else { continue };
-            let weights = pages.weights((&sim.pending_counts, sim.mm.lru_batches.of_objects()), part.at.pace.span);
-            per_access += part.share * part.walker.pace(sim, &mut part.at).per_access;
-            odds += part.share * weights.sum() / pages.count();
-        }
-        (per_access / odds) as u64
     }
 
     /// The part of an op; the leading one for any other op.
@@ -276,7 +261,9 @@ impl<'a> Rounds<'a> {
         let interrupted = sim.tasks[task].pending_access.is_some().then_some(sim.tasks[task].pc);
         let again = self.others.iter().flatten().find(|p| p.walker.again.is_some()).map(|p| p.op);
         let over = self.is_over() && interrupted.is_none();
-        let (clock, rounds) = (self.leading.at.clock, done / self.of_round);
+        // A round whose last access still has its fault before it is not over.
+        let open = (interrupted.is_some() || again.is_some()) && done > 0 && done.is_multiple_of(self.of_round);
+        let (clock, rounds) = (self.leading.at.clock, done / self.of_round - u64::from(open));
         self.leading.end(sim, cpu, (done.saturating_sub(sim.tasks[task].done), clock));
         for part in self.others.iter_mut().flatten() {
             let n = part.at.done;
@@ -285,7 +272,7 @@ impl<'a> Rounds<'a> {
         charge_part(sim, task as u32, clock - self.leading.at.started, self.leading.at.kernel_ns);
         let t = &mut sim.tasks[task];
         t.pc = interrupted.or(again).unwrap_or(self.leading.op);
-        t.done = done % self.of_round;
+        t.done = done - rounds * self.of_round;
         let Some(frame) = t.loops.last_mut() else { return };
         if self.until_ns == u64::MAX {
             frame.left -= rounds.min(frame.left);
@@ -327,6 +314,7 @@ impl<'a> Part<'a> {
             clock,
             end,
             limit: Random::limit(sim, (process, vma), end),
+            turn_end: end_of_turn(sim, process),
             done: 0,
             all: u64::MAX,
             kernel_ns: 0,

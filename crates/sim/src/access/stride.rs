@@ -7,6 +7,7 @@ use crate::fault::handle_fault::handle_mm_fault;
 use crate::float::{real, whole, LINE_BYTES};
 use crate::hardware::access_rates::waiting_ns;
 use crate::mm::fill::write_back_cleared;
+use crate::state::cpu::Pending;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
 use numalab_base::grain::Grain;
@@ -28,6 +29,9 @@ impl Stride {
 
     /// Faults on a page; how the access leaves the CPU if it does.
     fn fault(&mut self, sim: &mut Simulation<'_>, at: &mut Going<'_>, (chunk, page): (usize, usize)) -> Next {
+        if at.is_behind_turn() {
+            return Next::End(Step::Stop(Pending::Resume));
+        }
         sim.mm.cleared = None;
         let (ns, fate) = handle_mm_fault(sim, &at.site(chunk, page, at.write), at.clock);
         at.kernel_ns += ns;

@@ -124,6 +124,9 @@ impl Sweep {
         if at.clock >= at.end {
             return Some(Step::Go);
         }
+        if at.is_behind_turn() {
+            return Some(Step::Stop(Pending::Resume));
+        }
         if contender_is_first(sim, at.task, at.vma, chunk, page, at.clock) {
             return Some(Step::Stop(Pending::Resume));
         }
@@ -170,7 +173,7 @@ impl Walker for Sweep {
                 return Next::End(step);
             }
         }
-        if run_may_begin && at.clock < at.end {
+        if run_may_begin && at.clock < at.end && !at.is_behind_turn() {
             if let Some(next) = self.run(sim, at, &ahead, addr + left - ahead.clear) {
                 return next;
             }

@@ -76,7 +76,7 @@ pub(crate) fn touch_run(
     let fault_ns = fill_ns(sim, at.cpu, source.node, 1, at.clock) as u64;
     let times = times_of_node(sim, at, costs, source.node);
     let page_ns = fault_ns as f64 + real(sim.cfg.base_page().bytes()) * times.per_byte;
-    let in_time = (real(at.limit.saturating_sub(at.clock)) / page_ns) as u64;
+    let in_time = (real(at.room_for_faults_ns()) / page_ns) as u64;
     let most = most.min(in_time).min(source.most);
     if most < 2 {
         return None;

@@ -33,6 +33,8 @@ pub(crate) struct Going<'a> {
     /// Where the slice ends, and how far it may run ahead, ns.
     pub(crate) end: u64,
     pub(crate) limit: u64,
+    /// Later faults wait for a slice that begins with them, ns.
+    pub(crate) turn_end: u64,
     /// Units ([`Walker::UNIT_BYTES`]) that are done, and all.
     pub(crate) done: u64,
     pub(crate) all: u64,
@@ -41,6 +43,18 @@ pub(crate) struct Going<'a> {
 }
 
 impl Going<'_> {
+    /// Whether a fault now is further ahead than faults may be handled.
+    #[inline]
+    pub(crate) fn is_behind_turn(&self) -> bool {
+        self.clock > self.turn_end
+    }
+
+    /// How long faults side by side may take from now on, ns.
+    #[inline]
+    pub(crate) fn room_for_faults_ns(&self) -> u64 {
+        self.limit.min(self.turn_end).saturating_sub(self.clock)
+    }
+
     /// A page of the mapping, and whether the access to it is a store.
     pub(crate) fn site(&self, chunk: usize, page: usize, write: bool) -> PageSite {
         PageSite { cpu: self.cpu, task: self.task, process: self.process, vma: self.vma, chunk, page, write }
@@ -99,7 +113,8 @@ pub(crate) fn go<W: Walker>(
         started: *clock,
         clock: *clock,
         end,
-        limit: end_of_turn(sim, process, *clock, W::limit(sim, (process, vma), end)),
+        limit: W::limit(sim, (process, vma), end),
+        turn_end: end_of_turn(sim, process),
         done: sim.tasks[task as usize].done,
         all: walker.units(access),
         kernel_ns: 0,

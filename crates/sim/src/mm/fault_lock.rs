@@ -171,28 +171,17 @@ fn take_machine_lock(
     t.wait_ns + t.transfer_ns
 }
 
-/// While a lock is in demand, threads are planned so far at a time, about one fault, ns. A bin then goes to those who
-/// ask first, and not to those who are planned first.
+/// While a lock is in demand, faults are handled no further ahead than this, about one fault, ns. A bin then goes to
+/// those who ask first, and not to those who are planned first.
 const TURN_NS: u64 = 2000;
 
-/// Where a slice that goes on at `clock` and ends at `end` ends because of locks: after a turn, while one that its
-/// process meets is in demand.
+/// Up to when a slice that is planned now may handle faults: a turn, while a lock that its process meets is in demand,
+/// else any time. A later fault ends the slice, and begins the next one.
 #[inline]
-pub(crate) fn end_of_turn(sim: &Simulation<'_>, process: usize, clock: u64, end: u64) -> u64 {
-    end_of_turn_of(sim, process, TURN_NS, (clock, end))
-}
-
-/// As [`end_of_turn`], of a thread that faults once in `fault_every_ns`: its turn is as long, if that is longer.
-#[inline]
-pub(crate) fn end_of_turn_of(
-    sim: &Simulation<'_>,
-    process: usize,
-    fault_every_ns: u64,
-    (clock, end): (u64, u64),
-) -> u64 {
+pub(crate) fn end_of_turn(sim: &Simulation<'_>, process: usize) -> u64 {
     let pressed_until_ns = sim.processes[process].pressed_until_ns.max(sim.mm.locks.pressed_until_ns);
-    if clock >= pressed_until_ns {
-        return end;
+    if sim.now_ns >= pressed_until_ns {
+        return u64::MAX;
     }
-    end.min(clock.saturating_add(fault_every_ns.max(TURN_NS)))
+    sim.now_ns.saturating_add(TURN_NS)
 }

@@ -47,11 +47,14 @@ steps = [
 ]
 "#;
 
+/// Placement is by chance, so typical rates are told from so many runs.
+const SEEDS: u64 = 7;
+
 /// Mean and best rate of rounds on a node of 198 GB/s, GB/s.
-fn rates(readers: &str, array: &str) -> (f64, f64) {
+fn rates(readers: &str, array: &str, seed: u64) -> (f64, f64) {
     let m = machine("milan-2s-nps1");
-    let w = inline(BURSTS, &m, 1, &[("readers", readers), ("array", array)]);
-    let out = run(&m, &w, &kernel("off"), 1);
+    let w = inline(BURSTS, &m, seed, &[("readers", readers), ("array", array)]);
+    let out = run(&m, &w, &kernel("off"), seed);
     (scalar(&out, "read") / 1e3, scalar(&out, "read_best") / 1e3)
 }
 
@@ -60,15 +63,22 @@ fn rates(readers: &str, array: &str) -> (f64, f64) {
 fn readers_that_come_back_from_a_pause_get_what_the_node_delivers() {
     let mut late = Vec::new();
     for (readers, array) in [("8", "64MiB"), ("16", "64MiB"), ("32", "64MiB"), ("16", "512MiB"), ("32", "512MiB")] {
-        let (mean, best) = rates(readers, array);
         // A stretch may end a bin of 250 us before the last one that it is entered in, but on average nobody gains.
         let bytes = 64.0 * 1.048_576e6 * readers.parse::<f64>().unwrap() * if array == "64MiB" { 1.0 } else { 8.0 };
         let round_ns = bytes / 198.0;
-        assert!(mean <= 198.0, "{readers} readers of {array}: {mean} GB/s");
-        assert!(best <= 198.0 * (1.0 + 250_000.0 / round_ns), "{readers} readers of {array}: {best} GB/s");
-        println!("{readers} readers of {array}: {mean:.1} GB/s");
+        let mut means: Vec<f64> = (1..=SEEDS)
+            .map(|seed| {
+                let (mean, best) = rates(readers, array, seed);
+                assert!(mean <= 198.0, "{readers} readers of {array}: {mean} GB/s");
+                assert!(best <= 198.0 * (1.0 + 250_000.0 / round_ns), "{readers} readers of {array}: {best} GB/s");
+                mean
+            })
+            .collect();
+        means.sort_by(f64::total_cmp);
+        let median = means[means.len() / 2];
+        println!("{readers} readers of {array}: {median:.1} GB/s");
         // Nobody starves: the last of a round is not much later than the first.
-        if mean <= 0.8 * 198.0 {
+        if median <= 0.8 * 198.0 {
             late.push((readers, array));
         }
     }
@@ -78,6 +88,6 @@ fn readers_that_come_back_from_a_pause_get_what_the_node_delivers() {
 /// Below its bandwidth the node is in nobody's way: each gets the most that one thread can have.
 #[test]
 fn few_readers_are_not_slowed_down() {
-    let (mean, _) = rates("6", "64MiB");
+    let (mean, _) = rates("6", "64MiB", 1);
     assert!((mean / (6.0 * 31.0) - 1.0).abs() < 0.02, "{mean} GB/s");
 }
