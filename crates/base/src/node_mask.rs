@@ -1,5 +1,9 @@
 //! A set of NUMA nodes.
 
+use std::collections::BTreeSet;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
 /// Largest number of nodes that a [`NodeMask`] can hold.
 pub const MAX_NODES: usize = 1_024;
 
@@ -8,15 +12,24 @@ pub type NodeId = u16;
 
 const WORDS: usize = MAX_NODES / 64;
 
+/// The words of a set behind the first.
+type High = [u64; WORDS - 1];
+
+/// No node from 64 on.
+static NO_HIGH: High = [0; WORDS - 1];
+
+/// The high words of all sets that have nodes from 64 on, each once. They are kept for the life of the program.
+static HIGHS: Mutex<BTreeSet<&'static High>> = Mutex::new(BTreeSet::new());
+
 /// A set of nodes.
 ///
-/// Most machines have fewer than 64 nodes, so a set knows how many of its words can be other than zero, and looks at
-/// no more than those.
+/// Most machines have fewer than 64 nodes, and sets are copied with every page that is allocated. So a set is one word,
+/// and a reference to the others, which sets with the same nodes share. Changing a node from 64 on looks for those
+/// words among all that there are.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeMask {
-    words: [u64; WORDS],
-    /// Words from here on are zero.
-    used: u32,
+    low: u64,
+    high: &'static High,
 }
 
 impl Default for NodeMask {
@@ -27,82 +40,134 @@ impl Default for NodeMask {
 
 impl PartialEq for NodeMask {
     fn eq(&self, other: &Self) -> bool {
-        let used = self.used.max(other.used) as usize;
-        self.words[..used] == other.words[..used]
+        self.low == other.low && (ptr::eq(self.high, other.high) || self.high == other.high)
     }
 }
 
 impl Eq for NodeMask {}
 
+/// The one copy of these words.
+fn shared(high: &High) -> &'static High {
+    if *high == NO_HIGH {
+        return &NO_HIGH;
+    }
+    // A set of words is whole at any time, so one that a thread left behind is too.
+    let mut all = HIGHS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.get(high) {
+        return known;
+    }
+    let kept: &'static High = Box::leak(Box::new(*high));
+    all.insert(kept);
+    kept
+}
+
 impl NodeMask {
     /// No node.
-    pub const EMPTY: Self = Self { words: [0; WORDS], used: 0 };
+    pub const EMPTY: Self = Self { low: 0, high: &NO_HIGH };
     /// The set of the given nodes. Nodes from [`MAX_NODES`] on are left out.
     pub fn of(nodes: impl IntoIterator<Item = usize>) -> Self {
-        let mut mask = Self::EMPTY;
-        nodes.into_iter().for_each(|n| mask.insert(n));
-        mask
+        let mut words = [0; WORDS];
+        for node in nodes.into_iter().filter(|n| *n < MAX_NODES) {
+            words[node >> 6] |= 1 << (node & 63);
+        }
+        Self::of_words(&words)
     }
     /// The set that holds node `n`, of the first 128, if bit `n` is set.
-    pub const fn from_bits(bits: u128) -> Self {
-        let mut mask = Self { words: [0; WORDS], used: 2 };
-        (mask.words[0], mask.words[1]) = (bits as u64, (bits >> 64) as u64);
-        mask
+    pub fn from_bits(bits: u128) -> Self {
+        let mut words = [0; WORDS];
+        (words[0], words[1]) = (bits as u64, (bits >> 64) as u64);
+        Self::of_words(&words)
+    }
+    fn of_words(words: &[u64; WORDS]) -> Self {
+        let mut high = NO_HIGH;
+        high.copy_from_slice(&words[1..]);
+        Self { low: words[0], high: shared(&high) }
+    }
+    /// Whether no node from 64 on is in the set.
+    #[inline]
+    fn is_low(&self) -> bool {
+        ptr::eq(self.high, &NO_HIGH)
     }
     /// The words that can be other than zero.
     #[inline]
-    fn words(&self) -> &[u64] {
-        &self.words[..self.used as usize]
+    fn words(&self) -> impl Iterator<Item = u64> + Clone + use<> {
+        let high: &'static [u64] = if self.is_low() { &[] } else { self.high };
+        std::iter::once(self.low).chain(high.iter().copied())
     }
     /// The nodes in both sets.
     #[inline]
     pub fn and(&self, other: &Self) -> Self {
-        let mut both = Self { words: [0; WORDS], used: self.used.min(other.used) };
-        for (w, word) in both.words[..both.used as usize].iter_mut().enumerate() {
-            *word = self.words[w] & other.words[w];
+        let low = self.low & other.low;
+        if self.is_low() || other.is_low() {
+            return Self { low, high: &NO_HIGH };
         }
-        both
+        if ptr::eq(self.high, other.high) {
+            return Self { low, high: self.high };
+        }
+        let mut high = *self.high;
+        high.iter_mut().zip(other.high).for_each(|(w, o)| *w &= o);
+        Self { low, high: shared(&high) }
     }
     /// Number of nodes.
     #[inline]
     pub fn len(&self) -> usize {
-        self.words().iter().map(|w| w.count_ones() as usize).sum()
+        self.words().map(|w| w.count_ones() as usize).sum()
     }
     /// Adds a node.
     #[inline]
     pub fn insert(&mut self, node: usize) {
-        if node < MAX_NODES {
-            self.words[node >> 6] |= 1 << (node & 63);
-            self.used = self.used.max((node >> 6) as u32 + 1);
-        }
+        self.change(node, |word, bit| *word |= bit);
     }
     /// Removes a node.
     #[inline]
     pub fn remove(&mut self, node: usize) {
-        if node < MAX_NODES {
-            self.words[node >> 6] &= !(1 << (node & 63));
+        self.change(node, |word, bit| *word &= !bit);
+    }
+    /// Changes the bit of a node in its word; nothing from [`MAX_NODES`] on.
+    #[inline]
+    fn change(&mut self, node: usize, change: impl Fn(&mut u64, u64)) {
+        let bit = 1 << (node & 63);
+        match node >> 6 {
+            0 => change(&mut self.low, bit),
+            word if word < WORDS => {
+                let mut high = *self.high;
+                change(&mut high[word - 1], bit);
+                self.high = shared(&high);
+            }
+            _ => {}
         }
     }
     /// Whether a node is in the set.
     #[inline]
     pub fn contains(&self, node: usize) -> bool {
-        node < MAX_NODES && self.words[node >> 6] >> (node & 63) & 1 == 1
+        match node >> 6 {
+            0 => self.low >> node & 1 == 1,
+            word => word < WORDS && self.high[word - 1] >> (node & 63) & 1 == 1,
+        }
     }
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words().iter().all(|w| *w == 0)
+        self.low == 0 && self.is_low()
     }
     /// Lowest node of the set.
     #[inline]
     pub fn first(&self) -> Option<usize> {
-        let w = self.words().iter().position(|w| *w != 0)?;
-        Some((w << 6) + self.words[w].trailing_zeros() as usize)
+        self.iter().next()
     }
     /// The nodes in ascending order.
     #[inline]
     pub fn iter(&self) -> Nodes<'_> {
         Nodes { mask: self, next: 0, word: 0 }
+    }
+    /// A word, if it can be other than zero.
+    #[inline]
+    fn word(&self, number: usize) -> Option<u64> {
+        match number {
+            0 => Some(self.low),
+            _ if self.is_low() => None,
+            _ => self.high.get(number - 1).copied(),
+        }
     }
 }
 
@@ -122,7 +187,7 @@ impl Iterator for Nodes<'_> {
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.word == 0 {
-            self.word = *self.mask.words().get(self.next as usize)?;
+            self.word = self.mask.word(self.next as usize)?;
             self.next += 1;
         }
         let node = ((self.next - 1) << 6) + self.word.trailing_zeros();
