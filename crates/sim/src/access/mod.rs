@@ -7,6 +7,7 @@ pub(crate) mod direct_io;
 pub(crate) mod fault_run;
 pub(crate) mod first_comer;
 pub(crate) mod hint_run;
+pub(crate) mod interleaved_run;
 pub(crate) mod progress;
 pub(crate) mod random;
 pub(crate) mod random_pages;

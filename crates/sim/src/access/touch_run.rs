@@ -5,10 +5,12 @@
 //! Approach: pages that lie side by side, come from one pageblock and are touched by nobody else are one *run*. It pays
 //! for each fault, and its bytes cross the pipes as one stretch. The run is cut where something else may happen: at the
 //! end of the slice, of the 2 MiB, of the pageblock or of what the zone gives above its low watermark, and at the first
-//! page that another thread may come to.
+//! page that another thread may come to. Under a policy that chooses a node for each page, pages come from the zones of
+//! all its nodes ([`interleaved_run`]).
 //! What is left out: lines of a run cross the pipes from its beginning on, rather than behind each fault.
 
 use crate::access::access_cost::{SweepAhead, SweepCosts, Times};
+use crate::access::interleaved_run::interleaved_run;
 use crate::access::walk::Going;
 use crate::fault::touch_pages::{touch_pages, TouchedPages};
 use crate::float::real;
@@ -49,8 +51,8 @@ impl Runs {
 }
 
 /// Handles the run of first touches that begins at the page where the sweep faults, and adds its time to the sweep.
-/// Returns how many pages it has, what sweeping them costs and their node; `None` if the page has to be handled alone.
-/// One of the pages is in `run_pages` then.
+/// Returns how many pages it has, what sweeping them costs, and their node if it is one; `None` if the page has to be
+/// handled alone. `run_pages` has the pages by node then, or one of them if all are alike.
 pub(crate) fn touch_run(
     sim: &mut Simulation<'_>,
     at: &mut Going<'_>,
@@ -69,7 +71,7 @@ pub(crate) fn touch_run(
         return None;
     }
     let site = at.site(chunk, page, true);
-    let source = run_source(sim, &site)?;
+    let Some(source) = run_source(sim, &site) else { return interleaved_run(sim, at, costs, (chunk, page), most) };
     if sim.cpus[at.cpu].freed_page.is_some_and(|f| usize::from(f.node) == source.node) {
         return None;
     }

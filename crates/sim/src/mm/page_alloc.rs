@@ -5,9 +5,11 @@ use crate::mm::fault_lock::{take_listed_page, take_listed_pages};
 use crate::mm::shrink_pages::{reclaim_context, ReclaimContext};
 use crate::mm::vma_policy::{home_node, policy};
 use crate::mm::work::cpu_ns;
+use crate::state::interleaved_pages::InterleavedPages;
 use crate::state::page_site::PageSite;
 use crate::state::policies::page_index;
 use crate::state::simulation::Simulation;
+use numalab_base::node_mask::NodeId;
 use numalab_kernel::mm::alloc::{AllocSite, Constraint, RunSource};
 use numalab_kernel::mm::thp::{fault_gfp, FaultContext, Locality};
 use numalab_kernel::mm::{AllocError, AllocatedPage, Gfp, PageClass, Work, CHUNK_PAGES};
@@ -224,6 +226,29 @@ pub(crate) fn alloc_and_free_base(
 /// Where the base pages of entries side by side come from, from that of `s` on, if it is one zone for all of them.
 pub(crate) fn run_source(sim: &Simulation<'_>, s: &PageSite) -> Option<RunSource> {
     sim.mm.physical.run_source(&base_site(sim, s))
+}
+
+/// Where the base pages of entries side by side come from, from that of `s` on, at most `most`. Leaves no page if the
+/// policy does not choose a node for each, and ends before the first whose own node does not give it.
+pub(crate) fn interleaved_pages(sim: &Simulation<'_>, s: &PageSite, most: u64, out: &mut InterleavedPages) {
+    out.nodes.clear();
+    out.sources.clear();
+    let (here, mems) = (sim.cpus[s.cpu].node, sim.processes[s.process].mems);
+    let (vma, policy) = (sim.processes[s.process].space.vma(s.vma), policy(sim, s));
+    for page in s.page..s.page + most as usize {
+        let policy_nodes = policy.policy_nodes(here, page_index(vma, s.chunk, page, 0));
+        let node = policy_nodes.preferred;
+        if !policy_nodes.interleaved {
+            return;
+        }
+        if !out.sources.iter().any(|source| source.node == node) {
+            match sim.mm.physical.page_source(&AllocSite { here, policy_nodes, mems }) {
+                Some(source) if source.node == node => out.sources.push(source),
+                _ => return,
+            }
+        }
+        out.nodes.push(node as NodeId);
+    }
 }
 
 /// Where the base page of an entry may come from.

@@ -16,6 +16,7 @@ pub(crate) mod event_queue;
 pub(crate) mod fast_sweeps;
 pub(crate) mod fault_locks;
 pub(crate) mod inflight_thp_copy;
+pub(crate) mod interleaved_pages;
 pub(crate) mod khugepaged_cursor;
 pub(crate) mod lock_line;
 pub(crate) mod log;

@@ -15,6 +15,7 @@ use crate::state::cpu::CpuState;
 use crate::state::damon_state::Damon;
 use crate::state::effects::Effects;
 use crate::state::fault_locks::FaultLocks;
+use crate::state::interleaved_pages::InterleavedPages;
 use crate::state::log::{Log, Observers};
 use crate::state::maps::Maps;
 use crate::state::memory_daemons::Daemons;
@@ -177,6 +178,8 @@ pub struct Memory {
     pub cleared: Option<(u16, u32)>,
     /// Frames of the folio that is being allocated.
     pub folio_frames: Vec<Frame>,
+    /// Interleaved pages that are being allocated.
+    pub interleaved: InterleavedPages,
     /// The swap device.
     pub swap_queue: SwapQueue,
     /// Waits for devices in the faults of the present step, ns.
@@ -343,6 +346,7 @@ impl Memory {
             clock_hands: (0..nodes).map(|node| ClockHands::new(seed, node)).collect(),
             cleared: None,
             folio_frames: Vec::with_capacity(1 << MAX_FOLIO_ORDER),
+            interleaved: InterleavedPages::default(),
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
             daemons: Daemons::new(nodes, &cfg.mm),

@@ -29,6 +29,36 @@ count = 200
 steps = [{ access = "memory", write = 1 }]
 "#;
 
+/// One thread writes memory whose pages alternate between nodes, evenly and by weights.
+const SPREAD: &str = r#"
+[[policy]]
+name = "spread"
+mode = "interleave"
+nodes = "all"
+[[policy]]
+name = "weighted"
+mode = "weighted_interleave"
+nodes = "all"
+weights = [3, 1]
+[[process]]
+name = "p"
+affinity = { cpus = 0 }
+[[process.region]]
+name = "even"
+size = "64MiB"
+policy = "spread"
+[[process.region]]
+name = "uneven"
+size = "64MiB"
+policy = "weighted"
+[[process.phase]]
+access = "even"
+write = 1
+[[process.phase]]
+count = 3
+steps = [{ access = "uneven", write = 1 }]
+"#;
+
 /// A process writes all that it shares with a child of its own, which lives on and writes a part of it.
 const FORKED: &str = r#"
 [[channel]]
@@ -66,6 +96,7 @@ fn simulated(plan: (&str, &str, &str), params: Params<'_>, seed: u64, exact: boo
     let w = match plan.2 {
         "alone" => inline(ALONE, &m, seed, &[]),
         "forked" => inline(FORKED, &m, seed, &[]),
+        "spread" => inline(SPREAD, &m, seed, &[]),
         name => workload(name, &m, seed, params),
     };
     // Short runs are scanned early and often.
@@ -89,6 +120,24 @@ fn a_thread_alone_pays_for_each_page() {
         assert!((a - b).abs() <= 1e-3 * b, "{name}: {a} in runs, {b} page by page");
     }
     assert_eq!(few.page_events, many.page_events, "page events are those of the pages");
+}
+
+/// First touches of interleaved pages, each of which has a node of its own, are runs too.
+#[test]
+fn interleaved_pages_cost_the_same() {
+    let plan = ("2x1x1x1", "6.12", "spread");
+    let ((runs, _), (exact, _)) = (simulated(plan, &[], 3, false), simulated(plan, &[], 3, true));
+    for name in ["pgfault", "numa_hit", "numa_interleave", "numa_local", "numa_other"] {
+        assert_eq!(counter(&runs, name), counter(&exact, name), "{name}");
+    }
+    let spread = counter(&runs, "numa_interleave");
+    assert!(spread >= 2 * 16_384, "{spread} interleaved pages");
+    let near = counter(&runs, "numa_local");
+    assert!((20_400..20_800).contains(&near), "a half and three quarters of 16,384 pages each are near: {near}");
+    for name in ["elapsed_s", "user_s", "system_s"] {
+        let (a, b) = (scalar(&runs, name), scalar(&exact, name));
+        assert!((a - b).abs() <= 2e-3 * b, "{name}: {a} in runs, {b} page by page");
+    }
 }
 
 /// A page that a fork has in common is copied by the first that writes it, and kept by the last. Both cost the same

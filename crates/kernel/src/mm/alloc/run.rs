@@ -26,8 +26,15 @@ impl PhysicalMemory {
     /// Where the next anonymous base pages of a CPU come from, if the fast path has them and all come from one node;
     /// `None` under a policy that chooses a node for each page, and with node reclaim.
     pub fn run_source(&self, at: &AllocSite) -> Option<RunSource> {
+        if at.policy_nodes.interleaved {
+            return None;
+        }
+        self.page_source(at)
+    }
+    /// As [`Self::run_source`], for pages of which the policy has chosen this node for each.
+    pub fn page_source(&self, at: &AllocSite) -> Option<RunSource> {
         let p = &at.policy_nodes;
-        if self.cfg.vm.zone_reclaim_mode != 0 || p.interleaved || p.preferred_many {
+        if self.cfg.vm.zone_reclaim_mode != 0 || p.preferred_many {
             return None;
         }
         let req = Request::anon(Gfp::HIGHUSER_MOVABLE, false, at.here, p, at.mems, self.memory_nodes());
