@@ -6,7 +6,8 @@
 //! [`handle_fault`](crate::fault::handle_fault) thins once more those that find the grain on its way to another node.
 //!
 //! Most accesses that would not fault are never drawn: absent, marked and write-protected grains are drawn apart, each
-//! with the odds of the likeliest fault of its kind.
+//! with the odds of the likeliest fault of its kind. So are single pages of private memory that is all there: of marked pages
+//! that were read many become write-protected, and most accesses to them are reads.
 
 use crate::access::walk::Going;
 use crate::fault::object_fault::{grains_of_one_read, pages_of_one_fault};
@@ -23,9 +24,11 @@ pub(crate) struct RandomPages {
     range: (u64, u64),
     /// Their number: grains, where the mapping has them.
     pages: u64,
-    /// Grains of more than one page have kinds of their own, whose odds these are.
-    grains: Option<GrainOdds>,
-    /// Where a grain is a page: an access that may be a store, or never is.
+    /// Pages of a grain.
+    of_grain: u64,
+    /// Odds of each kind, where kinds are drawn apart.
+    apart: Option<KindOdds>,
+    /// Where they are not: an access that may be a store, or never is.
     single: PendingKind,
     /// Pages that an access comes to: one, or of lines of a block a part.
     per_access: f64,
@@ -48,9 +51,9 @@ fn read_odds(sim: &Simulation<'_>, v: &Vma) -> f64 {
     }
 }
 
-/// With which odds an access that meets a grain faults on it.
+/// With which odds an access that meets a page or grain of a kind faults on it.
 #[derive(Clone, Copy, Debug)]
-struct GrainOdds {
+struct KindOdds {
     absent: f64,
     marked: f64,
     /// Only stores do.
@@ -95,11 +98,12 @@ impl RandomPages {
         let pages = vma.grain.pages();
         let one = 1.0 / pages as f64;
         let absent = read_odds(sim, vma).max(if at.write { one } else { 0.0 });
-        let odds = GrainOdds { absent, marked: one, read_only: at.access.write.min(1.0) * one };
-        let grains = (pages > 1).then_some(odds);
-        let pages = vma.grain.count(range.1 - range.0);
+        let odds = KindOdds { absent, marked: one, read_only: at.access.write.min(1.0) * one };
         let runs = at.access.pattern.histogram().is_none();
-        Self { range, pages, grains, single: PendingKind::of(at.write), per_access: 1.0, runs }
+        // A missing page may become one that shows zeros, which is a kind of its own.
+        let apart = (pages > 1 || runs && vma.objects.is_empty() && vma.is_all_there()).then_some(odds);
+        let (of_grain, pages) = (pages, vma.grain.count(range.1 - range.0));
+        Self { range, pages, of_grain, apart, single: PendingKind::of(at.write), per_access: 1.0, runs }
     }
 
     /// The same pages, of which an access comes to a part, `per_access`.
@@ -135,20 +139,24 @@ impl RandomPages {
     /// What accesses to a span may meet now, where so many pages of shared objects are in LRU batches.
     pub(crate) fn weights(&self, (counts, batched): (&PendingCounts, usize), span: u32) -> Weights {
         let pages = |kind| counts.pending(span, kind) as f64;
-        match self.grains {
+        match self.apart {
             None => Weights { others: pages(self.single), marked: 0.0, read_only: 0.0, batched: 0.0 },
             Some(odds) => Weights {
                 others: pages(PendingKind::Absent) * odds.absent,
                 marked: pages(PendingKind::Marked) * odds.marked,
                 read_only: pages(PendingKind::ReadOnly) * odds.read_only,
-                batched: if pages(PendingKind::Marked) > 0.0 { batched as f64 * odds.marked } else { 0.0 },
+                batched: if self.of_grain > 1 && pages(PendingKind::Marked) > 0.0 {
+                    batched as f64 * odds.marked
+                } else {
+                    0.0
+                },
             },
         }
     }
 
     /// The kind of the page that an access with these weights has met; `None` for a page in an LRU batch.
     pub(crate) fn kind(&self, sim: &mut Simulation<'_>, weights: &Weights) -> Option<PendingKind> {
-        if self.grains.is_none() {
+        if self.apart.is_none() {
             return Some(self.single);
         }
         let kinds = [PendingKind::Absent, PendingKind::Marked, PendingKind::ReadOnly];
@@ -169,8 +177,8 @@ impl RandomPages {
 
     /// Whether the access of `s`, drawn with the odds of its kind, faults.
     pub(crate) fn faults(&self, sim: &mut Simulation<'_>, s: &PageSite, kind: PendingKind) -> bool {
-        let Some(GrainOdds { absent, .. }) = self.grains else { return true };
-        if kind != PendingKind::Absent {
+        let Some(KindOdds { absent, .. }) = self.apart else { return true };
+        if kind != PendingKind::Absent || self.of_grain == 1 {
             return true;
         }
         let v = sim.processes[s.process].space.vma(s.vma);

@@ -273,6 +273,10 @@ impl Vma {
     pub fn rss_pages(&self) -> u64 {
         self.present_entries() * self.grain.pages()
     }
+    /// Whether no page is missing, and none shows zeros.
+    pub fn is_all_there(&self) -> bool {
+        self.present_entries() == self.grain.count(self.end - self.start) && self.zero_entries() == 0
+    }
     /// Number of entries that map a page.
     pub(in crate::mm) fn present_entries(&self) -> u64 {
         self.pages_on_node.iter().sum()

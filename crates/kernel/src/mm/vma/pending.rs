@@ -176,7 +176,10 @@ impl Vma {
                 PendingKind::Marked => return u64::from(c.marked),
                 PendingKind::Absent => return CHUNK_PAGES - u64::from(c.present),
                 PendingKind::Read => return CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked),
-                PendingKind::Store | PendingKind::ReadOnly => {}
+                // A page may be both marked and write-protected.
+                _ if c.read_only > 0 && c.marked > 0 => {}
+                PendingKind::Store => return CHUNK_PAGES - u64::from(c.present) + u64::from(c.marked + c.read_only),
+                PendingKind::ReadOnly => return u64::from(c.read_only),
             }
         }
         self.pending_in_chunk(chunk, lo, hi).count(kind)
