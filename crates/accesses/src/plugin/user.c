@@ -106,7 +106,7 @@ static uint64_t segment_bytes(int segment)
 
 const struct mode user_mode = {user_read, path_of, peer_of, segment_bytes};
 
-static void on_translation(plugin_id id, struct qemu_plugin_tb *block)
+void sampling_translate(plugin_id id, struct qemu_plugin_tb *block)
 {
     (void)id;
     static bool has_base;
@@ -197,7 +197,6 @@ bool user_install(plugin_id id)
     pthread_atfork(NULL, NULL, on_fork);
     qemu_plugin_register_vcpu_init_cb(id, on_vcpu_begin);
     qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_end);
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_vcpu_syscall_cb(id, on_call_begin);
     qemu_plugin_register_vcpu_syscall_ret_cb(id, on_call_end);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);
