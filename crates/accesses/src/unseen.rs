@@ -2,9 +2,9 @@
 //!
 //! Problem: a long run is recorded in stretches (`plugin/sampling.c`), and what follows must not take what lies between
 //! for idle.
-//! Approach: between two stretches a thread goes on as it did in the second half of the one before, which showed nothing
-//! new: its slices there are gone through by turns, each for as many instructions as it had. Counts of lines are scaled
-//! to the instructions; pages are those of the slice that is repeated, and nobody touches one first.
+//! Approach: between two stretches a thread goes on as it did in the second half of the one before, which showed
+//! nothing new: its slices there are gone through by turns, each for as many instructions as it had. Counts of lines
+//! are scaled to the instructions; pages are those of the slice that is repeated, and nobody touches one first.
 //! Bounds: a thread without recorded slices before keeps a gap.
 
 use crate::format::{Cell, Slice};

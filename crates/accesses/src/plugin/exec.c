@@ -112,9 +112,11 @@ void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64
     char *plugin = malloc(PLUGIN_TEXT), *again = malloc(PLUGIN_TEXT);
     if (!list || !rest || !plugin || !again)
         return;
-    snprintf(plugin, PLUGIN_TEXT, "%s,library=%s,dir=%s,qemu=%s,slice=%llu,near=%llu,far=%llu,clock=%llu,parent=%d,stretch=%llu",
-             conf.library, conf.library, conf.dir, conf.qemu, (unsigned long long)conf.slice_insns, (unsigned long long)conf.near_bytes,
-             (unsigned long long)conf.far_bytes, (unsigned long long)CLOCK(t), (int)getpid(), (unsigned long long)conf.stretch);
+    unsigned long long slice = conf.slice_insns, near = conf.near_bytes, far = conf.far_bytes, stretch = conf.stretch;
+    snprintf(plugin, PLUGIN_TEXT,
+             "%s,library=%s,dir=%s,qemu=%s,slice=%llu,near=%llu,far=%llu,clock=%llu,parent=%d,stretch=%llu",
+             conf.library, conf.library, conf.dir, conf.qemu, slice, near, far, (unsigned long long)CLOCK(t),
+             (int)getpid(), stretch);
     const char *name = strrchr(conf.library, '/');
     snprintf(again, PLUGIN_TEXT, "%.*s/.%s,translates=on", (int)(name - conf.library), conf.library, name);
     int n = 0;

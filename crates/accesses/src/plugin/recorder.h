@@ -195,6 +195,9 @@ struct thread {
     uint32_t fresh_chunks, fresh_pages;  /* of the slice: chunks new to the thread, pages that nobody had touched */
     uint64_t faults;                /* page faults of the thread at the begin of a spared slice */
     uint64_t known[1 << (KNOWN_BITS - 6)];  /* chunks that it has visited, a bit for each, by hash */
+    uint32_t stretch;               /* the last recorded stretch in which it ran, with its instructions there */
+    uint64_t stretch_insns, repeated_insns;  /* of them those since it last saw something new */
+    bool is_in_call;                /* in the kernel, under user mode */
     bool is_nobody;                 /* stands for no thread of the recorded program */
     struct guest_task *task;        /* in a guest */
 };

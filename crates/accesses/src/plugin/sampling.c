@@ -19,6 +19,7 @@ enum { SPARED = 8, MOST_FAULTS = 4, MOST_FRESH_PAGES = 8 };
 static plugin_id translator;
 static bool has_translator, is_changing;
 static bool is_sparing;
+static uint32_t stretches;
 /* In instructions of all threads: all that were recorded, where the stretch began, and where something new was seen. */
 static uint64_t total, begun, fresh_at;
 /* Instructions of the first stretch, and those that are still spared. */
@@ -70,8 +71,10 @@ static void on_thrown_away(plugin_id id)
     bool spares = !is_sparing;
     __atomic_store_n(&is_sparing, spares, __ATOMIC_RELAXED);
     qemu_plugin_register_vcpu_tb_trans_cb(id, spares ? on_spared_translation : sampling_translate);
-    if (!spares)
+    if (!spares) {
         begun = fresh_at = total;
+        stretches++;
+    }
     for (unsigned v = 0; v < MAX_VCPUS; v++)
         if (!threads[v]->is_nobody)
             __atomic_store_n(&threads[v]->slice_end, 0, __ATOMIC_RELAXED);
@@ -90,14 +93,40 @@ static uint64_t faults_of_thread(void)
     return getrusage(RUSAGE_THREAD, &usage) ? 0 : (uint64_t)usage.ru_minflt;
 }
 
+/* Whether each thread that computes has repeated itself: on a busy host one may hardly have begun when others are long
+   through. Those that wait in the kernel do not count. */
+static bool has_each_repeated(void)
+{
+    bool found = true;
+    for (unsigned v = 0; v < MAX_VCPUS && found; v++) {
+        const struct thread *t = threads[v];
+        bool computes = !t->is_nobody && !__atomic_load_n(&t->is_in_call, __ATOMIC_RELAXED);
+        found = !computes || (t->stretch == stretches && t->stretch_insns && t->repeated_insns >= t->stretch_insns / 2);
+    }
+    return found;
+}
+
+static void count_stretch(struct thread *t, uint64_t insns, bool is_fresh)
+{
+    if (t->stretch != stretches)
+        t->stretch_insns = t->repeated_insns = 0;
+    t->stretch = stretches;
+    t->stretch_insns += insns;
+    t->repeated_insns = is_fresh ? 0 : t->repeated_insns + insns;
+}
+
 /* A slice has ended whose accesses were recorded. */
 static void recorded(struct thread *t, uint64_t insns)
 {
+    bool is_fresh = t->fresh_chunks || t->fresh_pages > MOST_FRESH_PAGES;
+    count_stretch(t, insns, is_fresh);
     uint64_t now = __atomic_add_fetch(&total, insns, __ATOMIC_RELAXED);
-    if (t->fresh_chunks || t->fresh_pages > MOST_FRESH_PAGES)
+    if (is_fresh)
         __atomic_store_n(&fresh_at, now, __ATOMIC_RELAXED);
     uint64_t length = now - begun, least = first_stretch ? first_stretch : conf.stretch;
     if (length < least || now - __atomic_load_n(&fresh_at, __ATOMIC_RELAXED) < length / 2)
+        return;
+    if (!has_each_repeated())
         return;
     first_stretch = first_stretch ? first_stretch : length;
     __atomic_store_n(&spared, SPARED * length, __ATOMIC_RELAXED);

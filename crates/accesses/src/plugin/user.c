@@ -151,6 +151,7 @@ static void on_call_begin(plugin_id id, unsigned vcpu, int64_t number, uint64_t 
     }
     const uint64_t arguments[6] = {a1, a2, a3, a4, a5, a6};
     calls_begin(calling, number, arguments);
+    __atomic_store_n(&calling->is_in_call, true, __ATOMIC_RELAXED);
 }
 
 static void on_call_end(plugin_id id, unsigned vcpu, int64_t number, int64_t result)
@@ -161,6 +162,7 @@ static void on_call_end(plugin_id id, unsigned vcpu, int64_t number, int64_t res
     if (result == -ENOSYS && number != SYS_rseq && number != SYS_clone3 && number != SYS_set_robust_list)
         t->image->head->unknown_call = (uint32_t)number + 1;
     calls_end(t, number, result);
+    __atomic_store_n(&t->is_in_call, false, __ATOMIC_RELAXED);
 }
 
 /* In the child of a fork: the calling thread alone goes on, in a file of its own. */
