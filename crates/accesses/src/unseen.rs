@@ -5,10 +5,14 @@
 //! Approach: between two stretches a thread goes on as it did in the second half of the one before, which showed
 //! nothing new: its slices there are gone through by turns, each for as many instructions as it had. Counts of lines
 //! are scaled to the instructions; pages are those of the slice that is repeated, and nobody touches one first.
-//! Bounds: a thread without recorded slices before keeps a gap.
+//! Bounds: a thread without recorded slices before keeps a gap. A gap that is longer than all that it repeats takes one
+//! round, scaled. At most [`MOST_LOOKS`] times as many cells are looked at as there are, whatever a file says.
 
 use crate::format::{Cell, Slice};
 use std::collections::BTreeMap;
+
+/// Looks at cells for each cell of the record. Nine times as many instructions as a stretch has need about nine.
+const MOST_LOOKS: usize = 64;
 
 /// Slices and cells by thread and number.
 type Slices = BTreeMap<(u16, u32), Slice>;
@@ -28,6 +32,7 @@ pub fn fill(slices: &Slices, cells: &mut Vec<Cell>) {
     cells.iter().for_each(|c| of.entry((c.thread, c.slice)).or_default().push(*c));
     let mut threads: BTreeMap<u16, Vec<&Slice>> = BTreeMap::new();
     slices.values().for_each(|s| threads.entry(s.thread).or_default().push(s));
+    let mut looks = MOST_LOOKS * cells.len();
     for own in threads.values() {
         let mut pattern = Pattern { slices: Vec::new(), next: 0 };
         let mut begin = 0;
@@ -39,34 +44,38 @@ pub fn fill(slices: &Slices, cells: &mut Vec<Cell>) {
                 pattern = Pattern { slices: second_half(&own[begin..at], &of), next: 0 };
             }
             begin = at + 1;
-            cells.extend(pattern.repeated(slice));
+            cells.extend(pattern.repeated(slice, &mut looks));
         }
     }
 }
 
 /// The recorded slices that have the second half of a stretch's instructions.
 fn second_half<'a>(stretch: &[&'a Slice], of: &'a BTreeMap<(u16, u32), Vec<Cell>>) -> Vec<(&'a Slice, &'a [Cell])> {
-    let all: u64 = stretch.iter().map(|s| s.insns).sum();
-    let mut before = 0;
+    let all = stretch.iter().fold(0u64, |sum, s| sum.saturating_add(s.insns));
+    let mut before = 0u64;
     let mut out = Vec::new();
     for slice in stretch {
         if before >= all / 2 && slice.insns > 0 {
             out.push((*slice, of.get(&(slice.thread, slice.slice)).map_or(&[][..], Vec::as_slice)));
         }
-        before += slice.insns;
+        before = slice.insns.saturating_add(before);
     }
     out
 }
 
 impl Pattern<'_> {
     /// The cells of a spared slice.
-    fn repeated(&mut self, slice: &Slice) -> Vec<Cell> {
+    fn repeated(&mut self, slice: &Slice, looks: &mut usize) -> Vec<Cell> {
         let mut parts: BTreeMap<u32, Cell> = BTreeMap::new();
-        let mut insns = 0;
-        while insns < slice.insns && !self.slices.is_empty() {
+        let mut insns = 0u64;
+        for _ in 0..self.slices.len() {
             let (from, cells) = self.slices[self.next];
+            if insns >= slice.insns || *looks < cells.len() {
+                break;
+            }
+            *looks -= cells.len();
             self.next = (self.next + 1) % self.slices.len();
-            insns += from.insns;
+            insns = insns.saturating_add(from.insns);
             cells.iter().for_each(|c| add(parts.entry(c.chunk).or_insert(blank(c, slice.slice)), c));
         }
         let share = slice.insns as f64 / insns.max(1) as f64;
@@ -122,6 +131,16 @@ mod tests {
         let added: Vec<_> = cells[4..].iter().map(|c| (c.slice, c.chunk, c.lines, c.writes, c.first)).collect();
         assert_eq!(added, [(4, 8, 40, 20, 0), (5, 9, 30, 15, 0), (6, 8, 40, 20, 0), (6, 9, 60, 30, 0)]);
         assert_eq!(cells[4].pages, 3);
+    }
+
+    /// What no recorder writes: slices of all instructions there are, and a great many of them.
+    #[test]
+    fn a_gap_of_any_length_takes_bounded_work() {
+        let slices: Slices = (1..=1000).map(|n| slice(n, if n < 500 { 1 } else { u64::MAX }, n >= 500)).collect();
+        let mut cells: Vec<Cell> = (1..500).map(|n| cell(n, n, 8)).collect();
+        fill(&slices, &mut cells);
+        assert!(cells.len() > 700 && cells.len() <= 499 * (MOST_LOOKS + 1), "{}", cells.len());
+        assert!(cells.iter().any(|c| c.lines == u32::MAX));
     }
 
     #[test]
