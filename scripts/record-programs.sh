@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Records the accesses of programs of Debian's packages, and fits a workload to each: catalog/workloads/recorded/NAME.toml.
 #
-#   scripts/record-programs.sh [NAME…]
+#   scripts/record-programs.sh [--in guest] [NAME…]
 #
-# Without names it makes all. Packages that are missing are installed if this is root on Debian or its like; what cannot be had or
+# Without names it makes all. With `--in guest` they are recorded in a guest, as those of record-programs/guest-list always are; that
+# needs qemu-system-x86 and takes a minute or more for each. Packages that are missing are installed if this is root on Debian or its like; what cannot be had or
 # recorded is named, and left out. Records stay in out/recorded. NUMALAB names the command (target/release/numalab). It takes
 # some minutes on two processors. Exit codes: 0 all were made, 1 some were not, 2 an unknown name, 3 nothing can be recorded.
 set -uo pipefail
@@ -14,7 +15,13 @@ records=out/recorded
 workloads=catalog/workloads/recorded
 export OPENBLAS_NUM_THREADS=4 OMP_NUM_THREADS=4
 
-programs=$(grep -v '^#' $here/list)
+in_guest=
+if [ "${1:-}" = --in ]; then
+  [ "${2:-}" = guest ] || { echo "record-programs: --in ${2:-}: expected guest" >&2; exit 2; }
+  in_guest=yes
+  shift 2
+fi
+programs=$(grep -hv '^#' $here/list $here/guest-list)
 
 say() { echo "record-programs: $1" >&2; }
 
@@ -36,7 +43,7 @@ seq 1 2000000 >"$records/bin/text"
 seq 1 600000 >"$records/bin/numbers"
 seq 1 250000 | shuf --random-source="$records/bin/text" >"$records/bin/shuffled"
 failed=0
-while IFS='|' read -r name package _ command; do
+while IFS='|' read -r name package needs command; do
   name=${name// /} package=${package// /}
   [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
   if ! has "$package"; then
@@ -44,8 +51,15 @@ while IFS='|' read -r name package _ command; do
     failed=1
     continue
   fi
+  [ "$name" != postgres ] || sh $here/postgres-data.sh "$records/bin/pgdata" || { say "$name: no data directory"; failed=1; continue; }
+  where=()
+  if [ -n "$in_guest" ] || grep -q "^$name |" $here/guest-list; then
+    where=(--in guest --guest-memory 3GiB)
+    for path in $needs; do where+=(--with "$path"); done
+    for variable in OPENBLAS_NUM_THREADS OMP_NUM_THREADS; do where+=(--env "$variable=4"); done
+  fi
   # shellcheck disable=SC2086
-  if ! "$numalab" record --accesses --for 10m --name "$name" --out "$records/$name" -- $command >"$records/$name.txt" 2>&1 </dev/null; then
+  if ! "$numalab" record --accesses "${where[@]}" --for 20m --name "$name" --out "$records/$name" -- $command >"$records/$name.txt" 2>&1 </dev/null; then
     say "$name: $(grep '^numalab: ' "$records/$name.txt" | tail -n 1)"
     failed=1
     continue

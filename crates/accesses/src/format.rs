@@ -151,6 +151,8 @@ pub struct Slice {
     pub sleeps: u32,
     /// Reads, writes, polls of files and sockets.
     pub io: u32,
+    /// Whether its accesses were not recorded.
+    pub is_spared: bool,
 }
 
 /// A thread.
@@ -336,19 +338,7 @@ pub fn unit(bytes: &[u8]) -> Option<Unit> {
     Some(match kind {
         1 => head(thread, f)?,
         2 => Unit::Cell(cell(thread, f)),
-        3 => Unit::Slice(Slice {
-            thread,
-            slice: f.u32(),
-            begin_clock: f.u64(),
-            end_clock: f.u64(),
-            insns: f.u64(),
-            waited: f.u64(),
-            slept_ns: f.u64(),
-            waits: f.u32(),
-            wakes: f.u32(),
-            sleeps: f.u32(),
-            io: f.u32(),
-        }),
+        3 | 10 => Unit::Slice(slice(thread, kind == 10, f)),
         4 => Unit::Born(Born { thread, creator: f.u32(), begin_clock: f.u64(), end_clock: f.u64(), insns: f.u64() }),
         5 => Unit::Mapping(Mapping {
             thread,
@@ -405,6 +395,23 @@ fn head(version: u16, mut f: Fields<'_>) -> Option<Unit> {
     let (_start_code, _end_code, _threads) = (f.u64(), f.u64(), f.u32());
     let unknown_call = f.u32().checked_sub(1);
     Some(Unit::Head(Head { pid, parent, ended, begin_clock, unknown_call, lost_lines: f.u64() }))
+}
+
+fn slice(thread: u16, is_spared: bool, mut f: Fields<'_>) -> Slice {
+    Slice {
+        thread,
+        slice: f.u32(),
+        begin_clock: f.u64(),
+        end_clock: f.u64(),
+        insns: f.u64(),
+        waited: f.u64(),
+        slept_ns: f.u64(),
+        waits: f.u32(),
+        wakes: f.u32(),
+        sleeps: f.u32(),
+        io: f.u32(),
+        is_spared,
+    }
 }
 
 fn cell(thread: u16, mut f: Fields<'_>) -> Cell {
@@ -497,6 +504,7 @@ int main(void)
             wakes: 9,
             sleeps: 10,
             io: 11,
+            is_spared: false,
         }
     }
 
@@ -579,7 +587,7 @@ int main(void)
                 let mut bytes = vec![0xff; length];
                 kind.to_le_bytes().iter().zip(&mut bytes).for_each(|(b, to)| *to = *b);
                 let read = unit(&bytes);
-                assert!((1..=9).contains(&kind) || read.is_none() || length < 2, "{kind} {length}");
+                assert!((1..=10).contains(&kind) || read.is_none() || length < 2, "{kind} {length}");
             }
         }
         assert_eq!((control(&[]), control(&[0; 80])), (None, None));

@@ -1,6 +1,7 @@
 //! A program image of a record, read from its file of units.
 
 use crate::format::{self, Born, Cell, Edge, Ended, Head, Mapping, Slice, Unit, Work, Writer, UNIT};
+use crate::unseen;
 use std::collections::BTreeMap;
 
 /// A mapping during its life.
@@ -65,6 +66,10 @@ impl Image {
     pub fn insns(&self) -> u64 {
         self.threads.values().map(|t| t.insns).sum()
     }
+    /// Instructions whose accesses were recorded.
+    pub fn seen_insns(&self) -> u64 {
+        self.slices.values().filter(|s| !s.is_spared).map(|s| s.insns).sum()
+    }
     /// The last part of its path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
@@ -113,6 +118,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         }
     }
     image.mappings.sort_by_key(|(m, _)| m.clock);
+    unseen::fill(&image.slices, &mut image.cells);
     Some(image)
 }
 

@@ -27,3 +27,4 @@ pub mod recorder;
 pub mod regions;
 pub mod sampled;
 pub mod sites;
+mod unseen;

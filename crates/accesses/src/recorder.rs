@@ -46,6 +46,8 @@ pub struct Settings {
     pub far_bytes: u64,
     /// Length of a first slice, instructions.
     pub slice_insns: u64,
+    /// Least instructions of a stretch that is recorded before others are spared (`plugin/sampling.c`); 0 records all.
+    pub stretch_insns: u64,
     /// Longest time to record; then the program is told to end.
     pub longest: Option<Duration>,
     /// Name of the program in reports; without one, the last part of its path.
@@ -60,6 +62,7 @@ impl Default for Settings {
             near_bytes: 2 << 20,
             far_bytes: 4 << 20,
             slice_insns: 1 << 20,
+            stretch_insns: 64 << 20,
             longest: None,
             name: None,
         }
@@ -159,8 +162,15 @@ pub fn record(
     let mut manifest = manifest(command, settings, &qemu.version);
     write(&dir, &manifest)?;
     let plugin = plugin_argument(&dir, &qemu.path, &library, settings)?;
+    let again = translator_argument(&library);
     let mut start = Command::new(&qemu.path);
-    start.arg("-plugin").arg(plugin).args(sites_arguments(&dir, &qemu.path, &noted)?).args(&line);
+    start
+        .arg("-plugin")
+        .arg(plugin)
+        .arg("-plugin")
+        .arg(again)
+        .args(sites_arguments(&dir, &qemu.path, &noted)?)
+        .args(&line);
     let begun = Instant::now();
     let used_before = children_cpu_s();
     let child = start.spawn().map_err(|e| RecordError::Files(format!("{}: {e}", qemu.path.display())))?;
@@ -331,10 +341,17 @@ fn plugin_argument(dir: &Path, qemu: &Path, library: &Path, settings: &Settings)
         }
     };
     let (dir, qemu, library) = (text(dir)?, text(qemu)?, text(library)?);
-    let Settings { slice_insns, near_bytes, far_bytes, .. } = settings;
+    let Settings { slice_insns, near_bytes, far_bytes, stretch_insns, .. } = settings;
     Ok(format!(
-        "{library},library={library},dir={dir},qemu={qemu},slice={slice_insns},near={near_bytes},far={far_bytes}"
+        "{library},library={library},dir={dir},qemu={qemu},slice={slice_insns},near={near_bytes},far={far_bytes},\
+         stretch={stretch_insns}"
     ))
+}
+
+/// The argument that loads the plugin a second time, which QEMU does only by another path (`plugin/sampling.c`).
+fn translator_argument(library: &Path) -> String {
+    let folder = library.parent().unwrap_or(Path::new("/")).display();
+    format!("{folder}/./{},translates=on", library.file_name().unwrap_or_default().to_string_lossy())
 }
 
 /// The arguments that load the library of [`sites`] into the program, and tell it where to write.

@@ -113,6 +113,14 @@ fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
         record.manifest.qemu.split(" (").next().unwrap_or_default()
     )];
     out.push("sizes, threads, parts of memory, order of lines, shares of writes, instructions between lines".into());
+    let seen: u64 = record.images.iter().map(|i| i.seen_insns()).sum();
+    let insns: u64 = record.images.iter().map(|i| i.insns()).sum();
+    if record.images.iter().any(|i| i.slices.values().any(|s| s.is_spared)) {
+        let share = seen as f64 * 100.0 / insns.max(1) as f64;
+        out.push(format!(
+            "accesses of {share:.0} % of the instructions; between these stretches the program goes on alike"
+        ));
+    }
     let slices = || record.images.iter().flat_map(|i| i.slices.iter().map(move |(at, s)| (s, i.work.get(at))));
     let calls: u64 = slices().map(|(s, w)| kernel_work::calls(s, w.unwrap_or(&Work::default()))).sum();
     if calls > 0 {

@@ -38,15 +38,26 @@ static __attribute__((noinline)) void on_change(unsigned vcpu, mem_info info, ui
     }
 }
 
-/* `data` is the number of instructions that this access stands for. */
-static void on_memory(unsigned vcpu, mem_info info, uint64_t address, void *data)
+static inline void access(unsigned vcpu, const struct thread *t, mem_info info, uint64_t address)
 {
-    struct thread *t = threads[vcpu & (MAX_VCPUS - 1)];
     uint64_t line = address >> LINE_SHIFT, front = t->front[line & (FRONT - 1)];
-    t->insns += (uintptr_t)data;
     if (__builtin_expect(front >> FRONT_FLAGS == line && (!(info & STORE_HINT) || (front & WRITTEN)), 1))
         return;
     on_change(vcpu, info, address);
+}
+
+static void on_memory(unsigned vcpu, mem_info info, uint64_t address, void *data)
+{
+    (void)data;
+    access(vcpu, threads[vcpu & (MAX_VCPUS - 1)], info, address);
+}
+
+/* An access that comes whenever its block runs. `data` is the number of the block's instructions. */
+static void on_counted_memory(unsigned vcpu, mem_info info, uint64_t address, void *data)
+{
+    struct thread *t = threads[vcpu & (MAX_VCPUS - 1)];
+    t->insns += (uintptr_t)data;
+    access(vcpu, t, info, address);
 }
 
 static void on_block(unsigned vcpu, void *data)
@@ -131,7 +142,8 @@ void access_translate(struct qemu_plugin_tb *block)
             continue;
         bool counts = !is_counted && decode_is_single(bytes, length);
         is_counted |= counts;
-        qemu_plugin_register_vcpu_mem_cb(insn, on_memory, NO_REGISTERS, READ_AND_WRITE, (void *)(counts ? n : 0));
+        on_access *f = counts ? on_counted_memory : on_memory;
+        qemu_plugin_register_vcpu_mem_cb(insn, f, NO_REGISTERS, READ_AND_WRITE, (void *)n);
     }
     if (!is_counted)
         qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, NO_REGISTERS, (void *)n);

@@ -111,6 +111,8 @@ static void note_mapping(struct thread *t, int64_t call, int64_t result)
         address = was;
         length = end - was;
     }
+    if (call != SYS_munmap && length >= 1 << CHUNK_SHIFT)
+        sampling_disturb(t);
     struct mapping *m = file_unit(t, MAPPING);
     if (!m)
         return;
@@ -188,7 +190,8 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
             exec_under_qemu(t, a1, a2, a3);
         break;
     /* Who creates a thread begins a slice, so that what it did alone lies before it. */
-    case SYS_clone: case SYS_clone3:
+    case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork:
+        sampling_disturb(t);
         if (t->insns - t->slice_insns > conf.slice_insns / 64) {
             slice_tell(t);
             slice_begin(t);

@@ -96,13 +96,23 @@ void slice_begin(struct thread *t)
     t->slice_insns = t->insns;
     t->slice_waited = t->waited;
     t->slice_slept_ns = t->slept_ns;
-    t->now = file_unit(t, SLICE);
+    t->now = file_unit(t, sampling_is_sparing() ? SPARED_SLICE : SLICE);
     if (!t->now) {
         t->scrap_slice = (struct slice){0};
         t->now = &t->scrap_slice;
     }
     t->now->slice = t->slice;
     t->now->begin_clock = t->now->end_clock = CLOCK(t);
+}
+
+/* The slice is over, in code of the program. */
+void slice_change(struct thread *t)
+{
+    bool was_recorded = t->now->kind != SPARED_SLICE;
+    uint64_t insns = t->insns - t->slice_insns;
+    slice_tell(t);
+    slice_begin(t);
+    sampling_slice(t, was_recorded, insns);
 }
 
 /* Brings the figures of the thread and its slice in the file up to date. */
@@ -194,6 +204,7 @@ void thread_forked(struct thread *t)
     spare_lock = false;
     t->insns = t->told_insns = t->lines = t->told_lines = t->waited = t->slept_ns = 0;
     begin(t, UINT32_MAX, clock);
+    sampling_forked(t);
 }
 
 /* A thread that is in no file. */
@@ -255,6 +266,7 @@ static struct open_cell *open_cell(struct thread *t, uint32_t chunk)
     if (o->slice != t->slice) {
         *o = (struct open_cell){.chunk = chunk, .slice = t->slice, .cell = file_unit(t, CELL), .last_line = ~0ull};
         t->used++;
+        sampling_chunk(t, chunk);
         if (o->cell) {
             o->cell->slice = t->slice;
             o->cell->chunk = chunk;
@@ -268,12 +280,14 @@ static struct open_cell *open_cell(struct thread *t, uint32_t chunk)
     return o;
 }
 
-static void count_page(struct image *image, struct open_cell *o, unsigned page)
+static void count_page(struct thread *t, struct open_cell *o, unsigned page)
 {
     struct cell *c = o->cell;
+    bool is_first = is_first_touch(t->image, o->chunk, page);
+    t->fresh_pages += is_first;
     o->pages[page >> 6] |= 1ull << (page & 63);
     c->pages++;
-    c->first += is_first_touch(image, o->chunk, page);
+    c->first += is_first;
     if (page < c->low)
         c->low = (uint16_t)page;
     if (page > c->high)
@@ -299,10 +313,8 @@ static void count_order(struct open_cell *o, uint64_t line)
 /* Counts a line that the core does not hold. */
 void visit(struct thread *t, uint64_t line, bool writes)
 {
-    if (t->insns >= t->slice_end) {
-        slice_tell(t);
-        slice_begin(t);
-    }
+    if (t->insns >= t->slice_end)
+        slice_change(t);
     uint64_t *front = &t->front[line & (FRONT - 1)];
     struct open_cell *o = open_cell(t, (uint32_t)(line >> (CHUNK_SHIFT - LINE_SHIFT)));
     struct cell *c = o->cell;
@@ -319,7 +331,7 @@ void visit(struct thread *t, uint64_t line, bool writes)
     count_order(o, line);
     unsigned page = (line >> (PAGE_SHIFT - LINE_SHIFT)) & 511;
     if (!(o->pages[page >> 6] & 1ull << (page & 63)))
-        count_page(t->image, o, page);
+        count_page(t, o, page);
     c->foreign += caches_foreign(t, line, writes);
     unsigned misses = caches_miss(t, line);
     if (misses) {

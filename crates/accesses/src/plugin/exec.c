@@ -107,18 +107,24 @@ void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64
         __atomic_add_fetch(&control->foreign_execs, 1, __ATOMIC_RELAXED);
         return;
     }
-    char **list = calloc((size_t)words + 2 * MOST_SCRIPTS + 8, sizeof *list);
+    char **list = calloc((size_t)words + 2 * MOST_SCRIPTS + 10, sizeof *list);
     char **rest = calloc((size_t)variables + 1, sizeof *rest);
-    char *plugin = malloc(PLUGIN_TEXT);
-    if (!list || !rest || !plugin)
+    char *plugin = malloc(PLUGIN_TEXT), *again = malloc(PLUGIN_TEXT);
+    if (!list || !rest || !plugin || !again)
         return;
-    snprintf(plugin, PLUGIN_TEXT, "%s,library=%s,dir=%s,qemu=%s,slice=%llu,near=%llu,far=%llu,clock=%llu,parent=%d",
-             conf.library, conf.library, conf.dir, conf.qemu, (unsigned long long)conf.slice_insns, (unsigned long long)conf.near_bytes,
-             (unsigned long long)conf.far_bytes, (unsigned long long)CLOCK(t), (int)getpid());
+    unsigned long long slice = conf.slice_insns, near = conf.near_bytes, far = conf.far_bytes, stretch = conf.stretch;
+    snprintf(plugin, PLUGIN_TEXT,
+             "%s,library=%s,dir=%s,qemu=%s,slice=%llu,near=%llu,far=%llu,clock=%llu,parent=%d,stretch=%llu",
+             conf.library, conf.library, conf.dir, conf.qemu, slice, near, far, (unsigned long long)CLOCK(t),
+             (int)getpid(), stretch);
+    const char *name = strrchr(conf.library, '/');
+    snprintf(again, PLUGIN_TEXT, "%.*s/.%s,translates=on", (int)(name - conf.library), conf.library, name);
     int n = 0;
     list[n++] = conf.qemu;
     list[n++] = "-plugin";
     list[n++] = plugin;
+    list[n++] = "-plugin";
+    list[n++] = again;
     if (!scripts && words) {
         list[n++] = "-0";
         list[n++] = word_of(((uint64_t *)word_of(arguments))[0]);
@@ -136,4 +142,5 @@ void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64
     free(list);
     free(rest);
     free(plugin);
+    free(again);
 }

@@ -5,7 +5,7 @@ use numalab_lab::cache::Cache;
 use std::path::PathBuf;
 
 /// File name and text of every source.
-pub const SOURCES: [(&str, &str); 17] = [
+pub const SOURCES: [(&str, &str); 18] = [
     ("api.h", include_str!("api.h")),
     ("recorder.h", include_str!("recorder.h")),
     ("kernel.h", include_str!("kernel.h")),
@@ -20,6 +20,7 @@ pub const SOURCES: [(&str, &str); 17] = [
     ("kernel.c", include_str!("kernel.c")),
     ("operand.c", include_str!("operand.c")),
     ("plugin.c", include_str!("plugin.c")),
+    ("sampling.c", include_str!("sampling.c")),
     ("shared.c", include_str!("shared.c")),
     ("user.c", include_str!("user.c")),
     ("work.c", include_str!("work.c")),

@@ -111,7 +111,8 @@ struct operand decode_operand(const uint8_t *b, size_t n)
     unsigned does = is_long ? does_long(op) : does_short(op, modrm >> 3 & 7);
     if (does & UNKNOWN)
         return none;
-    struct operand o = {.writes = (does & WRITES) != 0, .base = 255, .index = 255};
+    bool exchanges = !is_long && (op == 0x86 || op == 0x87);
+    struct operand o = {.writes = (does & WRITES) != 0, .exchanges = exchanges, .base = 255, .index = 255};
     /* Without a prefix four registers of a byte are the upper halves of the first four. */
     unsigned more = does & BYTE ? 4 : 0;
     if (does & CHANGES)

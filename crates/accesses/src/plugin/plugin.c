@@ -27,6 +27,7 @@ static bool take(const char *word, const char *value)
     else if (!strcmp(word, "clock")) conf.clock = number;
     else if (!strcmp(word, "parent")) conf.parent = (uint32_t)number;
     else if (!strcmp(word, "memory")) conf.memory_bytes = number;
+    else if (!strcmp(word, "stretch")) conf.stretch = number;
     else return false;
     return true;
 }
@@ -74,6 +75,12 @@ EXPORT int qemu_plugin_install(plugin_id id, const struct plugin_info *info, int
     if (strcmp(info->target_name, "x86_64")) {
         fprintf(stderr, "numalab recorder: expected QEMU for x86_64, not %s\n", info->target_name);
         return -1;
+    }
+    /* The second time it is loaded by another path, and is the same library all the same. */
+    if (argc == 1 && !strcmp(argv[0], "translates=on")) {
+        if (control)
+            sampling_install(id);
+        return control ? 0 : -1;
     }
     if (!settings(argc, argv) || !file_attach()) {
         fprintf(stderr, "numalab recorder: expected dir=DIR with the file `control`, and known settings\n");

@@ -31,6 +31,7 @@ struct config {
     uint64_t clock;          /* model instructions when the process began */
     uint32_t parent;         /* process that began it; 0 = none */
     uint64_t memory_bytes;   /* of a guest */
+    uint64_t stretch;        /* least instructions of a recorded stretch (sampling.c); 0: all is recorded */
 };
 extern struct config conf;
 
@@ -52,7 +53,7 @@ struct control {
 enum { CONTROL_BYTES = 4096 };
 _Static_assert(sizeof(struct control) <= CONTROL_BYTES, "control");
 
-enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER, WORK };
+enum kind { EMPTY, HEAD, CELL, SLICE, THREAD, MAPPING, EDGE, TEXT, WRITER, WORK, SPARED_SLICE };
 enum ended { RUNNING, EXITED, EXECUTED };
 
 /* First unit of a file. */
@@ -82,7 +83,7 @@ struct cell {
     uint16_t pages, first;          /* distinct pages of 4 KiB; those that no thread had touched before */
     uint16_t low, high;             /* first and last of them, 0 to 511 */
 };
-/* A stretch of a thread's time. */
+/* A stretch of a thread's time. Of a SPARED_SLICE there are no cells. */
 struct slice {
     uint16_t kind, thread;
     uint32_t slice;
@@ -162,7 +163,7 @@ struct cache {
     uint32_t *tags;                 /* sets × 8, most recently used first; 0 = empty */
     uint32_t set_bits;
 };
-enum { EDGES = 64 };
+enum { EDGES = 64, KNOWN_BITS = 16 };
 struct thread {
     /* Lines that the core holds itself: line << 3 | FRONT_* flags. */
     uint64_t front[FRONT];
@@ -191,6 +192,12 @@ struct thread {
     struct born scrap_born;
     struct thread *next_spare;      /* of those that have ended */
     struct image *image;
+    uint32_t fresh_chunks, fresh_pages;  /* of the slice: chunks new to the thread, pages that nobody had touched */
+    uint64_t faults;                /* page faults of the thread at the begin of a spared slice */
+    uint64_t known[1 << (KNOWN_BITS - 6)];  /* chunks that it has visited, a bit for each, by hash */
+    uint32_t stretch;               /* the last recorded stretch in which it ran, with its instructions there */
+    uint64_t stretch_insns, repeated_insns;  /* of them those since it last saw something new */
+    bool is_in_call;                /* in the kernel, under user mode */
     bool is_nobody;                 /* stands for no thread of the recorded program */
     struct guest_task *task;        /* in a guest */
 };
@@ -256,6 +263,7 @@ struct thread *thread_nobody(struct image *image);
 void thread_end(struct thread *t);
 void thread_forked(struct thread *t);
 void slice_begin(struct thread *t);
+void slice_change(struct thread *t);
 void slice_tell(struct thread *t);
 void visit(struct thread *t, uint64_t line, bool writes);
 void visit_written(struct thread *t, uint64_t line);
@@ -301,6 +309,15 @@ extern const struct mode user_mode, guest_mode;
 bool user_install(plugin_id id);
 bool guest_install(plugin_id id, unsigned cpus);
 
+/* sampling.c */
+void sampling_install(plugin_id id);
+bool sampling_is_sparing(void);
+void sampling_slice(struct thread *t, bool was_recorded, uint64_t insns);
+void sampling_disturb(struct thread *t);
+void sampling_forked(struct thread *t);
+void sampling_chunk(struct thread *t, uint32_t chunk);
+void sampling_translate(plugin_id id, struct qemu_plugin_tb *block);
+
 /* exec.c */
 extern uint64_t guest_base;
 void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64_t environment);
@@ -314,7 +331,7 @@ bool decode_is_single(const uint8_t *bytes, size_t n);
 /* operand.c */
 /* base + index × 2^scale + offset; 255 is no register. */
 struct operand {
-    bool is_memory, writes;
+    bool is_memory, writes, exchanges;
     uint8_t base, index, scale;
     int32_t offset;
     uint16_t changes;               /* registers that the instruction changes, a bit for each */

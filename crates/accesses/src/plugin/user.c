@@ -106,7 +106,7 @@ static uint64_t segment_bytes(int segment)
 
 const struct mode user_mode = {user_read, path_of, peer_of, segment_bytes};
 
-static void on_translation(plugin_id id, struct qemu_plugin_tb *block)
+void sampling_translate(plugin_id id, struct qemu_plugin_tb *block)
 {
     (void)id;
     static bool has_base;
@@ -151,6 +151,7 @@ static void on_call_begin(plugin_id id, unsigned vcpu, int64_t number, uint64_t 
     }
     const uint64_t arguments[6] = {a1, a2, a3, a4, a5, a6};
     calls_begin(calling, number, arguments);
+    __atomic_store_n(&calling->is_in_call, true, __ATOMIC_RELAXED);
 }
 
 static void on_call_end(plugin_id id, unsigned vcpu, int64_t number, int64_t result)
@@ -161,6 +162,7 @@ static void on_call_end(plugin_id id, unsigned vcpu, int64_t number, int64_t res
     if (result == -ENOSYS && number != SYS_rseq && number != SYS_clone3 && number != SYS_set_robust_list)
         t->image->head->unknown_call = (uint32_t)number + 1;
     calls_end(t, number, result);
+    __atomic_store_n(&t->is_in_call, false, __ATOMIC_RELAXED);
 }
 
 /* In the child of a fork: the calling thread alone goes on, in a file of its own. */
@@ -197,7 +199,6 @@ bool user_install(plugin_id id)
     pthread_atfork(NULL, NULL, on_fork);
     qemu_plugin_register_vcpu_init_cb(id, on_vcpu_begin);
     qemu_plugin_register_vcpu_exit_cb(id, on_vcpu_end);
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_vcpu_syscall_cb(id, on_call_begin);
     qemu_plugin_register_vcpu_syscall_ret_cb(id, on_call_end);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);

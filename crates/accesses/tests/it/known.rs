@@ -46,18 +46,33 @@ struct Known {
     longer: u64,
     /// Whether it says apart how long a line takes that is written, and one that is read.
     by_role: bool,
+    /// Least instructions of a recorded stretch; 0 for a record of all.
+    stretch_insns: u64,
 }
 
-const SWEEP: Known =
-    Known { name: "sweep", text: include_str!("programs/sweep.toml"), loops: 3, longer: 200, by_role: false };
-const HOT: Known =
-    Known { name: "hot", text: include_str!("programs/hot.toml"), loops: 20, longer: 1000, by_role: false };
+const SWEEP: Known = Known {
+    name: "sweep",
+    text: include_str!("programs/sweep.toml"),
+    loops: 3,
+    longer: 200,
+    by_role: false,
+    stretch_insns: 0,
+};
+const HOT: Known = Known {
+    name: "hot",
+    text: include_str!("programs/hot.toml"),
+    loops: 20,
+    longer: 1000,
+    by_role: false,
+    stretch_insns: 0,
+};
 const READ_MOSTLY: Known = Known {
     name: "read-mostly",
     text: include_str!("programs/read-mostly.toml"),
     loops: 20,
     longer: 1000,
     by_role: false,
+    stretch_insns: 0,
 };
 const TWO: Known = Known {
     name: "two-processes",
@@ -65,9 +80,16 @@ const TWO: Known = Known {
     loops: 3,
     longer: 100,
     by_role: false,
+    stretch_insns: 0,
 };
-const PIPELINE: Known =
-    Known { name: "pipeline", text: include_str!("programs/pipeline.toml"), loops: 4, longer: 100, by_role: true };
+const PIPELINE: Known = Known {
+    name: "pipeline",
+    text: include_str!("programs/pipeline.toml"),
+    loops: 4,
+    longer: 100,
+    by_role: true,
+    stretch_insns: 0,
+};
 
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
@@ -103,7 +125,8 @@ fn fitted(bench: &Bench, known: &Known) -> Option<Fit> {
     let path = |name: &str| bench.path(name).display().to_string();
     let command = ["sh".into(), "-c".into(), format!("{} run {} > /dev/null", path("worker"), path("job.json"))];
     let dir = bench.path("rec");
-    let settings = Settings { name: Some(known.name.into()), ..Settings::default() };
+    let settings =
+        Settings { name: Some(known.name.into()), stretch_insns: known.stretch_insns, ..Settings::default() };
     recorder::record(&dir, &command, &settings, &mut |_| Look::GoOn).unwrap();
     Some(fit::fit(&record::read(&dir).unwrap()).unwrap())
 }
@@ -199,6 +222,22 @@ fn new_misses(known: &Known, exact: bool, misses: &[&str]) -> Vec<String> {
 #[test]
 fn slices_of_a_buffer() {
     check(&SWEEP, &[]);
+}
+
+/// A tenth of the run is recorded with its accesses; the fit is as good.
+#[test]
+fn slices_of_a_buffer_in_stretches() {
+    check(&Known { loops: 60, longer: 10, stretch_insns: 4 << 20, ..SWEEP }, &[]);
+}
+
+#[test]
+fn a_hot_part_in_stretches() {
+    check(&Known { loops: 200, longer: 100, stretch_insns: 4 << 20, ..HOT }, &[]);
+}
+
+#[test]
+fn two_processes_in_stretches() {
+    check(&Known { loops: 30, longer: 10, stretch_insns: 4 << 20, ..TWO }, &[]);
 }
 
 #[test]

@@ -77,6 +77,29 @@ fn every_line_of_a_threaded_sweep_is_counted() {
     assert!(born(0).end_clock >= born(1).end_clock, "the initial thread waits for the others");
 }
 
+/// A long run is recorded in stretches, and lines between them are those of the stretch before.
+#[test]
+fn a_long_run_is_recorded_in_stretches() {
+    let Some(bench) = bench() else { return };
+    let program = bench.program("sweep", &SWEEP.replace("p < 3", "p < 40"));
+    let settings = Settings { stretch_insns: 4 << 20, ..Settings::default() };
+    let (_, record) = bench.record(&[&program], &settings);
+    let image = &record.images[0];
+    let (all, seen) = (image.insns(), image.seen_insns());
+    // 40 passes with four instructions for 8 bytes.
+    assert!((1_342_000_000..1_400_000_000).contains(&all), "all instructions are counted: {all}");
+    assert!(seen * 3 < all && seen > 40_000_000, "{seen} of {all}");
+    let lines = 40 * (64 << 20) / 4 / 64;
+    for thread in 1..=4u16 {
+        let own = || image.cells.iter().filter(|c| c.thread == thread);
+        let counted: u64 = own().map(|c| u64::from(c.lines)).sum();
+        assert!((lines * 9 / 10..lines * 11 / 10).contains(&counted), "thread {thread}: {counted} of {lines}");
+        assert!(own().map(|c| u64::from(c.first)).sum::<u64>() < 20, "the initial thread touched the memory first");
+    }
+    let first: u64 = image.cells.iter().filter(|c| c.thread == 0).map(|c| u64::from(c.first)).sum();
+    assert!(first >= 64 << 8, "{first}");
+}
+
 #[test]
 fn a_repeated_string_instruction_counts_once() {
     let Some(bench) = bench() else { return };

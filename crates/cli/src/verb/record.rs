@@ -57,6 +57,10 @@ pub struct Args {
     /// Largest size of a record of accesses
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size::read_option, requires = "accesses")]
     most: u64,
+    /// Record the accesses of all instructions: else long runs are recorded in stretches, and what lies between them is
+    /// taken to be alike (under QEMU's user mode alone)
+    #[arg(long, requires = "accesses")]
+    every_access: bool,
     #[command(flatten)]
     guest: GuestRecordArgs,
     /// Kernel image of the guest [default: debian-6.12]
@@ -161,8 +165,11 @@ fn record_accesses(args: &Args) -> Result<Done, Failure> {
         return Err(Failure::usage(format!("--sampler perf: {what}; expected it without --in guest")));
     }
     let dir = options::directory(args.out.as_deref(), "accesses");
-    let settings =
+    let mut settings =
         Settings { limit_bytes: args.most, longest: args.longest, name: args.name.clone(), ..Settings::default() };
+    if args.every_access {
+        settings.stretch_insns = 0;
+    }
     let stop = Stop::new()?;
     let (manifest, control, remarks) = match args.sampler {
         AccessSampler::Qemu if is_guest => {
