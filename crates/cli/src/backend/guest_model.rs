@@ -126,7 +126,10 @@ mod tests {
         (machine.cache.l2_cycles, machine.cache.llc_latency_ns) = (258.1, 13.5);
         let guest = clock_of_guest(&machine, Harness::Worker);
         assert_eq!((guest.cache.lines_of_write(1.0), machine.cache.lines_of_write(1.0)), (1.0, 2.0));
-        assert_eq!((guest.cache.core_to_core_ns[2], guest.latency_ns.clone()), (Some(13.5), machine.latency_ns.clone()));
+        assert_eq!(
+            (guest.cache.core_to_core_ns[2], guest.latency_ns.clone()),
+            (Some(13.5), machine.latency_ns.clone())
+        );
         assert!((64.0 / guest.cache.llc_stream_gbps - 13.5).abs() < 1e-9);
         assert_eq!(clock_of_guest(&machine, Harness::ParallelWorker), machine);
     }

@@ -29,6 +29,7 @@ mod idle_work;
 mod imb_numa_nr_2021;
 mod instructions;
 mod kernel_traffic;
+mod kcompactd;
 mod layers;
 mod links_2012;
 mod log;

@@ -114,12 +114,7 @@ pub fn of_directory(context: &Context, dir: &Path) -> Result<Sides, Failure> {
 /// What was run, and how often.
 fn title(kernel: &Comparison, dir: &Path) -> String {
     match &kernel.origin {
-        Some(o) => format!(
-            "{} on {}, {}",
-            o.workloads.join(", "),
-            o.machines.join(", "),
-            runs_of_columns(kernel)
-        ),
+        Some(o) => format!("{} on {}, {}", o.workloads.join(", "), o.machines.join(", "), runs_of_columns(kernel)),
         None => dir.display().to_string(),
     }
 }
