@@ -4,7 +4,7 @@ use crate::charge::late_ticks::catch_up_all;
 use crate::charge::working_set::use_group;
 use crate::engine::carry_out::Engine;
 use crate::process::fork::{clone_thread, fork_child, program, stage, start_process};
-use crate::process::program_pages::touch_program;
+use crate::process::program_pages::{touch_frame_of_fork, touch_program_at_start};
 use crate::record::log::log_task_ended;
 use crate::record::samples::sample_now;
 use crate::state::cpu::Pending;
@@ -31,7 +31,7 @@ impl Engine<'_> {
         if stage(&self.sim.tasks, task) == Stage::ForkEarly(0) {
             // exec and the C library touch stack and data before the program's own first step, under the default
             // policy.
-            touch_program(&mut self.sim, cpu, task);
+            touch_program_at_start(&mut self.sim, cpu, task);
         }
         let next = match stage(&self.sim.tasks, task) {
             Stage::ForkEarly(from) => match fork_child(&mut self.sim, cpu, task, ForkPoint::BeforePrologue, from) {
@@ -59,6 +59,7 @@ impl Engine<'_> {
                 Stage::Body
             }
             Stage::Body | Stage::Join => {
+                touch_frame_of_fork(&mut self.sim, cpu, task);
                 self.end_program(cpu, task);
                 return;
             }

@@ -23,6 +23,16 @@ pub(crate) fn background_ns(sim: &mut Simulation<'_>, work: &Work, used: u64) ->
     cpu + sim.mm.swap_queue.wait(sim.now_ns + used + cpu, work, &sim.cfg.mm.swap)
 }
 
+/// Time that a kernel thread of the node gets of an epoch, ns. kswapd and kcompactd may run on the CPUs of their node
+/// alone, with the weight of any task: on an idle one all the time, else by turns with the tasks of the least busy one.
+pub(crate) fn node_cpu_share_ns(sim: &Simulation<'_>, node: usize) -> u64 {
+    let waiting = |&cpu: &usize| match sim.cpus[cpu].task {
+        None => 0,
+        Some(_) => u64::from(sim.kernel.sched.nr_running(cpu as u32)).max(1),
+    };
+    EPOCH_NS / (1 + sim.machine.nodes[node].cpus.iter().map(waiting).min().unwrap_or(0))
+}
+
 /// A kernel thread runs for `ns` on a CPU of the node: an idle one, else it delays a task.
 pub(crate) fn occupy_node_cpu(sim: &mut Simulation<'_>, node: usize, ns: u64) {
     let cpus = &sim.machine.nodes[node].cpus;

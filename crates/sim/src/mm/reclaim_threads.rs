@@ -1,12 +1,13 @@
 //! kswapd and kcompactd of each node, and proactive compaction.
 //!
-//! They run at every epoch. Each may use the time of the epoch once, on an idle CPU of its node if there is one, else
-//! at the cost of a task there.
+//! They run at every epoch: for all of it on an idle CPU of their node, else for the share of a task beside those there
+//! ([`node_cpu_share_ns`]). What takes longer is charged to the epochs that follow.
 
-use crate::hardware::access_rates::EPOCH_NS;
-use crate::mm::daemon_time::{background_ns, copied_by_daemon, occupy_node_cpu};
+use crate::mm::daemon_time::{background_ns, copied_by_daemon, node_cpu_share_ns, occupy_node_cpu};
 use crate::mm::shrink_pages::reclaim_context;
+use crate::state::memory_daemons::PROACTIVE_NS;
 use crate::state::simulation::Simulation;
+use numalab_kernel::mm::compact::PROACTIVE_DEFERRED;
 use numalab_kernel::mm::{PhysicalMemory, Work};
 use numalab_kernel::numa::counters::Refusal;
 use numalab_kernel::numa::NumaBalancing;
@@ -30,20 +31,34 @@ pub(crate) fn wake_kswapd_after_refusal(
 }
 
 pub(crate) fn reclaim_in_background(sim: &mut Simulation<'_>, node: usize) {
+    let share = node_cpu_share_ns(sim, node);
     let mut used = sim.mm.daemons.over_ns[node];
-    while used < EPOCH_NS && sim.mm.physical.kswapd(node).is_running() {
+    while used < share && sim.mm.physical.kswapd(node).is_running() {
         let mut work = Work::default();
         let (physical, mut env) = reclaim_context(sim);
         physical.kswapd_step(node, &mut env, &mut work);
-        let ns = PASS_NS.max(background_ns(sim, &work, used));
-        used += copied_by_daemon(sim, node, &work, used, ns);
+        used += time_of(sim, node, &work, used);
     }
-    if used < EPOCH_NS && sim.mm.physical.kcompactd(node).is_woken() {
+    if used < share && sim.mm.physical.kcompactd(node).is_woken() {
         let mut work = Work::default();
         sim.mm.physical.run_kcompactd(node, &mut work);
-        let ns = PASS_NS.max(background_ns(sim, &work, used));
-        used += copied_by_daemon(sim, node, &work, used, ns);
+        // Work that was asked for ends a deferral (Linux 5.15).
+        sim.mm.daemons.proactive_at_ns[node] = sim.now_ns + PROACTIVE_NS;
+        used += time_of(sim, node, &work, used);
     }
-    occupy_node_cpu(sim, node, used.min(EPOCH_NS));
-    sim.mm.daemons.over_ns[node] = used.saturating_sub(EPOCH_NS);
+    while used < share && sim.mm.physical.kcompactd(node).is_proactive() {
+        let mut work = Work::default();
+        if sim.mm.physical.proactive_step(node, &mut work) {
+            sim.mm.daemons.proactive_at_ns[node] = sim.now_ns + PROACTIVE_NS * PROACTIVE_DEFERRED;
+        }
+        used += time_of(sim, node, &work, used);
+    }
+    occupy_node_cpu(sim, node, used.min(share));
+    sim.mm.daemons.over_ns[node] = used.saturating_sub(share);
+}
+
+/// Time of a pass of a kernel thread of a node that begins `used` from now, ns.
+fn time_of(sim: &mut Simulation<'_>, node: usize, work: &Work, used: u64) -> u64 {
+    let ns = PASS_NS.max(background_ns(sim, work, used));
+    copied_by_daemon(sim, node, work, used, ns)
 }

@@ -4,10 +4,10 @@ use crate::charge::tlb_flush::shoot_down;
 use crate::mm::page_alloc::{alloc_anon_folio, alloc_page_table, work_ns, AllocatedFolio};
 use crate::numa_2012::hooks::fork;
 use crate::process::background::start_machine_thread;
-use crate::process::program_pages::{page_of_stack, stack_frame_page, use_page};
+use crate::process::program_pages::{forks_across_pages, page_of_stack, stack_frame_page, use_page};
 use crate::record::log::log_task_created;
 use crate::state::page_site::PageSite;
-use crate::state::process::{ProcessState, CONTROL_BLOCK};
+use crate::state::process::{ProcessState, CONTROL_BLOCK, FRAME};
 use crate::state::simulation::Simulation;
 use crate::state::task::{Stage, Task};
 use numalab_kernel::hw::cost::{shootdowns, FlushOp};
@@ -61,7 +61,7 @@ pub(crate) fn start_process(
     if copied.ptes + copied.pmds > 0 {
         p.table_node = Some(sim.cpus[parent_cpu as usize].node);
     }
-    p.map_program(nodes);
+    p.map_program(nodes, sim.cfg.harness.is_worker() && spec.parent.is_none());
     let how = (&sim.cfg.mm.thp, &sim.mm.grain_orders[process][..]);
     p.map_regions(process as u32, spec, how, &sim.mm.physical, &mut sim.mm.shared);
     for (_, &vma) in spec.regions.iter().zip(p.own_regions()).filter(|(region, _)| region.pinned) {
@@ -178,13 +178,16 @@ pub(crate) fn fork_child(
 /// and the child keeps the old page on the parent's node.
 fn leave_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32, child: usize) {
     let Some(vma) = sim.processes[child].stack_of(0) else { return };
-    let (chunk, page) = page_of_stack(sim.processes[child].space.vma(vma), stack_frame_page(sim.cfg));
-    let s = PageSite { cpu, task, process: child, vma, chunk, page, write: true };
-    let mut ns = 0;
-    if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, 0, sim.now_ns, &mut ns) {
-        sim.processes[child].space.vma_mut(vma).populate(chunk, page, got.node, got.frame);
-        sim.kernel.vm.pgfault += 1;
-        sim.cpus[cpu].debt_ns += ns + sim.hw.costs.cow_fault_ns(got.node, got.node, 1.0) as u64;
+    let below = forks_across_pages(sim.cfg).then_some(FRAME);
+    for page in std::iter::once(stack_frame_page(sim.cfg)).chain(below) {
+        let (chunk, page) = page_of_stack(sim.processes[child].space.vma(vma), page);
+        let s = PageSite { cpu, task, process: child, vma, chunk, page, write: true };
+        let mut ns = 0;
+        if let Some(AllocatedFolio { got, .. }) = alloc_anon_folio(sim, &s, 0, sim.now_ns, &mut ns) {
+            sim.processes[child].space.vma_mut(vma).populate(chunk, page, got.node, got.frame);
+            sim.kernel.vm.pgfault += 1;
+            sim.cpus[cpu].debt_ns += ns + sim.hw.costs.cow_fault_ns(got.node, got.node, 1.0) as u64;
+        }
     }
 }
 

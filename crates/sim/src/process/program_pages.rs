@@ -22,6 +22,33 @@ pub(crate) fn touch_program(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
     }
 }
 
+/// Touches the same before the program's first step. A process of the worker prepares its programs before the start of
+/// the run, on any CPU, and binds itself then. So these pages of a bound one lie on any node.
+pub(crate) fn touch_program_at_start(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
+    let t = &sim.tasks[task as usize];
+    let spec = &sim.workload.processes[t.process as usize];
+    let bound = spec.parent.is_none() && spec.threads[t.thread as usize].affinity.is_some();
+    let elsewhere = bound && sim.cfg.harness.is_worker();
+    let cpu = if elsewhere { sim.rng.below(sim.cpus.len() as u64) as usize } else { cpu };
+    touch_program(sim, cpu, task);
+}
+
+/// Whether the loop in which the worker forks has its frame on another page of the stack than what it calls. A guest
+/// has no random addresses, so that is so in every run (with strings of other lengths below the stack it was so in one
+/// of eight). The parent writes both pages between two forks; a child comes back to the loop at its end.
+pub(crate) fn forks_across_pages(cfg: &SimConfig) -> bool {
+    cfg.harness.cpus_take_turns()
+}
+
+/// A forked child of the worker comes back to the loop that forked it.
+pub(crate) fn touch_frame_of_fork(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
+    let t = &sim.tasks[task as usize];
+    let forked = t.thread == 0 && sim.workload.processes[t.process as usize].parent.is_some();
+    if forked && forks_across_pages(sim.cfg) {
+        touch_stack_page(sim, cpu, task, FRAME);
+    }
+}
+
 /// Touches the stack, as a thread does that calls functions at the start of a pass. It does not touch the control
 /// block, which only the start and the end of a thread need.
 pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {

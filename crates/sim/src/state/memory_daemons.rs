@@ -15,8 +15,8 @@ pub(crate) const MS: u64 = 1_000_000;
 pub struct Daemons {
     /// Time that kswapd and kcompactd of a node have used beyond the epochs so far, ns.
     pub(crate) over_ns: Vec<u64>,
-    /// Next proactive compaction, ns.
-    pub(crate) proactive_at_ns: u64,
+    /// When kcompactd of each node next looks whether to compact proactively, ns.
+    pub(crate) proactive_at_ns: Vec<u64>,
     /// khugepaged.
     pub(crate) khugepaged: Khugepaged,
 }
@@ -38,6 +38,6 @@ impl Daemons {
         let sleep = u64::from(cfg.khugepaged.scan_sleep_millisecs) * MS;
         let (pace, cursor) = (Pace::new(&cfg.khugepaged), KhugepagedCursor::default());
         let khugepaged = Khugepaged { pace, awake_at_ns: sleep, cursor };
-        Self { over_ns: vec![0; nodes], proactive_at_ns: PROACTIVE_NS, khugepaged }
+        Self { over_ns: vec![0; nodes], proactive_at_ns: vec![PROACTIVE_NS; nodes], khugepaged }
     }
 }

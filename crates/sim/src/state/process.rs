@@ -34,6 +34,10 @@ pub const FRAME: usize = 2;
 /// single-threaded processes of `cow-shared` are marked that belong to no region).
 const DATA_BYTES: u64 = 32 << 10;
 
+/// The same of a worker process that was started by exec: what is mapped writable and is its own, in a guest (31 to 35
+/// pages in `/proc/PID/pagemap`, stack included).
+const WORKER_DATA_BYTES: u64 = 124 << 10;
+
 /// Size of the mapping of the initial thread's stack after exec (`setup_arg_pages` of fs/exec.c: 128 KiB beyond the
 /// arguments, here one page).
 const INITIAL_STACK_BYTES: u64 = 132 << 10;
@@ -250,10 +254,11 @@ impl ProcessState {
     /// Maps what every program has: static data with the heap, and the stack of the initial thread, above all regions.
     /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next
     /// one.
-    pub fn map_program(&mut self, nodes: usize) {
+    pub fn map_program(&mut self, nodes: usize, exec_of_worker: bool) {
         let end = MMAP_TOP + 2 * self.chunk_bytes();
         self.insert_stack(end - self.base_page.ceil(INITIAL_STACK_BYTES), end, nodes);
-        let data = (MMAP_TOP, MMAP_TOP + self.base_page.ceil(DATA_BYTES));
+        let bytes = if exec_of_worker { WORKER_DATA_BYTES } else { DATA_BYTES };
+        let data = (MMAP_TOP, MMAP_TOP + self.base_page.ceil(bytes));
         self.data = self.insert(Vma::in_grains(Grain::one(self.base_page), data, VmaKind::PrivateAnon, false, nodes));
     }
     /// Makes the locks that its threads share in page faults: one, or one for each mapping.
@@ -295,7 +300,8 @@ impl ProcessState {
     }
     /// Pages of static data and heap.
     pub fn data_pages(&self) -> usize {
-        self.base_page.pages_up(DATA_BYTES) as usize
+        let data = self.space.vma(self.data());
+        self.base_page.pages_up(data.end - data.start) as usize
     }
     /// Bytes of a chunk of its mappings.
     fn chunk_bytes(&self) -> u64 {

@@ -28,6 +28,7 @@ mod hugetlb;
 mod idle_work;
 mod imb_numa_nr_2021;
 mod instructions;
+mod kcompactd;
 mod kernel_traffic;
 mod layers;
 mod links_2012;

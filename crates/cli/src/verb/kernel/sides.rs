@@ -11,6 +11,7 @@ use numalab_report::data::Comparison;
 use numalab_report::format::count;
 use numalab_report::held;
 use numalab_report::sides::{self, Row};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `kernel sides`.
@@ -48,6 +49,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     }
     let (mut text, mut tables) = (String::new(), String::new());
     let mut all = Vec::new();
+    // Tables of knobs that matter under the same word share columns: machines, workload and name of those counted.
+    let mut counted = BTreeSet::new();
     let mut exit = Exit::OK;
     let mut notes = args.notes.as_deref().map(SideNotes::read).transpose()?.unwrap_or_default();
     for dir in &args.dirs {
@@ -66,13 +69,19 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
         text.push_str(&format!("{what}\n{}{}\n\n", sides::text(&rows), held::sentence(&held)));
         let below = notes.below(&kernel);
         tables.push_str(&format!("\n## {what}\n\n{}\n{}{below}", sides::markdown(&rows), held::markdown(&held)));
-        all.extend(held);
+        let machines = kernel.origin.as_ref().map(|o| o.machines.clone()).unwrap_or_default();
+        for column in held {
+            let known = (machines.clone(), column.workload.clone(), column.name.clone());
+            if counted.insert(known) {
+                all.push(column);
+            }
+        }
     }
     for unused in notes.unused() {
         note(&format!("numalab: a note is about no table: {unused}"));
     }
     if let Some(path) = &args.markdown {
-        let sum = format!("\nOf all settings on this page: {}\n", lower_first(&held::sentence(&all)));
+        let sum = format!("\nOf all settings on this page, each once: {}\n", lower_first(&held::sentence(&all)));
         output_file::write(path, &format!("{INTRO}{sum}{tables}"))?;
     }
     Ok(Done { text, exit })
@@ -105,14 +114,18 @@ pub fn of_directory(context: &Context, dir: &Path) -> Result<Sides, Failure> {
 /// What was run, and how often.
 fn title(kernel: &Comparison, dir: &Path) -> String {
     match &kernel.origin {
-        Some(o) => format!(
-            "{} on {}, {}",
-            o.workloads.join(", "),
-            o.machines.join(", "),
-            o.runs_each
-                .map_or_else(|| "different numbers of runs".into(), |n| format!("{} each", count(n as u64, "run")))
-        ),
+        Some(o) => format!("{} on {}, {}", o.workloads.join(", "), o.machines.join(", "), runs_of_columns(kernel)),
         None => dir.display().to_string(),
+    }
+}
+
+/// How many runs the columns have: "3 runs each", "3 to 5 runs a column". Columns without runs do not count.
+fn runs_of_columns(kernel: &Comparison) -> String {
+    let of_column = |k: usize| kernel.workloads.iter().filter_map(move |w| w.metrics.first().map(|m| m.of(k).len()));
+    let runs = || (0..kernel.kernels.len()).flat_map(of_column).filter(|&n| n > 0);
+    match (runs().min(), runs().max()) {
+        (Some(min), Some(max)) if min < max => format!("{min} to {} a column", count(max as u64, "run")),
+        (_, max) => format!("{} each", count(max.unwrap_or(0) as u64, "run")),
     }
 }
 
@@ -132,4 +145,24 @@ pub fn simulated(dir: &Path) -> PathBuf {
 fn comparison(context: &Context, dir: &Path) -> Result<Comparison, Failure> {
     let store = Store::open(dir)?;
     Ok(records::load(context, &store, None, records::Series::Drop)?.comparison)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numalab_report::data::{Kernel, Metric, Workload};
+
+    #[test]
+    fn the_title_says_how_many_runs_the_columns_have() {
+        let of = |columns: &[&[f64]]| {
+            let lists = columns.iter().map(|c| c.to_vec()).collect();
+            let metrics = vec![Metric::new("elapsed", "s", false, lists)];
+            let w = Workload { name: "w".into(), metrics, ..Workload::default() };
+            let kernels = columns.iter().map(|_| Kernel::named("k")).collect();
+            runs_of_columns(&Comparison { kernels, workloads: vec![w], ..Comparison::default() })
+        };
+        assert_eq!(of(&[&[1.0; 3], &[1.0; 5], &[1.0; 4]]), "3 to 5 runs a column");
+        assert_eq!(of(&[&[1.0; 3], &[1.0; 3], &[]]), "3 runs each");
+        assert_eq!(of(&[&[1.0], &[1.0]]), "1 run each");
+    }
 }

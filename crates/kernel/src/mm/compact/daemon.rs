@@ -1,6 +1,10 @@
 //! Proactive compaction (thp-and-allocation.md section 10.3): the fragmentation scores at which kcompactd starts and
 //! stops without being woken.
 
+/// Intervals of 500 ms after which kcompactd looks again at a node where proactive compaction has made no progress
+/// (`COMPACT_MAX_DEFER_SHIFT` of `kcompactd`, Linux 5.9).
+pub const PROACTIVE_DEFERRED: u64 = 1 << 6;
+
 /// Low and high score for a `vm.compaction_proactiveness` of 1..=100. Compaction starts above the high score and stops
 /// at the low one.
 pub fn proactive_wmarks(proactiveness: u32) -> (u64, u64) {

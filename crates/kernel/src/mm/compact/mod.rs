@@ -15,7 +15,7 @@ pub(in crate::mm) mod suitable;
 pub(in crate::mm) mod tunables;
 
 pub use attempt::{Mode, Status, ZoneCompaction};
-pub use daemon::{proactive_wants, proactive_wmarks};
+pub use daemon::{proactive_wants, proactive_wmarks, PROACTIVE_DEFERRED};
 pub use defer::Deferral;
 pub use scan::{CompactWork, Outcome, Scanners};
 pub use suitable::{suitable, COMPACT_GAP};

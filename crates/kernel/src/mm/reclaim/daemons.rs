@@ -28,13 +28,18 @@ impl Kswapd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kcompactd {
     pub(super) woken: bool,
-    pub(super) proactive: bool,
+    /// Score at which proactive compaction began; `None` while it does not run.
+    pub(super) proactive_from: Option<u64>,
 }
 
 impl Kcompactd {
     /// Whether it is woken.
     pub fn is_woken(&self) -> bool {
         self.woken
+    }
+    /// Whether it compacts proactively.
+    pub fn is_proactive(&self) -> bool {
+        self.proactive_from.is_some()
     }
 }
 

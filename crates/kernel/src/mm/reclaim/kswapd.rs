@@ -125,19 +125,26 @@ impl PhysicalMemory {
             }
         }
     }
-    /// Proactive compaction of a node, called every 500 ms. Frees blocks until the fragmentation score is low enough.
-    /// Returns the score.
-    pub fn proactive_compaction(&mut self, node: usize, work: &mut Work) -> u64 {
-        let eagerness = self.cfg.compact.proactiveness;
-        let mut score = self.fragmentation_score(node);
-        self.kcompactd[node].proactive = proactive_wants(eagerness, score, false);
-        while self.kcompactd[node].proactive {
-            let progress =
-                self.zones_of(node).any(|z| self.compact_zone_further(z, Mode::SyncLight, work) == Status::Success);
-            score = self.fragmentation_score(node);
-            self.kcompactd[node].proactive = progress && proactive_wants(eagerness, score, true);
+    /// Starts proactive compaction of a node if its memory is fragmented enough and kswapd sleeps
+    /// (`should_proactive_compact_node`). kcompactd asks every 500 ms.
+    pub fn start_proactive(&mut self, node: usize) {
+        let score = self.fragmentation_score(node);
+        let wanted = proactive_wants(self.cfg.compact.proactiveness, score, false) && !self.kswapd[node].running;
+        self.kcompactd[node].proactive_from = wanted.then_some(score);
+    }
+    /// Goes on with proactive compaction until one more block is free. It ends at a score that is low enough, where
+    /// nothing more can be freed, and for kswapd (`__compact_finished`). Returns whether it has ended without progress:
+    /// then kcompactd looks again after [`PROACTIVE_DEFERRED`](crate::mm::compact::PROACTIVE_DEFERRED) intervals.
+    pub fn proactive_step(&mut self, node: usize, work: &mut Work) -> bool {
+        let Some(from) = self.kcompactd[node].proactive_from else { return false };
+        let progress = !self.kswapd[node].running
+            && self.zones_of(node).any(|z| self.compact_zone_further(z, Mode::SyncLight, work) == Status::Success);
+        let score = self.fragmentation_score(node);
+        if progress && proactive_wants(self.cfg.compact.proactiveness, score, true) {
+            return false;
         }
-        score
+        self.kcompactd[node].proactive_from = None;
+        score >= from
     }
     /// Fragmentation score of a node, 0..=100; its zones are weighted by size.
     pub fn fragmentation_score(&self, node: usize) -> u64 {

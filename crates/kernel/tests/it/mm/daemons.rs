@@ -2,7 +2,7 @@
 
 use crate::mm::setup::{naples, put, run_kswapd, small_naples, State};
 use numalab_kernel::mm::reclaim::{KswapdStep, NoAnonReclaim};
-use numalab_kernel::mm::{PageClass, Work};
+use numalab_kernel::mm::{PageClass, PhysicalMemory, Work};
 
 #[test]
 fn kswapd_reclaims_to_high_and_sleeps() {
@@ -75,14 +75,47 @@ fn vector_34_proactive_compaction_starts_above_90_and_stops_at_80() {
     let mut m = small_naples(&[]);
     put(&mut m, 0, State::C);
     assert_eq!(m.fragmentation_score(0), 100);
-    let score = m.proactive_compaction(0, &mut Work::default());
-    assert_eq!(score, 80);
+    let look = |m: &mut PhysicalMemory| {
+        m.start_proactive(0);
+        let mut in_vain = false;
+        while m.kcompactd(0).is_proactive() {
+            in_vain = m.proactive_step(0, &mut Work::default());
+        }
+        (m.fragmentation_score(0), in_vain)
+    };
+    assert_eq!(look(&mut m), (80, false));
     let moved = m.events.pgmigrate_success;
-    assert_eq!(m.proactive_compaction(0, &mut Work::default()), 80, "not above 90: it waits");
+    assert_eq!(look(&mut m), (80, false), "not above 90: it waits");
     assert_eq!(m.events.pgmigrate_success, moved);
     let mut never = small_naples(&["compact.proactiveness=0"]);
     put(&mut never, 0, State::C);
-    assert_eq!((never.proactive_compaction(0, &mut Work::default()), never.events.pgmigrate_success), (100, 0));
+    assert_eq!((look(&mut never), never.events.pgmigrate_success), ((100, false), 0));
+}
+
+#[test]
+fn a_step_of_proactive_compaction_is_one_block_and_gives_way_to_kswapd() {
+    let mut m = small_naples(&[]);
+    put(&mut m, 0, State::C);
+    m.start_proactive(0);
+    assert!(!m.proactive_step(0, &mut Work::default()) && m.kcompactd(0).is_proactive());
+    assert!((81..100).contains(&m.fragmentation_score(0)), "{}", m.fragmentation_score(0));
+    let before = m.events.pgmigrate_success;
+    put(&mut m, 0, State::S);
+    m.wake_kswapd(0, false, true);
+    m.proactive_step(0, &mut Work::default());
+    assert!(!m.kcompactd(0).is_proactive() && m.events.pgmigrate_success == before);
+    m.start_proactive(0);
+    assert!(!m.kcompactd(0).is_proactive(), "kswapd runs");
+}
+
+/// Where nothing can be freed the score stays, and kcompactd looks again after 32 s only.
+#[test]
+fn proactive_compaction_among_unmovable_pages_is_in_vain() {
+    let mut m = small_naples(&[]);
+    put(&mut m, 0, State::X);
+    m.start_proactive(0);
+    assert!(m.kcompactd(0).is_proactive(), "{}", m.fragmentation_score(0));
+    assert!(m.proactive_step(0, &mut Work::default()) && !m.kcompactd(0).is_proactive());
 }
 
 #[test]
