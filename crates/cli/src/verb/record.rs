@@ -149,21 +149,35 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
 /// Smallest room for a record of accesses, bytes.
 const LEAST_ROOM: u64 = 1 << 20;
 
-/// Records the accesses of a command.
-fn record_accesses(args: &Args) -> Result<Done, Failure> {
-    let command: Vec<String> = args.command.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+/// Refuses options that have no effect on a record of accesses by this sampler.
+fn check_accesses(args: &Args) -> Result<(), Failure> {
     if args.most < LEAST_ROOM {
         return Err(Failure::usage(format!("--most: is {}; expected at least 1 MiB", size::short(args.most))));
     }
     args.guest.check()?;
-    let is_guest = args.guest.is_guest();
+    let (is_guest, by_perf) = (args.guest.is_guest(), args.sampler == AccessSampler::Perf);
     if args.kernel.is_some() && !is_guest {
         return Err(guest_accesses::without_guest("--kernel"));
     }
-    if is_guest && args.sampler == AccessSampler::Perf {
+    if is_guest && by_perf {
         let what = "has no effect in a guest, which sees every access";
         return Err(Failure::usage(format!("--sampler perf: {what}; expected it without --in guest")));
     }
+    if args.every_access && (is_guest || by_perf) {
+        let (what, without) = match is_guest {
+            true => ("has no effect in a guest, which sees every access", "--in guest"),
+            false => ("has no effect with samples of the hardware", "--sampler perf"),
+        };
+        return Err(Failure::usage(format!("--every-access: {what}; expected it without {without}")));
+    }
+    Ok(())
+}
+
+/// Records the accesses of a command.
+fn record_accesses(args: &Args) -> Result<Done, Failure> {
+    let command: Vec<String> = args.command.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    check_accesses(args)?;
+    let is_guest = args.guest.is_guest();
     let dir = options::directory(args.out.as_deref(), "accesses");
     let mut settings =
         Settings { limit_bytes: args.most, longest: args.longest, name: args.name.clone(), ..Settings::default() };
