@@ -92,6 +92,9 @@ pub enum Harness {
     /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`). Its
     /// CPUs are those of a guest that one host thread runs by turns (timing `modelled`).
     Worker,
+    /// The worker program as it was in the guests of docs/reference/fidelity.md: as [`Self::Worker`], with fewer pages of
+    /// its own, and with the frame of the loop that forks on the page of what it calls.
+    EarlierWorker,
     /// The worker program on CPUs that run at the same time, as the host's and those of guests with timing `counters`.
     ParallelWorker,
 }
@@ -99,11 +102,16 @@ pub enum Harness {
 impl Harness {
     /// Whether the worker program carries out the workload.
     pub fn is_worker(self) -> bool {
-        matches!(self, Self::Worker | Self::ParallelWorker)
+        self != Self::Program
     }
 
     /// Whether one host thread runs the busy CPUs by turns, each once in [`ROUND_NS`], while the time of all goes on.
     pub fn cpus_take_turns(self) -> bool {
+        matches!(self, Self::Worker | Self::EarlierWorker)
+    }
+
+    /// Whether its own pages are those that were counted in guests of today's worker program (docs/log/linux-series.md).
+    pub fn is_current_worker(self) -> bool {
         self == Self::Worker
     }
 }

@@ -37,6 +37,7 @@ impl Sim {
         let harness = match self.harness {
             Harness::Program => None,
             Harness::Worker => Some(("harness".to_string(), "worker".to_string())),
+            Harness::EarlierWorker => Some(("harness".to_string(), "earlier worker".to_string())),
             Harness::ParallelWorker => Some(("harness".to_string(), "parallel worker".to_string())),
         };
         let background = (self.background > 0).then(|| ("background".to_string(), self.background.to_string()));

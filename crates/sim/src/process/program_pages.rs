@@ -28,7 +28,7 @@ pub(crate) fn touch_program_at_start(sim: &mut Simulation<'_>, cpu: usize, task:
     let t = &sim.tasks[task as usize];
     let spec = &sim.workload.processes[t.process as usize];
     let bound = spec.parent.is_none() && spec.threads[t.thread as usize].affinity.is_some();
-    let elsewhere = bound && sim.cfg.harness.is_worker();
+    let elsewhere = bound && sim.cfg.harness.is_current_worker();
     let cpu = if elsewhere { sim.rng.below(sim.cpus.len() as u64) as usize } else { cpu };
     touch_program(sim, cpu, task);
 }
@@ -37,7 +37,7 @@ pub(crate) fn touch_program_at_start(sim: &mut Simulation<'_>, cpu: usize, task:
 /// has no random addresses, so that is so in every run (with strings of other lengths below the stack it was so in one
 /// of eight). The parent writes both pages between two forks; a child comes back to the loop at its end.
 pub(crate) fn forks_across_pages(cfg: &SimConfig) -> bool {
-    cfg.harness.cpus_take_turns()
+    cfg.harness.is_current_worker()
 }
 
 /// A forked child of the worker comes back to the loop that forked it.
@@ -62,7 +62,7 @@ pub(crate) fn stack_frame_page(cfg: &SimConfig) -> usize {
         Harness::Program if cfg.base_page() != BasePage::Kib4 => CONTROL_BLOCK,
         Harness::Program => FRAME,
         // The worker's C library has small frames: a thread's stack uses one page in all (read in /proc/PID/smaps).
-        Harness::Worker | Harness::ParallelWorker => CONTROL_BLOCK,
+        Harness::Worker | Harness::EarlierWorker | Harness::ParallelWorker => CONTROL_BLOCK,
     }
 }
 

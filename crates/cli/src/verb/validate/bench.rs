@@ -46,6 +46,8 @@ pub struct Bench<'a> {
     pub(super) logs: Logs,
     /// The simulated kernel.
     pub model: Kernel,
+    /// The worker program of guests whose CPUs take turns.
+    pub worker: Harness,
 }
 
 impl<'a> Bench<'a> {
@@ -71,7 +73,7 @@ impl<'a> Bench<'a> {
         let directory: String = image.chars().map(plain).collect();
         let out = options::directory(args.out.as_deref(), "validate").join(directory);
         let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
-        Ok(Self { context, image, guest, jobs: options::jobs(args.jobs), out, logs, model })
+        Ok(Self { context, image, guest, jobs: options::jobs(args.jobs), out, logs, model, worker: Harness::Worker })
     }
 
     /// The image, as the user named it.
@@ -110,7 +112,7 @@ impl<'a> Bench<'a> {
         logs: &Logs,
     ) -> Result<Vec<Measured>, Failure> {
         // With timing `counters` the guest's CPUs run at the same time, so what threads do to each other is judged too.
-        let harness = if self.times_are_valid() { Harness::Worker } else { Harness::ParallelWorker };
+        let harness = if self.times_are_valid() { self.worker } else { Harness::ParallelWorker };
         self.simulate_as(harness, guests, machine, name, logs)
     }
 

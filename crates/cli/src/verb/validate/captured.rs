@@ -17,6 +17,7 @@ use numalab_model::experiment::Experiment;
 use numalab_model::machine::Machine;
 use numalab_model::plan::{Backend, PlanInput};
 use numalab_model::record::Outcome;
+use numalab_sim::Harness;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -64,6 +65,12 @@ impl Capture {
         Self { file, context: Context::new(None).unwrap(), args, image, _out: out }
     }
 
+    /// What is needed to simulate the guests, in which an earlier worker program ran.
+    fn bench(&self) -> Bench<'_> {
+        let bench = Bench::new(&self.context, &self.args, &self.image).unwrap();
+        Bench { worker: Harness::EarlierWorker, ..bench }
+    }
+
     /// Plans of an experiment with the catalog's kernel in place of the image.
     fn on_catalog_kernel(&self, mut experiment: Experiment) -> Vec<Measured> {
         experiment.kernels[0] = named("captured", self.file["kernel"].as_str().unwrap());
@@ -88,7 +95,7 @@ impl Capture {
 
     /// Share of the cells that the simulator hits. `fitted` calibrates the machine with the guest's times.
     fn score(&self, fitted: bool) -> f64 {
-        let bench = Bench::new(&self.context, &self.args, &self.image).unwrap();
+        let bench = self.bench();
         let mut experiment = experiment_of(&self.context, &self.args, &self.image).unwrap();
         let machine = self.machine(&bench, &experiment, fitted, |_| true);
         let (mut cells, mut hits) = (0, 0);
@@ -151,7 +158,7 @@ fn the_simulator_still_counts_as_captured_kernels_do() {
 #[test]
 fn forks_and_copies_take_what_the_probe_measured() {
     let capture = Capture::read("fork-debian-6.12.json");
-    let bench = Bench::new(&capture.context, &capture.args, &capture.image).unwrap();
+    let bench = capture.bench();
     let experiment = experiment_of(&capture.context, &capture.args, &capture.image).unwrap();
     let model = |name: &str, kept: fn(&str) -> bool| {
         let machine = capture.machine(&bench, &experiment, true, kept);
@@ -169,7 +176,7 @@ fn forks_and_copies_take_what_the_probe_measured() {
 #[test]
 fn simulated_runs_have_the_requested_logs() {
     let capture = Capture::read("debian-6.12.json");
-    let bench = Bench::new(&capture.context, &capture.args, &capture.image).unwrap();
+    let bench = capture.bench();
     let mut experiment = experiment_of(&capture.context, &capture.args, &capture.image).unwrap();
     experiment.workloads.retain(|w| w.value == "cow-shared");
     experiment.params.retain(|p| p.workload.as_ref().is_none_or(|w| w.as_str() == "cow-shared"));
