@@ -40,8 +40,9 @@ const NOT_COMPARED: &str = "\
   validate` prints them.
 * **Allocation counters (`numa_hit`, `numa_local`, …) and `pgfault`.** They contain everything else that a guest does: booting, process
   1, sampling.
-* **The worker's own bookkeeping.** It is not modelled, and counted by the kernel all the same: some ten pages per process, nothing beside
-  24576 and more, all there is in `cow-shared` on kernels that leave its pages alone.
+* **The worker's own bookkeeping.** The simulator has its stacks and data: some 33 pages of a process that is started by
+  exec, and two of its stack that it leaves to a forked child. The kernel counts these too, and up to ten more of one.
+  That is nothing beside 24576 and more, and all there is in `cow-shared` on kernels that leave its pages alone.
 * **Pages beside the program's regions.** The kernel's pages are those of the regions, counted by each process when it ends; the
   simulated ones are all of a process in its last sample, up to 0.2 s before, with stacks and data: some tens of pages.
 * **Which node is which.** Where a process starts is chance on both sides, so the placement compares the fullest node with the
