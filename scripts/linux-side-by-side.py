@@ -38,8 +38,8 @@ WORKLOADS = {
     "vma_filter": (str(SIDES / "own-mappings.toml"), ["duration=2s"]),
     "page_filter": ("cow-shared", ["duration=2s"]),
     "imbalance": ("mpi-neighbours", ["grid=2MiB", "edge=64KiB", "steps=200"]),
-    # A guest's kernel and programs have some 35 MiB of node 0, so 49 MiB of it are free there after the discards, and 63
-    # in the simulator. A program of 48 MiB fills the node on one side and not on the other; this one on neither.
+    # A guest's kernel and programs have some 35 MiB of node 0, so 49 MiB of it are free there after the discards, and
+    # 63 in the simulator. A program of 48 MiB fills the node on one side and not on the other; this one on neither.
     "thp_locality": (
         "fragmented-node",
         ["memory=32MiB", "fragmented=192MiB", "used=0.2", "free_pages=204", "duration=1s"],

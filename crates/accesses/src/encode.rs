@@ -61,7 +61,7 @@ pub fn unit(unit: &Unit) -> [u8; UNIT] {
                 .u16s(&[c.pages, c.first, c.low, c.high]);
         }
         Unit::Slice(s) => {
-            f = Fields::new(3, s.thread);
+            f = Fields::new(if s.is_spared { 10 } else { 3 }, s.thread);
             f.u32s(&[s.slice]).u64s(&[s.begin_clock, s.end_clock, s.insns, s.waited, s.slept_ns]);
             f.u32s(&[s.waits, s.wakes, s.sleeps, s.io]);
         }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::costs::Costs;
     use crate::format::tests::{written_slice, written_work};
-    use crate::format::{Born, Cell, Edge, Head, Mapping, Writer};
+    use crate::format::{Born, Cell, Edge, Head, Mapping, Slice, Writer};
 
     #[test]
     fn what_is_written_is_read() {
@@ -144,6 +144,7 @@ mod tests {
                 ..Cell::default()
             }),
             Unit::Slice(written_slice()),
+            Unit::Slice(Slice { is_spared: true, ..written_slice() }),
             Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5 }),
             Unit::Mapping(Mapping {
                 thread: 1,

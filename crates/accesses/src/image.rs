@@ -153,7 +153,7 @@ pub(crate) mod tests {
         for _ in 0..2000 {
             let at = bytes.len();
             bytes.extend((0..UNIT).map(|_| next()));
-            bytes[at] = next() % 10;
+            bytes[at] = next() % 11;
             bytes[at + 1] = 0;
         }
         let read = image(0, &bytes).unwrap();

@@ -26,8 +26,26 @@ pub(crate) fn deb() -> Vec<u8> {
     out
 }
 
-/// A record of accesses: manifest, control file and an image of zeros.
+/// A record of accesses: manifest, control file and an image with a gap between two recorded slices.
 pub(crate) fn accesses() -> Vec<u8> {
+    use numalab_accesses::format::{Born, Cell, Ended, Head, Slice, Unit};
+    let head = Head { pid: 1, parent: 0, ended: Ended::Exited, begin_clock: 0, unknown_call: None, lost_lines: 0 };
+    let slice = |slice: u32, is_spared| {
+        let begin_clock = u64::from(slice) * 100;
+        Unit::Slice(Slice { slice, begin_clock, insns: 100, is_spared, ..Slice::default() })
+    };
+    let cell = |slice| Unit::Cell(Cell { slice, chunk: slice, lines: 9, pages: 1, ..Cell::default() });
+    let born = Born { insns: 400, ..Born::default() };
+    let units = [
+        Unit::Head(head),
+        Unit::Born(born),
+        slice(1, false),
+        cell(1),
+        slice(2, false),
+        cell(2),
+        slice(3, true),
+        slice(4, false),
+    ];
     let mark = [0xff, 0, 0xff, 0];
     let manifest =
         br#"{"format": 1, "numalab": "0", "command": ["a"], "name": "a", "qemu": "8", "near_bytes": 1, "far_bytes": 1,
@@ -36,7 +54,8 @@ pub(crate) fn accesses() -> Vec<u8> {
     for (field, value) in [numalab_accesses::format::MAGIC, 1 << 20, 0, 1, 1].into_iter().enumerate() {
         control[8 * field..8 * field + 8].copy_from_slice(&value.to_le_bytes());
     }
-    [&manifest[..], &mark, &control, &mark, &[0; 256]].concat()
+    let image: Vec<u8> = units.iter().flat_map(numalab_accesses::encode::unit).collect();
+    [&manifest[..], &mark, &control, &mark, &image].concat()
 }
 
 /// A file of two histograms.

@@ -191,6 +191,7 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
         break;
     /* Who creates a thread begins a slice, so that what it did alone lies before it. */
     case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork:
+        sampling_keep();
         sampling_disturb(t);
         if (t->insns - t->slice_insns > conf.slice_insns / 64) {
             slice_tell(t);
@@ -220,6 +221,7 @@ void calls_end(struct thread *t, int64_t number, int64_t result)
         if (!failed)
             note_segment(t, (uint64_t)result);
         break;
+    case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork: sampling_release(); break;
     default: break;
     }
 }

@@ -314,6 +314,8 @@ void sampling_install(plugin_id id);
 bool sampling_is_sparing(void);
 void sampling_slice(struct thread *t, bool was_recorded, uint64_t insns);
 void sampling_disturb(struct thread *t);
+void sampling_keep(void);
+void sampling_release(void);
 void sampling_forked(struct thread *t);
 void sampling_chunk(struct thread *t, uint32_t chunk);
 void sampling_translate(plugin_id id, struct qemu_plugin_tb *block);

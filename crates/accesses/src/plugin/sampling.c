@@ -7,10 +7,13 @@
    between is filled in by who reads the record (unseen.rs).
    Recording goes on at once when threads or processes are created, when memory is mapped, and when the kernel gives the
    process pages: who touches memory first is always recorded.
+   A change that another thread has begun would be lost in the child of a fork, where that thread is not, and QEMU would
+   take no further one. So who forks waits for a change to end, and keeps others from one until it has forked.
    Bounds: decisions are made when a slice of a thread ends, so they come a slice late. */
 #define _GNU_SOURCE
 #include "recorder.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 enum { SPARED = 8, MOST_FAULTS = 4, MOST_FRESH_PAGES = 8 };
@@ -18,6 +21,8 @@ enum { SPARED = 8, MOST_FAULTS = 4, MOST_FRESH_PAGES = 8 };
 /* The plugin a second time: it alone has the callbacks for code, so they can be replaced. */
 static plugin_id translator;
 static bool has_translator, is_changing;
+/* Whether it is this host thread that keeps others from a change; so in the child of its fork. */
+static __thread bool is_keeping;
 static bool is_sparing;
 static uint32_t stretches;
 /* In instructions of all threads: all that were recorded, where the stretch began, and where something new was seen. */
@@ -85,6 +90,23 @@ static void change(void)
 {
     if (!__atomic_exchange_n(&is_changing, true, __ATOMIC_ACQUIRE))
         qemu_plugin_reset(translator, on_thrown_away);
+}
+
+/* Called in a system call, where QEMU throws code away without waiting for the thread. */
+void sampling_keep(void)
+{
+    if (!has_translator || is_keeping)
+        return;
+    while (__atomic_exchange_n(&is_changing, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+    is_keeping = true;
+}
+
+void sampling_release(void)
+{
+    if (is_keeping)
+        __atomic_store_n(&is_changing, false, __ATOMIC_RELEASE);
+    is_keeping = false;
 }
 
 static uint64_t faults_of_thread(void)
