@@ -64,3 +64,19 @@ fn balancing_has_no_entry_to_mark() {
     let mapped = text(1, "[[process.group.phase]]\ntime = \"8s\"\naccess = \"f\"\n").replace("\"file\"", "\"data\"");
     assert!(counter(&outcome(&m, &mapped), "numa_pte_updates") > 4000);
 }
+
+/// A call copies what lies on one node at once. Page by page (`exact`) it takes the same time and the same is counted.
+#[test]
+fn a_call_takes_as_long_as_its_pages() {
+    let m = machine("2x1x4x1");
+    let second = "[[process.group.phase]]\ncount = 40\nread = \"f\"\ninto = \"b[1]\"\n";
+    let w = inline(&text(3, second), &m, 1, &[]);
+    let [runs, exact] = [false, true].map(|exact| run(&m, &w, &kernel("6.12").with_exact_pages(exact), 1));
+    for name in ["pgfault", "numa_hit", "numa_local", "numa_other"] {
+        assert_eq!(counter(&runs, name), counter(&exact, name), "{name}");
+    }
+    for name in ["elapsed_s", "system_s"] {
+        let (a, b) = (scalar(&runs, name), scalar(&exact, name));
+        assert!((a - b).abs() <= 2e-3 * b, "{name}: {a} in calls, {b} page by page");
+    }
+}

@@ -55,6 +55,10 @@ impl PhysicalMemory {
         }
         found
     }
+    /// Whether the node's clean page cache has a page. See [`Self::take_from_page_cache`].
+    pub fn has_page_cache(&self, node: usize) -> bool {
+        self.accounts[node].pages(PageClass::FileClean) > 0
+    }
     /// Frees what a mapping has unmapped.
     #[inline]
     pub fn free_unmapped(&mut self, gone: Unmapped) {
