@@ -1,8 +1,8 @@
 //! First touches of a sweep under a policy that chooses a node for each page, as one step.
 //!
 //! Problem: under interleaving, pages side by side come from different zones, so no [`touch_run`] has two of them.
-//! Approach: the pages are taken one by one, each from the zone of its node, which costs little. The time of the faults,
-//! of their locks and of the sweep over them is that of the whole run.
+//! Approach: the pages are taken one by one, each from the zone of its node, which costs little. The time of the
+//! faults, of their locks and of the sweep over them is that of the whole run.
 //! What is left out: which of the pages are far is known for the run as a whole, and not from page to page.
 //!
 //! [`touch_run`]: crate::access::touch_run::touch_run
@@ -75,8 +75,8 @@ fn run(
     Some((pages, times, None))
 }
 
-/// Time of the fault on one of these pages in the mean, ns, and what sweeping them costs. Leaves their number by node in
-/// `run_pages`.
+/// Time of the fault on one of these pages in the mean, ns, and what sweeping them costs. Leaves their number by node
+/// in `run_pages`.
 fn cost(sim: &mut Simulation<'_>, at: &Going<'_>, costs: &SweepCosts, places: &InterleavedPages) -> (f64, Times) {
     sim.hw.run_pages.fill(0);
     for &node in &places.nodes {

@@ -6,8 +6,8 @@
 //! [`handle_fault`](crate::fault::handle_fault) thins once more those that find the grain on its way to another node.
 //!
 //! Most accesses that would not fault are never drawn: absent, marked and write-protected grains are drawn apart, each
-//! with the odds of the likeliest fault of its kind. So are single pages of private memory that is all there: of marked pages
-//! that were read many become write-protected, and most accesses to them are reads.
+//! with the odds of the likeliest fault of its kind. So are single pages of private memory that is all there: of marked
+//! pages that were read many become write-protected, and most accesses to them are reads.
 
 use crate::access::walk::Going;
 use crate::fault::object_fault::{grains_of_one_read, pages_of_one_fault};
