@@ -48,6 +48,8 @@ struct Known {
     by_role: bool,
     /// Least instructions of a recorded stretch; 0 for a record of all.
     stretch_insns: u64,
+    /// Runs of either side, of which medians are compared.
+    seeds: u64,
 }
 
 const SWEEP: Known = Known {
@@ -57,6 +59,7 @@ const SWEEP: Known = Known {
     longer: 200,
     by_role: false,
     stretch_insns: 0,
+    seeds: 1,
 };
 const HOT: Known = Known {
     name: "hot",
@@ -65,6 +68,7 @@ const HOT: Known = Known {
     longer: 1000,
     by_role: false,
     stretch_insns: 0,
+    seeds: 1,
 };
 const READ_MOSTLY: Known = Known {
     name: "read-mostly",
@@ -73,6 +77,8 @@ const READ_MOSTLY: Known = Known {
     longer: 1000,
     by_role: false,
     stretch_insns: 0,
+    // In one run of eight a third pass begins before the end, by chance.
+    seeds: 9,
 };
 const TWO: Known = Known {
     name: "two-processes",
@@ -81,6 +87,7 @@ const TWO: Known = Known {
     longer: 100,
     by_role: false,
     stretch_insns: 0,
+    seeds: 1,
 };
 const PIPELINE: Known = Known {
     name: "pipeline",
@@ -89,6 +96,7 @@ const PIPELINE: Known = Known {
     longer: 100,
     by_role: true,
     stretch_insns: 0,
+    seeds: 1,
 };
 
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
@@ -132,15 +140,26 @@ fn fitted(bench: &Bench, known: &Known) -> Option<Fit> {
 }
 
 pub fn simulated(m: &Machine, w: &Workload) -> Outcome {
+    simulated_with(m, w, 1)
+}
+
+fn simulated_with(m: &Machine, w: &Workload, seed: u64) -> Outcome {
     let catalog = Catalog::embedded();
     let name = Spot { value: "6.12".to_string(), file: "test".into(), line: 1, column: 0 };
     let kernels = kernel::resolve(&[name], &catalog, &registry::vocabulary(), &[]).unwrap();
-    numalab_sim::run(m, w, &SimConfig::of(&kernels[0]).unwrap(), 1, false).unwrap()
+    numalab_sim::run(m, w, &SimConfig::of(&kernels[0]).unwrap(), seed, false).unwrap()
 }
 
 fn figure(o: &Outcome, name: &str) -> f64 {
     let counter = o.counters.iter().find(|c| c.0 == name).map(|c| c.1 as f64);
     counter.or_else(|| o.scalars.iter().find(|s| s.name == name).map(|s| s.value)).unwrap_or(0.0)
+}
+
+/// The median of a figure over runs that differ by their seed.
+fn median(runs: &[Outcome], name: &str) -> f64 {
+    let mut of: Vec<f64> = runs.iter().map(|o| figure(o, name)).collect();
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
 }
 
 /// Time of a line that is written, and of one that is read, by the instructions of the threads that do so.
@@ -185,11 +204,13 @@ fn compare(known: &Known, exact: bool) -> Option<Vec<String>> {
         if known.by_role {
             own.extend(times_by_role(&fit));
         }
-        let original = simulated(&m, &resolve(known.text, &m, &own));
+        let of_seeds =
+            |w: &Workload| -> Vec<Outcome> { (1..=known.seeds).map(|seed| simulated_with(&m, w, seed)).collect() };
+        let original = of_seeds(&resolve(known.text, &m, &own));
         let params = [("repeat", known.longer.to_string()), ("instruction_time", instruction_time.clone())];
-        let fit = simulated(&m, &resolve_with(&toml, &m, &params, &read));
+        let fit = of_seeds(&resolve_with(&toml, &m, &params, &read));
         for (what, most) in FIGURES {
-            let (a, b) = (figure(&original, what), figure(&fit, what));
+            let (a, b) = (median(&original, what), median(&fit, what));
             let r = ratio(b, a);
             let is_off = !(1.0 / most..=most).contains(&r);
             let mark = if is_off { " *" } else { "" };
