@@ -46,9 +46,10 @@ fn steps(m: &Machine, w: &Workload, k: &SimConfig) -> (Status, u64) {
 fn one(step: &str) -> (Machine, Result<Workload, String>, SimConfig) {
     let m = machine("2x1x1x1");
     let text = format!(
-        "name = \"t\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n[[channel]]\nname = \"self\"\n[[score]]\nname = \"done\"\n\
-         unit = \"x\"\nbetter = \"higher\"\n[[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"64KiB\"\n\
-         [[process.phase]]\nsteps = [{{ access = \"r\" }}, {{ signal = \"self\" }}, {{ wait = \"self\" }}, {{ score = \"done\" }}]\n\
+        "name = \"t\"\ntitle = \"t\"\nabout = \"a\"\nsource = \"s\"\n\
+         [[channel]]\nname = \"self\"\n[[score]]\nname = \"done\"\nunit = \"x\"\nbetter = \"higher\"\n\
+         [[process]]\nname = \"p\"\n[[process.region]]\nname = \"r\"\nsize = \"64KiB\"\n[[process.phase]]\n\
+         steps = [{{ access = \"r\" }}, {{ signal = \"self\" }}, {{ wait = \"self\" }}, {{ score = \"done\" }}]\n\
          [[process.phase]]\nsteps = [{step}]\n"
     );
     let spec = numalab_model::workload::parse("test", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
