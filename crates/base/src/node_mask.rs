@@ -1,6 +1,5 @@
 //! A set of NUMA nodes.
 
-use std::collections::BTreeSet;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,7 +18,7 @@ type High = [u64; WORDS - 1];
 static NO_HIGH: High = [0; WORDS - 1];
 
 /// The high words of all sets that have nodes from 64 on, each once. They are kept for the life of the program.
-static HIGHS: Mutex<BTreeSet<&'static High>> = Mutex::new(BTreeSet::new());
+static HIGHS: Mutex<Vec<&'static High>> = Mutex::new(Vec::new());
 
 /// A set of nodes.
 ///
@@ -47,17 +46,18 @@ impl PartialEq for NodeMask {
 impl Eq for NodeMask {}
 
 /// The one copy of these words.
+#[cold]
 fn shared(high: &High) -> &'static High {
     if *high == NO_HIGH {
         return &NO_HIGH;
     }
-    // A set of words is whole at any time, so one that a thread left behind is too.
+    // The list is whole at any time, so one that a thread left behind is too.
     let mut all = HIGHS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = all.get(high) {
+    if let Some(known) = all.iter().find(|known| **known == high) {
         return known;
     }
     let kept: &'static High = Box::leak(Box::new(*high));
-    all.insert(kept);
+    all.push(kept);
     kept
 }
 
