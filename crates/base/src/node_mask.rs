@@ -17,7 +17,7 @@ type High = [u64; WORDS - 1];
 /// No node from 64 on.
 static NO_HIGH: High = [0; WORDS - 1];
 
-/// The high words of all sets that have nodes from 64 on, each once. They are kept for the life of the program.
+/// The high words of all sets that have nodes from 64 on, each once and in order. They live as long as the program.
 static HIGHS: Mutex<Vec<&'static High>> = Mutex::new(Vec::new());
 
 /// A set of nodes.
@@ -53,12 +53,14 @@ fn shared(high: &High) -> &'static High {
     }
     // The list is whole at any time, so one that a thread left behind is too.
     let mut all = HIGHS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = all.iter().find(|known| **known == high) {
-        return known;
+    match all.binary_search_by(|known| (*known).cmp(high)) {
+        Ok(known) => all[known],
+        Err(place) => {
+            let kept: &'static High = Box::leak(Box::new(*high));
+            all.insert(place, kept);
+            kept
+        }
     }
-    let kept: &'static High = Box::leak(Box::new(*high));
-    all.push(kept);
-    kept
 }
 
 impl NodeMask {
@@ -97,15 +99,22 @@ impl NodeMask {
     /// The nodes in both sets.
     #[inline]
     pub fn and(&self, other: &Self) -> Self {
-        let low = self.low & other.low;
-        if self.is_low() || other.is_low() {
-            return Self { low, high: &NO_HIGH };
-        }
+        self.combined(other, |a, b| a & b)
+    }
+    /// The nodes in one set or both.
+    #[inline]
+    pub fn or(&self, other: &Self) -> Self {
+        self.combined(other, |a, b| a | b)
+    }
+    /// Both sets word by word. `combine` of a word with itself is that word.
+    #[inline]
+    fn combined(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
+        let low = combine(self.low, other.low);
         if ptr::eq(self.high, other.high) {
             return Self { low, high: self.high };
         }
         let mut high = *self.high;
-        high.iter_mut().zip(other.high).for_each(|(w, o)| *w &= o);
+        high.iter_mut().zip(other.high).for_each(|(w, o)| *w = combine(*w, *o));
         Self { low, high: shared(&high) }
     }
     /// Number of nodes.
@@ -209,6 +218,7 @@ mod tests {
         m.remove(MAX_NODES);
         assert_eq!((m.first(), m.is_empty(), NodeMask::EMPTY.first()), (Some(5), false, None));
         assert_eq!((m.len(), m.and(&NodeMask::of(6..200))), (3, NodeMask::of([127])));
+        assert_eq!(m.or(&NodeMask::of([5, 70])), NodeMask::of([5, 70, 127, 1023]));
     }
 
     #[test]

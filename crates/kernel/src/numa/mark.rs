@@ -83,10 +83,7 @@ impl MarkRules {
 
     /// The same rules for slow-tier pages only: nodes of the top tier are skipped.
     pub fn slow_tier_only(self, topo: &NumaTopology) -> Self {
-        let top = |mut mask: NodeMask| {
-            topo.top_tier().iter().for_each(|n| mask.insert(n));
-            mask
-        };
+        let top = |mask: NodeMask| mask.or(&topo.top_tier());
         Self { pte_skip_nodes: top(self.pte_skip_nodes), huge_skip_nodes: top(self.huge_skip_nodes), ..self }
     }
 

@@ -28,30 +28,22 @@ pub fn fallback_orders(shape: &NodeShape) -> Vec<Vec<u16>> {
 
 fn order_of(local: usize, shape: &NodeShape, load: &mut [u64]) -> Vec<u16> {
     let row = &shape.distance[local];
-    let mut left = shape.memory;
-    let mut order = Vec::new();
+    let score = |m: usize| {
+        let penalty = u64::from(m < local) + u64::from(shape.cpus.contains(m));
+        (u64::from(row[m]) + penalty) * DISTANCE_WEIGHT + load[m]
+    };
+    // Load grows on nodes that have their place already, so `find_next_best_node` in a loop is a sort.
+    let mut order: Vec<u16> = shape.memory.iter().map(|m| m as u16).collect();
+    order.sort_by_cached_key(|&m| (usize::from(m) != local, score(usize::from(m)), m));
     let mut previous = local;
-    while let Some(next) = best(local, row, left, shape.cpus, load) {
+    for next in order.iter().map(|&m| usize::from(m)) {
         // The first node of each distance class gets load, so that the list of another node begins with another node.
         if row[next] != row[previous] {
             load[next] += 1;
         }
-        order.push(next as u16);
-        left.remove(next);
         previous = next;
     }
     order
-}
-
-fn best(local: usize, row: &[u8], left: NodeMask, cpus: NodeMask, load: &[u64]) -> Option<usize> {
-    if left.contains(local) {
-        return Some(local);
-    }
-    let score = |m: usize| {
-        let penalty = u64::from(m < local) + u64::from(cpus.contains(m));
-        (u64::from(row[m]) + penalty) * DISTANCE_WEIGHT + load[m]
-    };
-    left.iter().min_by_key(|m| (score(*m), *m))
 }
 
 /// Nodes with memory by distance class of one node: D0 is the node itself, D1 the nearest others, and so on. A node

@@ -4,7 +4,6 @@ use crate::numa::balancing::NumaBalancing;
 use crate::numa::state::TaskId;
 use crate::numa::topology::{NumaTopology, TopologyKind, LOCAL_DISTANCE};
 use crate::numa::weights::Whose;
-use numalab_base::node_mask::NodeMask;
 
 impl NumaBalancing {
     /// The preferred node of a grouped task. `candidate` is the node with most faults of the group.
@@ -45,24 +44,21 @@ fn preferred_backplane_nid(
     mut candidate: Option<usize>,
     faults: impl Fn(usize) -> u64,
 ) -> Option<usize> {
-    let mut nodes = topo.cpu_nodes();
+    let mut nodes: Vec<usize> = topo.cpu_nodes().iter().collect();
     for &dist in topo.levels().iter().filter(|&&d| d > LOCAL_DISTANCE) {
-        let mut max = (0, nodes);
-        let mut rest = nodes;
-        while let Some(a) = rest.first() {
-            let mut near = NodeMask::of(rest.iter().filter(|&b| topo.distance(a, b) < dist));
-            near.insert(a);
-            let sum = near.iter().fold(0u64, |s, b| s.wrapping_add(faults(b)));
-            if sum > max.0 {
-                max = (sum, near);
-                candidate = Some(a);
+        let mut most = 0;
+        let mut rest = nodes.clone();
+        while let Some(&a) = rest.first() {
+            let (near, far): (Vec<_>, Vec<_>) = rest.into_iter().partition(|&b| b == a || topo.distance(a, b) < dist);
+            let sum = near.iter().fold(0u64, |s, &b| s.wrapping_add(faults(b)));
+            if sum > most {
+                (most, candidate, nodes) = (sum, Some(a), near);
             }
-            near.iter().for_each(|b| rest.remove(b));
+            rest = far;
         }
-        if max.0 == 0 {
+        if most == 0 {
             break;
         }
-        nodes = max.1;
     }
     candidate
 }
