@@ -73,6 +73,14 @@ impl PageNodes {
             pages.for_each(|page| f(usize::from(self.get(page)), 1));
         }
     }
+    /// Appends the nodes of `pages` to `out`.
+    #[inline]
+    pub fn append_to(&self, pages: Range<usize>, out: &mut Vec<NodeId>) {
+        match &self.high {
+            None => out.extend(self.low[pages].iter().map(|low| NodeId::from(*low))),
+            Some(_) => out.extend(pages.map(|page| self.get(page))),
+        }
+    }
     /// Reads ahead the node of a page.
     #[inline]
     pub fn read_ahead(&self, page: usize) {
@@ -99,6 +107,9 @@ mod tests {
         assert_eq!((nodes.get(3), nodes.get(4), nodes.more_bytes()), (255, 0, 0));
         assert_eq!((nodes.replace(3, 1023), nodes.get(3), nodes.get(2)), (255, 1023, 0));
         assert_eq!(nodes.more_bytes(), 512);
+        let mut listed = vec![9];
+        nodes.append_to(2..5, &mut listed);
+        assert_eq!(listed, [9, 0, 1023, 0]);
         nodes.set(3, 7);
         assert_eq!(nodes.get(3), 7);
         nodes.fill(1..9, 300);

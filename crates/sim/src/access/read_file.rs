@@ -7,15 +7,16 @@
 //!
 //! Who reads a page first matters to all processes. So a call that brings pages begins at the present time of the run.
 //!
-//! Pages of a call that lie on one node, and go to one node, are copied as one stretch.
+//! Pages of a call go through the pipes once for each pair of nodes that they come from and go to.
+//! What is left out: the order in which the call comes to these pairs.
 
 use crate::charge::core::copy_slowdown;
 use crate::charge::time::charge_system;
 use crate::fault::handle_fault::handle_mm_fault;
 use crate::fault::object_fault::object_page;
 use crate::hardware::access_rates::When;
-use crate::mm::fill::write_back_cleared;
 use crate::state::cpu::Pending;
+use crate::state::file_pages::{FilePages, PagesOfPair};
 use crate::state::page_site::PageSite;
 use crate::state::simulation::Simulation;
 use crate::state::step::{FaultEnd, Step};
@@ -94,7 +95,7 @@ fn is_cached(sim: &Simulation<'_>, from: &PageSite, pages: u64) -> bool {
 }
 
 /// Copies up to `most` pages from that of `from` on to the buffer, and brings those that are not in the page cache. The
-/// buffer's first page is there; others have to be on its node. Returns how many; `None` if memory is exhausted.
+/// buffer's first page is there; it ends before one that is not. Returns how many; `None` if memory is exhausted.
 fn copy_pages(
     sim: &mut Simulation<'_>,
     (from, to): (&PageSite, &PageSite),
@@ -102,70 +103,131 @@ fn copy_pages(
     clock: &mut u64,
     end: u64,
 ) -> Option<u64> {
-    let buffer = |sim: &Simulation<'_>, i: usize| {
-        let v = sim.processes[to.process].space.vma(to.vma);
-        match v.page(to.chunk, to.page + i, &sim.mm.shared) {
-            PageState::Ready { node } => Some(usize::from(node)),
-            _ => None,
-        }
-    };
-    let target = buffer(sim, 0);
-    let room = CHUNK_PAGES as usize - from.page.max(to.page);
-    let most = if sim.cfg.exact || target.is_none() { 1 } else { room.min(most as usize) };
-    // Pages that are found and not copied yet: how many, on one node.
-    let (mut found, mut on, mut page_ns, mut pages) = (0, usize::MAX, 0.0, 0);
-    while pages < most && (pages == 0 || buffer(sim, pages) == target) {
-        let node = find_page(sim, &PageSite { page: from.page + pages, ..*from }, clock)?;
-        pages += 1;
-        let Some(target) = target else { break };
-        if node != on {
-            *clock += copy(sim, (on, target), (found, page_ns), *clock);
-            page_ns = sim.hw.costs.copy_4k_ns(node, target, copy_slowdown(sim, to.cpu, node, target));
-            (found, on) = (0, node);
-        }
-        found += 1;
-        if *clock as f64 + found as f64 * page_ns >= end as f64 {
-            break;
-        }
-    }
-    if let Some(target) = target {
-        *clock += copy(sim, (on, target), (found, page_ns), *clock);
+    let mut found = std::mem::take(&mut sim.mm.file_pages);
+    let v = sim.processes[to.process].space.vma(to.vma);
+    let room = if sim.cfg.exact { 1 } else { (CHUNK_PAGES as usize - from.page.max(to.page)).min(most as usize) };
+    v.ready_nodes(to.chunk, to.page, room, (&sim.mm.shared, &mut found.targets));
+    let pages = find_pages(sim, from, &mut found, (clock, end));
+    *clock += copy(sim, to.cpu, &found, *clock);
+    let is_ready = !found.targets.is_empty();
+    sim.mm.file_pages = found;
+    let pages = pages?;
+    if is_ready {
         sim.processes[to.process].space.vma_mut(to.vma).touch(to.chunk, to.page, to.page + pages);
     }
     Some(pages as u64)
 }
 
-/// Copies pages from one node to another from `clock` on, each of which takes `page_ns` if all pipes let it through.
-/// Returns the time, ns.
-fn copy(sim: &mut Simulation<'_>, (node, target): (usize, usize), (pages, page_ns): (u64, f64), clock: u64) -> u64 {
-    if pages == 0 {
-        return 0;
+/// Finds pages from that of `from` on, until copying them takes to `end`: as many as the buffer has ready. One if it
+/// has none: nothing is copied to a page that is just being moved. Returns how many; `None` if memory is exhausted.
+fn find_pages(
+    sim: &mut Simulation<'_>,
+    from: &PageSite,
+    found: &mut FilePages,
+    (clock, end): (&mut u64, u64),
+) -> Option<usize> {
+    if let Some(pages) = find_cached(sim, from, found, (clock, end)) {
+        return Some(pages);
     }
-    let when = When { now_ns: sim.now_ns, from_ns: clock };
-    let bytes = sim.cfg.base_page().bytes_of(pages);
-    sim.hw.contention.copied(node, target, bytes, when, pages as f64 * page_ns) as u64
+    found.clear();
+    let (most, mut all_ns) = (found.targets.len().max(1), 0.0);
+    for pages in 0..most {
+        let (node, brought_ns) = find_page(sim, &PageSite { page: from.page + pages, ..*from }, clock)?;
+        let pair = found.add(node, found.targets.get(pages).copied());
+        if pair.pages == 1 {
+            pair.copy_ns = copy_ns(sim, from.cpu, pair);
+        }
+        all_ns += pair.copy_ns;
+        if let (1.., Some((_, cleared))) = (brought_ns, sim.mm.cleared) {
+            sim.mm.cleared = None;
+            pair.cleared += u64::from(cleared);
+            pair.cleared_ns += brought_ns;
+        }
+        if *clock as f64 + all_ns >= end as f64 {
+            return Some(pages + 1);
+        }
+    }
+    Some(most)
 }
 
-/// Finds a page in the page cache, where it is brought if it is not there, and adds the time. Returns its node; `None`
-/// if memory is exhausted.
-fn find_page(sim: &mut Simulation<'_>, from: &PageSite, clock: &mut u64) -> Option<usize> {
+/// As [`find_pages`] where the page cache has all pages, no process maps one, and the copy ends before `end`; else
+/// `None`.
+fn find_cached(
+    sim: &Simulation<'_>,
+    from: &PageSite,
+    found: &mut FilePages,
+    (clock, end): (&mut u64, u64),
+) -> Option<usize> {
+    let object = sim.processes[from.process].space.vma(from.vma).objects[0];
+    let b = sim.mm.shared.object(object).block(from.chunk)?;
+    let pages = from.page..from.page + found.targets.len();
+    let missing = b.cached.zip(&Bits512::range(pages.start, pages.end), |cached, wanted| !cached & wanted);
+    if pages.is_empty() || missing.count() > 0 {
+        return None;
+    }
+    found.sources.clear();
+    b.node.append_to(pages, &mut found.sources);
+    found.count();
+    let mut all_ns = 0.0;
+    for pair in &mut found.pairs {
+        if !sim.mm.physical.has_page_cache(pair.node) {
+            return None;
+        }
+        pair.copy_ns = copy_ns(sim, from.cpu, pair);
+        all_ns += pair.pages as f64 * pair.copy_ns;
+    }
+    let pages = found.sources.len();
+    let found_at = *clock + pages as u64 * sim.machine.costs.pte_skip_ns as u64;
+    (found_at as f64 + all_ns < end as f64).then(|| {
+        *clock = found_at;
+        pages
+    })
+}
+
+/// Time to copy a page of a pair, ns.
+fn copy_ns(sim: &Simulation<'_>, cpu: usize, pair: &PagesOfPair) -> f64 {
+    let Some(target) = pair.target.map(usize::from) else { return 0.0 };
+    sim.hw.costs.copy_4k_ns(pair.node, target, copy_slowdown(sim, cpu, pair.node, target))
+}
+
+/// Copies pages from `clock` on, after those that were cleared have been written back. Returns the time, ns.
+fn copy(sim: &mut Simulation<'_>, cpu: usize, found: &FilePages, clock: u64) -> u64 {
+    let (here, page, now_ns) = (sim.cpus[cpu].node, sim.cfg.base_page(), sim.now_ns);
+    let mut ns = 0;
+    for n in &found.pairs {
+        if n.cleared > 0 {
+            let (bytes, when) = (page.bytes_of(n.cleared), When { now_ns, from_ns: clock + ns });
+            let all = sim.hw.contention.cleared(here, n.node, bytes, when, n.cleared_ns as f64);
+            ns += (all as u64).saturating_sub(n.cleared_ns);
+        }
+        if let Some(target) = n.target {
+            let (bytes, when) = (page.bytes_of(n.pages), When { now_ns, from_ns: clock + ns });
+            let copy_ns = n.pages as f64 * n.copy_ns;
+            ns += sim.hw.contention.copied(n.node, usize::from(target), bytes, when, copy_ns) as u64;
+        }
+    }
+    ns
+}
+
+/// Finds a page in the page cache, where it is brought if it is not there, and adds the time. Returns its node and the
+/// time that bringing it took, ns; `None` if memory is exhausted.
+fn find_page(sim: &mut Simulation<'_>, from: &PageSite, clock: &mut u64) -> Option<(usize, u64)> {
     let v = sim.processes[from.process].space.vma(from.vma);
     let at = PageRef { object: v.objects[0], chunk: from.chunk as u32, page: from.page as u16 };
     let b = sim.mm.shared.block_of(at);
     let node = usize::from(b.node.get(from.page));
     if b.resident.get(from.page) {
-        return Some(node);
+        return Some((node, 0));
     }
     if b.cached.get(from.page) && sim.mm.physical.has_page_cache(node) {
         *clock += sim.machine.costs.pte_skip_ns as u64;
-        return Some(node);
+        return Some((node, 0));
     }
     let ns = object_page(sim, from, at, false)? as u64;
     let memory = &mut sim.mm.physical;
     sim.mm.shared.leave_in_page_cache(at, &mut |gone| memory.free_unmapped(gone));
     *clock += ns;
-    *clock += write_back_cleared(sim, from.cpu, *clock, ns);
-    Some(usize::from(sim.mm.shared.block_of(at).node.get(from.page)))
+    Some((usize::from(sim.mm.shared.block_of(at).node.get(from.page)), ns))
 }
 
 /// Faults in the page of the buffer that is written. Returns how the step ends if that ends it.

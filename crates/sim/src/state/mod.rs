@@ -15,6 +15,7 @@ pub(crate) mod effects;
 pub(crate) mod event_queue;
 pub(crate) mod fast_sweeps;
 pub(crate) mod fault_locks;
+pub(crate) mod file_pages;
 pub(crate) mod inflight_thp_copy;
 pub(crate) mod interleaved_pages;
 pub(crate) mod khugepaged_cursor;

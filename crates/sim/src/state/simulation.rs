@@ -15,6 +15,7 @@ use crate::state::cpu::CpuState;
 use crate::state::damon_state::Damon;
 use crate::state::effects::Effects;
 use crate::state::fault_locks::FaultLocks;
+use crate::state::file_pages::FilePages;
 use crate::state::interleaved_pages::InterleavedPages;
 use crate::state::log::{Log, Observers};
 use crate::state::maps::Maps;
@@ -180,6 +181,8 @@ pub struct Memory {
     pub folio_frames: Vec<Frame>,
     /// Interleaved pages that are being allocated.
     pub interleaved: InterleavedPages,
+    /// Pages of a file that are being copied.
+    pub file_pages: FilePages,
     /// The swap device.
     pub swap_queue: SwapQueue,
     /// Waits for devices in the faults of the present step, ns.
@@ -347,6 +350,7 @@ impl Memory {
             cleared: None,
             folio_frames: Vec::with_capacity(1 << MAX_FOLIO_ORDER),
             interleaved: InterleavedPages::default(),
+            file_pages: FilePages::default(),
             swap_queue: SwapQueue::default(),
             io_wait_ns: 0,
             daemons: Daemons::new(nodes, &cfg.mm),

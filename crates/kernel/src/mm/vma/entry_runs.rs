@@ -3,7 +3,9 @@
 use super::access_runs::runs;
 use super::chunk::ChunkKind;
 use super::mapping::Vma;
+use super::page_state::PageState;
 use crate::mm::block::{Bits512, NEVER};
+use crate::mm::object::SharedMemory;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::node_mask::NodeId;
@@ -63,6 +65,34 @@ impl Vma {
         let common = b.read_only.zip(&b.shared, |read_only, shared| read_only & shared);
         let others = common.zip(&b.marked, |common, marked| !(common & !marked));
         others.next(page).unwrap_or(end).min(end) - page
+    }
+    /// Puts the nodes of pages side by side from `page` on into `nodes`, as far as a write finds them without a fault,
+    /// at most `most`.
+    pub fn ready_nodes(
+        &self,
+        chunk: usize,
+        page: usize,
+        most: usize,
+        (store, nodes): (&SharedMemory, &mut Vec<NodeId>),
+    ) {
+        let end = (page + most).min(CHUNK_PAGES as usize);
+        let end = self.next_fault(chunk, page, end, true).unwrap_or(end);
+        let c = &self.chunks[chunk];
+        nodes.clear();
+        match c.kind {
+            ChunkKind::Small if c.shared == 0 && !self.folios.any() => match &self.blocks[c.index as usize].own {
+                Some(own) => own.node.append_to(page..end, nodes),
+                None => nodes.resize(end - page, 0),
+            },
+            _ => nodes.extend((page..end).map_while(|p| self.ready_page(chunk, p, store))),
+        }
+    }
+    /// Node of a page that a write finds without a fault.
+    fn ready_page(&self, chunk: usize, page: usize, store: &SharedMemory) -> Option<NodeId> {
+        match self.page(chunk, page, store) {
+            PageState::Ready { node } => Some(node),
+            _ => None,
+        }
     }
     /// Node and last cpupid of a page of [`Self::marked_run`]; `None` if its mark is gone.
     #[inline]
