@@ -97,22 +97,22 @@ fn a_prediction_whose_times_disagree_has_no_verdict() {
 #[test]
 fn a_workload_file_stands_for_the_program_itself() {
     let lab = Lab::new();
-    let recorded = "--machine 2x1x4x1 --kernel off --workload first-touch --param memory=64MiB --param duration=3s";
+    let recorded = "--machine 2x1x2x1 --kernel off --workload first-touch --param memory=64MiB --param duration=3s";
     lab.ok(&format!("run {recorded} --out recorded"));
     lab.write("mine.toml", &lab.ok("fit recorded").out);
-    let command = "advise --machine 2x1x8x1 --kernel 6.12 --like mine.toml --ways off";
+    let command = "advise --machine 2x1x4x1 --kernel 6.12 --like mine.toml --ways off";
     let found = json(&lab.ok(&format!("{command} --json")).out);
     let mib = |v: &serde_json::Value| v["memory_bytes"].as_u64().unwrap() >> 20;
-    assert_eq!((&found["workload"], mib(&found), &found["threads"]), (&"mine.toml".into(), 64, &8.into()));
+    assert_eq!((&found["workload"], mib(&found), &found["threads"]), (&"mine.toml".into(), 64, &4.into()));
     let run = &found["simulated"]["simulated"][0];
     let time_s = run["time_s"].as_f64().unwrap();
     assert!((50.0..120.0).contains(&time_s), "phases are repeated until they take about a minute: {time_s}");
     assert_eq!(found["simulated"]["cut"], false);
-    let larger = json(&lab.ok(&format!("{command} --memory 256MiB --threads 16 --horizon 2s --json")).out);
-    assert_eq!((mib(&larger), &larger["threads"]), (256, &16.into()));
-    let chosen = json(&lab.ok(&format!("{command} --param threads_main=4 --horizon 5s --json")).out);
-    assert_eq!(&chosen["threads"], 4);
-    assert!(chosen["directory"].as_str().unwrap().contains("_threads_main-4"), "{}", chosen["directory"]);
+    let larger = json(&lab.ok(&format!("{command} --memory 256MiB --threads 8 --horizon 2s --json")).out);
+    assert_eq!((mib(&larger), &larger["threads"]), (256, &8.into()));
+    let chosen = json(&lab.ok(&format!("{command} --param threads_main=2 --horizon 5s --json")).out);
+    assert_eq!(&chosen["threads"], 2);
+    assert!(chosen["directory"].as_str().unwrap().contains("_threads_main-2"), "{}", chosen["directory"]);
     // Sizes are those of the file's own parameters.
     let other = Lab::new();
     other.write("mine.toml", &lab.ok("fit recorded").out);
@@ -198,7 +198,7 @@ fn further_ways_are_compared_where_asked() {
 fn programs_and_sizes_that_differ_are_not_simulated_alike() {
     let lab = Lab::new();
     let records = |like: &str, size: &str| -> Vec<String> {
-        let made = lab.ok(&format!("advise --machine 2x1x2x1 --like {like} {size} --json"));
+        let made = lab.ok(&format!("advise --machine 2x1x2x1 --like {like} {size} --horizon 2s --ways off --json"));
         let dir = json(&made.out)["directory"].as_str().unwrap().to_string();
         let list = json(&std::fs::read_to_string(lab.path(&format!("{dir}/experiment.json"))).unwrap());
         list["runs"].as_array().unwrap().iter().map(|r| r["record"].as_str().unwrap().to_string()).collect()

@@ -10,6 +10,7 @@ use super::partly_mapped_thp::PartlyMappedThp;
 use super::zero_entries::ZeroEntries;
 use crate::mm::block::{Bits512, Block, OwnPages, NEVER};
 use crate::mm::object::{PageRef, SharedMemory};
+use crate::mm::page_nodes::PageNodes;
 use crate::mm::pageblock::frame::Frame;
 use crate::mm::units::CHUNK_PAGES;
 use numalab_base::base_page::BasePage;
@@ -226,6 +227,13 @@ impl Vma {
         out.fill(0);
         let c = &self.chunks[chunk];
         let mut present = 0;
+        if let Some(nodes) = self.nodes_of_full_chunk(chunk, store) {
+            for page in pages {
+                out[usize::from(nodes.get(page))] += 1;
+                present += 1;
+            }
+            return present;
+        }
         for page in pages {
             let node = match c.kind {
                 ChunkKind::Small if self.blocks[c.index as usize].present.get(page) => self.node_of(chunk, page, store),
@@ -236,6 +244,19 @@ impl Vma {
             present += 1;
         }
         present
+    }
+    /// The nodes of a chunk that has all of its base pages, all of them exclusive or all of its first object.
+    #[inline]
+    fn nodes_of_full_chunk<'a>(&'a self, chunk: usize, store: &'a SharedMemory) -> Option<&'a PageNodes> {
+        let c = &self.chunks[chunk];
+        let is_full = c.kind == ChunkKind::Small && c.present == CHUNK_PAGES as u16;
+        let block = is_full.then(|| &self.blocks[c.index as usize])?;
+        if c.shared == 0 {
+            return block.own.as_ref().map(|own| &own.node);
+        }
+        let is_first = block.layers.is_empty() && block.shared.count() == CHUNK_PAGES as u32;
+        let object = is_first.then(|| store.object(self.objects[0]))?;
+        object.block(chunk).map(|block| &block.node)
     }
     /// As [`Self::count_pages`] for the pages from one to another of a chunk: of them or of the others, whichever are
     /// fewer.

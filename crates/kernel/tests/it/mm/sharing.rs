@@ -2,7 +2,8 @@
 
 use crate::mm::setup::{naples, small_naples};
 use numalab_kernel::mm::{
-    AddressSpace, Backing, CopiedEntries, Mapper, PageClass, PhysicalMemory, SharedMemory, Vma, VmaKind, CHUNK_BYTES,
+    AddressSpace, Backing, CopiedEntries, Mapper, PageClass, PageState, PhysicalMemory, SharedMemory, Vma, VmaKind,
+    CHUNK_BYTES,
 };
 use numalab_kernel::numa::migrate::{nearly_full, ZoneInfo as _};
 
@@ -41,6 +42,40 @@ fn pages_of_a_range_are_counted_from_either_side() {
         assert_eq!(vma.count_range(0, from..to, &store, &mut range), present, "{from}..{to}");
         assert_eq!(range, one_by_one, "{from}..{to}");
     }
+}
+
+/// Pages of a chunk that is full, exclusive or forked, are counted where an access finds them.
+#[test]
+fn pages_of_a_full_chunk_are_counted() {
+    let mut m = naples(&[]);
+    let mut vma = Vma::new(0, CHUNK_BYTES, VmaKind::PrivateAnon, true, 8);
+    for page in 0..512 {
+        let node = page % 3;
+        vma.populate(0, page, node, m.alloc_on(node, node, 1).unwrap());
+    }
+    let count = |vma: &Vma, store: &SharedMemory| {
+        let mut out = [7; 8];
+        assert_eq!(vma.count_pages(0, 10..20, store, &mut out), 10);
+        let mut found = [0; 8];
+        for page in 10..20 {
+            match vma.page(0, page, store) {
+                PageState::Ready { node } | PageState::ReadOnly { node, .. } => found[usize::from(node)] += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(out, found);
+        out
+    };
+    let (mut parent, mut child, mut store) =
+        (AddressSpace::default(), AddressSpace::default(), SharedMemory::default());
+    assert_eq!(count(&vma, &store), [3, 4, 3, 0, 0, 0, 0, 0]);
+    parent.insert(vma);
+    child.dup_mmap(&[0], &mut parent, (0, 1), (&mut m, &mut store));
+    assert_eq!(count(child.vma(0), &store), [3, 4, 3, 0, 0, 0, 0, 0]);
+    // A copy of the child's own is on another node.
+    let frame = m.alloc_on(5, 5, 1).unwrap();
+    child.vma_mut(0).break_cow(0, 12, 0, (5, frame));
+    assert_eq!(count(child.vma(0), &store), [2, 4, 3, 0, 0, 1, 0, 0]);
 }
 
 /// A parent with `chunks` huge pages, and its forked child.
