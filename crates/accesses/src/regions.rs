@@ -16,8 +16,13 @@ const SHARED: u32 = libc::MAP_SHARED as u32;
 /// The areas of an image in the order in which they were mapped. An area that was unmapped and mapped again at the same
 /// place counts as one.
 pub fn of(image: &Image) -> Vec<Area> {
+    until(image, u64::MAX)
+}
+
+/// The areas of an image as they were at a time.
+fn until(image: &Image, clock: u64) -> Vec<Area> {
     let mut out: Vec<Area> = image.inherited.clone();
-    for (m, file) in &image.mappings {
+    for (m, file) in image.mappings.iter().take_while(|(m, _)| m.clock <= clock) {
         match m.call {
             MMAP => {
                 let shared = (m.flags & SHARED != 0).then(|| match file {
@@ -42,15 +47,7 @@ pub fn with_variables(mut areas: Vec<Area>, sites: &[&Site]) -> Vec<Area> {
     for site in sites.iter().filter(|s| !s.variable.is_empty()) {
         let (begin, end) = (site.address, site.address.saturating_add(site.bytes));
         if areas.iter().any(|a| a.begin <= begin && end <= a.end) {
-            areas.push(Area {
-                begin,
-                end,
-                from: 0,
-                to: u64::MAX,
-                name: site.variable.clone(),
-                shared: None,
-                is_huge: false,
-            });
+            areas.push(Area::private((begin, end), 0, site.variable.clone()));
         }
     }
     areas
@@ -68,24 +65,32 @@ fn short(file: Option<&str>) -> String {
     name.trim_end_matches(" (deleted)").chars().take(40).collect()
 }
 
-/// The shared areas that the child of a fork has of its parent, which had them at this time.
+/// Smallest private area that a child is said to have of its parent, bytes.
+const LEAST_INHERITED: u64 = 1 << 20;
+
+/// The areas that the child of a fork has of its parent, which had them at this time. Private ones are known by who
+/// mapped them first.
 pub fn inherited(parent: &Image, clock: u64) -> Vec<Area> {
-    let is_there = |a: &Area| a.shared.is_some() && a.from <= clock && clock < a.to;
-    let of_child = |a: Area| Area { from: 0, to: u64::MAX, ..a };
-    of(parent).into_iter().filter(is_there).map(of_child).collect()
+    let is_there = |a: &Area| a.from <= clock && clock < a.to;
+    let matters = |a: &Area| a.shared.is_some() || a.end - a.begin >= LEAST_INHERITED;
+    let of_child = |a: Area| {
+        let owner = a.inherited_from.unwrap_or(parent.number);
+        Area { from: 0, to: u64::MAX, inherited_from: a.shared.is_none().then_some(owner), ..a }
+    };
+    until(parent, clock).into_iter().filter(is_there).filter(matters).map(of_child).collect()
 }
 
 fn map(areas: &mut Vec<Area>, (begin, length): (u64, u64), clock: u64, (name, shared): (String, Option<String>)) {
     let end = begin.saturating_add(length.max(1).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES));
-    let same = areas.iter_mut().find(|a| (a.begin, a.end) == (begin, end) && a.name == name && a.shared == shared);
-    if let Some(same) = same {
+    let is_same = |a: &&mut Area| (a.begin, a.end) == (begin, end) && a.name == name && a.shared == shared;
+    if let Some(same) = areas.iter_mut().filter(|a| a.inherited_from.is_none()).find(is_same) {
         same.to = u64::MAX;
         return;
     }
     // A library's segments are mapped over its first mapping.
     let inside = areas.iter().any(|a| a.to == u64::MAX && a.begin <= begin && end <= a.end && !name.is_empty());
     if !inside {
-        areas.push(Area { begin, end, from: clock, to: u64::MAX, name, shared, is_huge: false });
+        areas.push(Area { shared, ..Area::private((begin, end), clock, name) });
     }
 }
 
@@ -134,17 +139,11 @@ fn advised(areas: &mut [Area], m: &Mapping) {
 
 fn grow_heap(areas: &mut Vec<Area>, m: &Mapping) {
     let end = m.address.saturating_add(m.length);
-    match areas.iter_mut().find(|a| a.name == "heap" && a.end >= m.address && a.begin <= m.address) {
+    // What a child's heap grows by is the child's own.
+    let is_heap = |a: &&mut Area| a.name == "heap" && a.inherited_from.is_none();
+    match areas.iter_mut().filter(is_heap).find(|a| a.end >= m.address && a.begin <= m.address) {
         Some(heap) => heap.end = heap.end.max(end),
-        None => areas.push(Area {
-            begin: m.address,
-            end,
-            from: m.clock,
-            to: u64::MAX,
-            name: "heap".into(),
-            shared: None,
-            is_huge: false,
-        }),
+        None => areas.push(Area::private((m.address, end), m.clock, "heap".into())),
     }
 }
 

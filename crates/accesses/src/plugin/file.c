@@ -85,6 +85,7 @@ void file_begin(struct image *m, uint32_t pid, uint32_t parent, uint64_t clock)
     m->has_file = m->base != MAP_FAILED;
     if (!m->has_file || !grow(m, FIRST)) {
         __atomic_add_fetch(&control->unrecorded_images, 1, __ATOMIC_RELAXED);
+        m->nowhere.pid = pid;
         return;
     }
     m->head = (struct head *)m->base;

@@ -101,6 +101,7 @@ static void end_task(struct guest_task *g)
         if (threads[v] == g->thread)
             threads[v] = nobody[v];
     }
+    work_over(g->thread);
     thread_end(g->thread);
     g->task = 0;
     g->next = spare;

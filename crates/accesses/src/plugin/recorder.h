@@ -49,6 +49,7 @@ struct control {
         uint64_t call, file, change, sent, received, poll, futex, sleep, page, copied_kib, sent_kib;
     } costs;
     uint64_t told[256];                 /* model time at which somebody last sent, by the hash of the connection */
+    uint64_t ended[128];                /* model time at which a process ended, by the hash of its number */
 };
 enum { CONTROL_BYTES = 4096 };
 _Static_assert(sizeof(struct control) <= CONTROL_BYTES, "control");
@@ -100,7 +101,7 @@ struct born {
     uint64_t insns;
     uint8_t spare[32];
 };
-/* A change of the address space. */
+/* A change of the address space; or a child whose end was waited for: its number as the address. */
 struct mapping {
     uint16_t kind, thread;
     uint32_t call;                  /* number of the system call */
@@ -227,6 +228,7 @@ struct image {
     uint64_t allocated, used;
     pthread_mutex_t growing;
     uint64_t end_of_heap;
+    uint32_t reaped;                /* children whose end was waited for */
     bool is_sharing;                /* the lock of `shared` */
     bool has_shared;                /* whether there is a line in it */
     /* Threads by their number, of which 16 bits count. */
@@ -281,6 +283,8 @@ struct mapping *calls_map(struct thread *t, uint64_t address, uint64_t length, c
 /* work.c */
 void work_begin(struct thread *t, int64_t number);
 void work_end(struct thread *t, int64_t number, int64_t result);
+void work_over(const struct thread *t);
+uint64_t work_over_at(uint32_t pid);
 
 /* access.c */
 void access_translate(struct qemu_plugin_tb *block);

@@ -76,6 +76,10 @@ const PIPELINE: Known = Known {
     ..PLAIN
 };
 
+/// Private memory of a parent that its children read, and of which they write a part.
+const FORKED: Known =
+    Known { name: "forked", text: include_str!("programs/forked.toml"), loops: 4, longer: 200, ..PLAIN };
+
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
 }
@@ -262,6 +266,11 @@ fn a_table_that_all_read() {
 #[test]
 fn two_processes_that_write_all_of_their_memory() {
     check(&TWO, &[]);
+}
+
+#[test]
+fn memory_that_children_have_of_their_parent() {
+    check(&FORKED, &[]);
 }
 
 #[test]
