@@ -55,6 +55,8 @@ pub struct Image {
     pub inherited: Vec<Area>,
     /// Children for whose end it waited, with the model time at which it went on.
     pub reaped: Vec<(u32, u64)>,
+    /// When it ended on the machine that recorded, and how long it had taken until then, ns. A signal leaves none.
+    pub ended_at: Option<(u64, u64)>,
     /// Waits and wake-ups.
     pub edges: Vec<Edge>,
     /// Who writes what of lines that threads write by turns.
@@ -105,6 +107,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         mappings: Vec::new(),
         inherited: Vec::new(),
         reaped: Vec::new(),
+        ended_at: None,
         edges: Vec::new(),
         writers: Vec::new(),
         work: BTreeMap::new(),
@@ -123,6 +126,7 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
                 image.code = m.address;
             }
             Unit::Mapping(m) if m.call == WAIT4 => image.reaped.push((m.address as u32, m.clock)),
+            Unit::Mapping(m) if m.call == EXIT_GROUP => image.ended_at = Some((m.address, m.length)),
             Unit::Mapping(m) => image.mappings.push((m, text(m.text))),
             Unit::Edge(e) => image.edges.push(e),
             Unit::Writer(w) if w.writes > 0 => image.writers.push(w),
@@ -139,6 +143,8 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
 const EXECVE: u32 = libc::SYS_execve as u32;
 /// Number under which the end of a child is noted that was waited for.
 const WAIT4: u32 = libc::SYS_wait4 as u32;
+/// Number under which the end of a process is noted.
+const EXIT_GROUP: u32 = libc::SYS_exit_group as u32;
 
 #[cfg(test)]
 pub(crate) mod tests {

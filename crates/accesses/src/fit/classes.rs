@@ -3,6 +3,7 @@
 use super::pattern::{self, Caches, Phase};
 use super::timeline::{Stretch, MOST_PHASES};
 use super::usage::Use;
+use super::written_parts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Difference of a phase from which threads are of different kinds.
@@ -46,6 +47,8 @@ pub struct Role {
     pub region: usize,
     /// Number of the member; `None` if the region is a single one.
     pub member: Option<usize>,
+    /// Whether processes have it of each other by a fork.
+    pub is_forked: bool,
 }
 
 /// A thread with its phases.
@@ -83,7 +86,7 @@ pub fn roles(workers: &[Worker], extents: &[Extent], alone: &BTreeSet<usize>) ->
         }
         let is_family = family.len() > 1;
         for (member, area) in family.into_iter().enumerate() {
-            out[area] = Some(Role { region, member: is_family.then_some(member) });
+            out[area] = Some(Role { region, member: is_family.then_some(member), is_forked: alone.contains(&area) });
         }
         region += 1;
     }
@@ -184,7 +187,13 @@ fn phase(workers: &[Worker], number: usize, extents: &[Extent], roles: &[Role], 
             visit.lines *= share;
             visit.passes *= share;
         }
-        visits.push(visit);
+        if roles[uses[0].0].is_forked {
+            let mut all = Use::default();
+            uses.iter().for_each(|(_, u)| all.join(u));
+            visits.extend(written_parts::apart(visit, &all, extents[uses[0].0]));
+        } else {
+            visits.push(visit);
+        }
     }
     Phase {
         insns,
@@ -228,7 +237,7 @@ mod tests {
     fn threads_with_memory_of_their_own_are_one_kind() {
         let workers: Vec<Worker> = (1..=4).map(|t| worker(t, &[usize::from(4 - t)], true)).collect();
         let roles = roles(&workers, &extents(4), &BTreeSet::new());
-        assert_eq!(roles[2], Role { region: 0, member: Some(2) });
+        assert_eq!(roles[2], Role { region: 0, member: Some(2), is_forked: false });
         let classes = of(&workers, &extents(4), &roles, &CACHES);
         assert_eq!(classes.len(), 1);
         assert_eq!((classes[0].threads.clone(), classes[0].members.clone()), (vec![4, 3, 2, 1], vec![0, 1, 2, 3]));
@@ -252,7 +261,8 @@ mod tests {
     fn a_region_that_all_use_is_one() {
         let workers: Vec<Worker> = (0..4).map(|t| worker(t, &[0, 1], true)).collect();
         let roles = roles(&workers, &extents(2), &BTreeSet::new());
-        assert_eq!(roles, [Role { region: 0, member: None }, Role { region: 1, member: None }]);
+        let alone = |region: usize| Role { region, member: None, is_forked: false };
+        assert_eq!(roles, [alone(0), alone(1)]);
         let classes = of(&workers, &extents(2), &roles, &CACHES);
         assert_eq!((classes.len(), classes[0].phases[0].visits.len()), (1, 2));
     }

@@ -108,7 +108,7 @@ pub fn fit(
     let begin_of_others = image.threads.values().filter(|t| t.thread != 0).map(|t| t.begin_clock).min();
     let first_fork = inheritance.first_fork(image.number);
     let cut = begin_of_others.into_iter().chain(first_fork).min();
-    let waited = last_wait(image, inheritance);
+    let waited = inheritance.last_wait(image);
     let cuts: Vec<u64> = cut.into_iter().chain(waited.filter(|w| Some(*w) > cut)).collect();
     let mut workers = Vec::new();
     let mut before = Vec::new();
@@ -181,12 +181,6 @@ pub fn fit(
         assumed,
     };
     Some((process, heirlooms))
-}
-
-/// When an image that hands on memory went on after it had last waited for one that has it.
-fn last_wait(image: &Image, inheritance: &Inheritance) -> Option<u64> {
-    let children = inheritance.children(image.number);
-    image.reaped.iter().filter(|(pid, _)| children.contains(pid)).map(|(_, clock)| *clock).max()
 }
 
 /// Phases of the only thread that lie before a time; with several threads, all.

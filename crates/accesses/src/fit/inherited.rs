@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const LEAST_BYTES: u64 = 1 << 20;
 /// Share of a child's lines below which memory of its parent does not matter to it.
 const LEAST_LINES: f64 = 0.002;
+/// Part of a child's time by which its parent may end before it, and counts as having waited for it.
+const SAME_END: u64 = 20;
 /// Pages of a chunk.
 const CHUNK_PAGES: u64 = CHUNK_BYTES / PAGE_BYTES;
 
@@ -57,8 +59,8 @@ pub struct Inheritance {
     parents: BTreeMap<u64, u64>,
     /// When an owner, or an image between, first forked one of them.
     forks: BTreeMap<u64, u64>,
-    /// Process numbers of those that it forked.
-    children: BTreeMap<u64, BTreeSet<u32>>,
+    /// Process numbers of those that it forked, with when each ended, and how long it took, ns.
+    children: BTreeMap<u64, BTreeMap<u32, Option<(u64, u64)>>>,
 }
 
 impl Inheritance {
@@ -72,9 +74,18 @@ impl Inheritance {
         self.forks.get(&image).copied()
     }
 
-    /// Process numbers of the images to which an image handed on memory.
-    pub fn children(&self, image: u64) -> BTreeSet<u32> {
-        self.children.get(&image).cloned().unwrap_or_default()
+    /// When an image went on after the last wait for one to which it handed on memory, in model time; the end of time
+    /// if it waited for none and ended after all of them. `None`: it ended before one of them did.
+    pub fn last_wait(&self, image: &Image) -> Option<u64> {
+        let children = self.children.get(&image.number)?;
+        let waited = image.reaped.iter().filter(|(pid, _)| children.contains_key(pid)).map(|(_, clock)| *clock).max();
+        // Who waits for a message at the end of another may itself end before that one has.
+        let outlives = || {
+            let own = image.ended_at.map_or(0, |(end, _)| end);
+            let is_over = |(end, took): (u64, u64)| own >= end.saturating_sub(took / SAME_END);
+            children.values().all(|end| end.is_some_and(is_over))
+        };
+        waited.or_else(|| outlives().then_some(u64::MAX))
     }
 
     /// Whether an image has to be in the fit: what others have of it is there.
@@ -264,7 +275,7 @@ impl Inheritance {
         for pair in way(record, heir, owner).windows(2) {
             let (child, parent) = (pair[0], pair[1]);
             self.parents.insert(child.number, parent.number);
-            self.children.entry(parent.number).or_default().insert(child.head.pid);
+            self.children.entry(parent.number).or_default().insert(child.head.pid, child.ended_at);
             let first = self.forks.entry(parent.number).or_insert(u64::MAX);
             *first = (*first).min(child.head.begin_clock);
         }

@@ -28,6 +28,7 @@ mod text;
 mod timeline;
 mod usage;
 mod written_lines;
+mod written_parts;
 
 pub use change::Change;
 pub use classes::{Class, Kept};

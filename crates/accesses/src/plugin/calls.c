@@ -94,6 +94,19 @@ static void reaped(struct thread *t, uint32_t child)
     m->address = child;
 }
 
+/* The process ends with this thread. Which of two processes ends first is not known by their clocks: they may wait for
+   each other in ways that nobody sees. */
+void calls_over(struct thread *t)
+{
+    struct mapping *m = file_unit(t, MAPPING);
+    if (!m)
+        return;
+    m->call = SYS_exit_group;
+    m->clock = CLOCK(t);
+    m->address = time_ns();
+    m->length = m->address - t->image->began_ns;
+}
+
 /* Of which child waitid tells; 0: of none. */
 static uint32_t told_child(struct thread *t, uint64_t about)
 {

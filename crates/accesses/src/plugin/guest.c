@@ -293,9 +293,12 @@ static void on_exit_of_task(unsigned vcpu, void *data)
     if (cleared)
         calls_wake(g->thread, cleared);
     struct process *p = g->process;
-    end_task(g);
     /* Threads that have not run yet are not in the list. */
-    if (!p->tasks && kernel_u32(signal + layout[SIGNAL_LIVE]) <= 1)
+    bool is_last = p->tasks == g && !g->sibling && kernel_u32(signal + layout[SIGNAL_LIVE]) <= 1;
+    if (is_last && !was_killed)
+        calls_over(g->thread);
+    end_task(g);
+    if (is_last)
         end_process(p, was_killed ? RUNNING : EXITED);
     pthread_mutex_unlock(&registry);
 }

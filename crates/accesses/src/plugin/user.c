@@ -190,6 +190,8 @@ static void on_end(plugin_id id, void *data)
             slice_tell(threads[v]);
             work_over(threads[v]);
         }
+    if (calling)
+        calls_over(calling);
     own.head->ended = EXITED;
 }
 
