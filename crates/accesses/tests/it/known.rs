@@ -78,7 +78,7 @@ const PIPELINE: Known = Known {
 
 /// Private memory of a parent that its children read, and of which they write a part.
 const FORKED: Known =
-    Known { name: "forked", text: include_str!("programs/forked.toml"), loops: 4, longer: 200, ..PLAIN };
+    Known { name: "forked", text: include_str!("programs/forked.toml"), loops: 4, longer: 400, seeds: 25, ..PLAIN };
 
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
