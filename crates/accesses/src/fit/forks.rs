@@ -51,7 +51,9 @@ impl Fit {
     /// Whether a process waits for those that are forked from it. Of several, each waits for as many.
     pub(super) fn waits(&self, n: usize) -> bool {
         let p = &self.processes[n];
-        p.waits_after.is_some() && self.children(n).next().is_some() && self.children(n).all(|(_, c)| c.count.is_multiple_of(p.count))
+        p.waits_after.is_some()
+            && self.children(n).next().is_some()
+            && self.children(n).all(|(_, c)| c.count.is_multiple_of(p.count))
     }
 
     /// The channel by which a process hears of the ends of those that are forked from it.

@@ -185,12 +185,7 @@ fn visited(image: &Image) -> BTreeMap<(u64, u64, u64), Touched> {
 }
 
 /// The stretches of an owner's area that count, each with those that use it.
-fn stretches(
-    record: &AccessRecord,
-    owner: &Image,
-    place: (u64, u64),
-    heirs: &[Heir],
-) -> Vec<Heirloom> {
+fn stretches(record: &AccessRecord, owner: &Image, place: (u64, u64), heirs: &[Heir]) -> Vec<Heirloom> {
     let fork = heirs.iter().filter_map(|h| fork_of(record, h.image, owner.number)).max().unwrap_or(0);
     let own = before(owner, place, fork);
     let all = || heirs.iter().map(|h| &h.touched).chain(std::iter::once(&own)).flat_map(|t| t.keys().copied());

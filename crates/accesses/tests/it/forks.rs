@@ -110,7 +110,12 @@ fn a_child_of_a_child_has_the_memory_of_both_and_a_program_that_is_executed_has_
     assert!(reads.clone().count() >= 2 && reads.into_iter().all(|v| v.write_share < 0.01));
     // The last one begins when the others have ended.
     let insns = |p: &FittedProcess| p.classes[0].phases.iter().map(|p| p.all_insns()).sum::<f64>() as u64;
-    assert!(last.begins > insns(grandchild) && executed.begins < insns(grandchild), "{} {}", last.begins, executed.begins);
+    assert!(
+        last.begins > insns(grandchild) && executed.begins < insns(grandchild),
+        "{} {}",
+        last.begins,
+        executed.begins
+    );
 }
 
 /// Two threads write halves of 16 MiB and go on computing. A child that is forked meanwhile reads all of it.
