@@ -226,6 +226,39 @@ mod tests {
     }
 
     #[test]
+    fn private_memory_is_inherited_from_who_mapped_it() {
+        const MIB: u64 = 1 << 20;
+        let data = |clock: u64| (mapping(MMAP, clock, 64 * MIB, 4 * MIB), Some("/bin/program".to_string()));
+        let mut parent = empty(3);
+        parent.mappings = vec![
+            data(0),
+            (mapping(BRK, 1, 16 * MIB, 2 * MIB), None),
+            (mapping(MMAP, 2, 32 * MIB, 8 * MIB), None),
+            (mapping(MMAP, 3, 48 * MIB, MIB / 2), None),
+            (mapping(BRK, 7, 18 * MIB, MIB), None),
+        ];
+        let seen = |areas: Vec<Area>| -> Vec<(u64, u64, Option<u64>)> {
+            areas.iter().map(|a| (a.begin / MIB, a.end / MIB, a.inherited_from)).collect()
+        };
+        let at_fork = inherited(&parent, 5);
+        let all = vec![(64, 68, Some(3)), (16, 18, Some(3)), (32, 40, Some(3))];
+        assert_eq!(seen(at_fork.clone()), all, "half a MiB does not matter, and the heap grew later");
+        // The child's heap grows, and it gives back a part. Its data is noted again, as that of the program.
+        let mut child = empty(4);
+        child.inherited = at_fork;
+        child.mappings =
+            vec![data(5), (mapping(BRK, 6, 18 * MIB, 4 * MIB), None), (mapping(MUNMAP, 7, 32 * MIB, 2 * MIB), None)];
+        let own = vec![(64, 68, Some(3)), (16, 18, Some(3)), (34, 40, Some(3)), (18, 22, None)];
+        assert_eq!(seen(of(&child)), own);
+        let of_its_child = vec![(64, 68, Some(3)), (16, 18, Some(3)), (34, 40, Some(3)), (18, 22, Some(4))];
+        assert_eq!(seen(inherited(&child, 9)), of_its_child);
+        // What it maps at the place of something that it has given back is its own.
+        child.mappings.push((mapping(MUNMAP, 8, 34 * MIB, 6 * MIB), None));
+        child.mappings.push((mapping(MMAP, 9, 34 * MIB, 6 * MIB), None));
+        assert_eq!(seen(inherited(&child, 9)).last(), Some(&(34, 40, Some(4))));
+    }
+
+    #[test]
     fn advice_for_most_of_an_area_is_advice_about_it() {
         let advice = |advice: libc::c_int, address: u64| Mapping {
             protection: advice as u32,

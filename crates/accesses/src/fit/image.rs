@@ -107,27 +107,9 @@ pub fn fit(
     }
     let begin_of_others = image.threads.values().filter(|t| t.thread != 0).map(|t| t.begin_clock).min();
     let first_fork = inheritance.first_fork(image.number);
-    let cut = begin_of_others.into_iter().chain(first_fork).min();
     let waited = inheritance.last_wait(image);
-    let cuts: Vec<u64> = cut.into_iter().chain(waited.filter(|w| Some(*w) > cut)).collect();
-    let mut workers = Vec::new();
-    let mut before = Vec::new();
-    for &thread in image.threads.keys() {
-        let own_cuts = if thread == 0 { &cuts[..] } else { &[] };
-        let phases = timeline::phases(image, &areas, &chosen, (thread, costs), own_cuts);
-        let is_before = |p: &Stretch| thread == 0 && cut.is_some_and(|c| p.begin < c);
-        let (first, rest): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_before);
-        before.extend(first);
-        workers.push(Worker { thread, phases: rest });
-    }
-    let left_out = keep_busy(&mut workers);
-    let mut joins = begin_of_others.is_some() && !workers.iter().any(|w| w.thread == 0);
-    if workers.is_empty() {
-        // All that matters was done before there were other threads. What children have stays before their fork.
-        let phases = if first_fork.is_some() { Vec::new() } else { std::mem::take(&mut before) };
-        workers.push(Worker { thread: 0, phases });
-        joins = false;
-    }
+    let times = Times { begin_of_others, first_fork, waited };
+    let Course { workers, before, joins, left_out } = course(image, (&areas, &chosen), costs, times);
     let waits_after = waited.map(|w| waits_after(&workers, w));
     let alone = chosen.iter().filter(|(a, _)| heirlooms.contains_key(a)).map(|(_, n)| *n).collect();
     let roles = classes::roles(&workers, &extents, &alone);
@@ -145,21 +127,14 @@ pub fn fit(
         assumed
             .push("threads wait for each other more than a tenth of their time, in a way that is not modelled".into());
     }
-    let is_alone = |c: &Cell| c.thread == 0 && cut.is_some_and(|cut| image.times_of(c).0 < cut);
-    let is_before = |c: &Cell| first_fork.is_some_and(|fork| image.times_of(c).0 < fork);
-    let alone = touched(image, (&areas, &handed_on), is_alone);
-    for (area, pages) in touched(image, (&areas, &handed_on), is_before) {
-        let region = roles[chosen[&area]].region;
-        let is_done = prologue.iter().flat_map(|p| &p.visits).any(|v| v.region == region);
-        let own = alone.get(&area).map_or(0, |(low, end)| end - low);
-        if !is_done || (own as f64) < WHOLE * (pages.1 - pages.0) as f64 {
-            prologue.push(touch_once(region, pages, extents[chosen[&area]]));
-        }
-        if own < pages.1 - pages.0 && begin_of_others < first_fork {
-            assumed.push("memory that its threads touch before a fork is touched by its initial thread".into());
-        }
+    let region = |area: &usize| roles[chosen[area]].region;
+    let used: BTreeSet<usize> = prologue.iter().flat_map(|p| &p.visits).map(|v| v.region).collect();
+    let (untouched, by_threads) =
+        handed_on_untouched(image, (&areas, &handed_on), times, |area| used.contains(&region(area)));
+    prologue.extend(untouched.iter().map(|(area, pages)| touch_once(region(area), *pages, extents[chosen[area]])));
+    if by_threads {
+        assumed.push("memory that its threads touch before a fork is touched by its initial thread".into());
     }
-    assumed.dedup();
     let mut regions = name_regions((&areas, &sites, sharing), &chosen, &extents, &roles);
     let written = written_lines::objects(image, &areas, &sites);
     written_lines::add(&written, &mut regions, &mut classes, &turns);
@@ -181,6 +156,76 @@ pub fn fit(
         assumed,
     };
     Some((process, heirlooms))
+}
+
+/// Times at which what an image does is cut, in model time.
+#[derive(Clone, Copy)]
+struct Times {
+    /// When the initial thread created another.
+    begin_of_others: Option<u64>,
+    /// When it first forked one that has memory of it.
+    first_fork: Option<u64>,
+    /// When it went on after the last wait for one of those.
+    waited: Option<u64>,
+}
+
+impl Times {
+    /// What the initial thread does until then comes before all else.
+    fn cut(&self) -> Option<u64> {
+        self.begin_of_others.into_iter().chain(self.first_fork).min()
+    }
+}
+
+/// What the threads of an image do.
+struct Course {
+    workers: Vec<Worker>,
+    /// What the initial thread does before there are others, threads or processes.
+    before: Vec<Stretch>,
+    /// Whether the initial thread then only waits.
+    joins: bool,
+    /// Threads that do next to nothing.
+    left_out: usize,
+}
+
+fn course(image: &Image, (areas, chosen): (&[Area], &BTreeMap<usize, usize>), costs: Costs, times: Times) -> Course {
+    let cut = times.cut();
+    let cuts: Vec<u64> = cut.into_iter().chain(times.waited.filter(|w| Some(*w) > cut)).collect();
+    let (mut workers, mut before) = (Vec::new(), Vec::new());
+    for &thread in image.threads.keys() {
+        let own_cuts = if thread == 0 { &cuts[..] } else { &[] };
+        let phases = timeline::phases(image, areas, chosen, (thread, costs), own_cuts);
+        let is_before = |p: &Stretch| thread == 0 && cut.is_some_and(|c| p.begin < c);
+        let (first, rest): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_before);
+        before.extend(first);
+        workers.push(Worker { thread, phases: rest });
+    }
+    let left_out = keep_busy(&mut workers);
+    let mut joins = times.begin_of_others.is_some() && !workers.iter().any(|w| w.thread == 0);
+    if workers.is_empty() {
+        // All that matters was done before there were other threads. What children have stays before their fork.
+        let phases = if times.first_fork.is_some() { Vec::new() } else { std::mem::take(&mut before) };
+        workers.push(Worker { thread: 0, phases });
+        joins = false;
+    }
+    Course { workers, before, joins, left_out }
+}
+
+/// Pages of memory for children that were touched before the first fork, where what the initial thread does before
+/// there are others does not touch them; and whether that is as other threads did.
+fn handed_on_untouched(
+    image: &Image,
+    of: (&[Area], &BTreeSet<usize>),
+    times: Times,
+    is_used: impl Fn(&usize) -> bool,
+) -> (BTreeMap<usize, (u64, u64)>, bool) {
+    let began = |c: &Cell| image.times_of(c).0;
+    let alone = touched(image, of, |c| c.thread == 0 && times.cut().is_some_and(|cut| began(c) < cut));
+    let mut all = touched(image, of, |c| times.first_fork.is_some_and(|fork| began(c) < fork));
+    let pages = |(low, end): &(u64, u64)| (end - low) as f64;
+    let by_others = |area: &usize, seen: &(u64, u64)| alone.get(area).map_or(0.0, pages) < WHOLE * pages(seen);
+    all.retain(|area, seen| !is_used(area) || by_others(area, seen));
+    let is_by_others = all.iter().any(|(area, seen)| by_others(area, seen));
+    (all, is_by_others)
 }
 
 /// Phases of the only thread that lie before a time; with several threads, all.

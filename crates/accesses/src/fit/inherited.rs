@@ -79,12 +79,14 @@ impl Inheritance {
     pub fn last_wait(&self, image: &Image) -> Option<u64> {
         let children = self.children.get(&image.number)?;
         let waited = image.reaped.iter().filter(|(pid, _)| children.contains_key(pid)).map(|(_, clock)| *clock).max();
-        // Who waits for a message at the end of another may itself end before that one has.
-        let outlives = || {
-            let own = image.ended_at.map_or(0, |(end, _)| end);
-            let is_over = |(end, took): (u64, u64)| own >= end.saturating_sub(took / SAME_END);
-            children.values().all(|end| end.is_some_and(is_over))
+        // Who waits for a message at the end of another may itself end before that one has. Who never said that it
+        // ended was there to the last.
+        let own = image.ended_at.map_or(u64::MAX, |(end, _)| end);
+        let is_over = |end: &Option<(u64, u64)>| {
+            let (end, took) = end.unwrap_or((u64::MAX, 0));
+            own >= end.saturating_sub(took / SAME_END)
         };
+        let outlives = || children.values().all(is_over);
         waited.or_else(|| outlives().then_some(u64::MAX))
     }
 
@@ -274,5 +276,91 @@ impl Inheritance {
             let first = self.forks.entry(parent.number).or_insert(u64::MAX);
             *first = (*first).min(child.head.begin_clock);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{self, Mapping, Slice};
+    use crate::image::tests::empty;
+
+    const MAP: u32 = libc::SYS_mmap as u32;
+    const CHUNK: u64 = CHUNK_BYTES;
+
+    fn cell(slice: u32, chunk: u32, writes: u32) -> Cell {
+        Cell { slice, chunk, lines: 32768, writes, high: 511, ..Cell::default() }
+    }
+
+    /// An image with a slice at each time, and its cells: number of the slice and chunk.
+    fn image(number: u64, parent: u32, begin: u64, cells: &[(u32, u32)]) -> Image {
+        let mut out = empty(number);
+        (out.head.pid, out.head.parent, out.head.begin_clock) = (number as u32 + 10, parent, begin);
+        for n in 1..10u32 {
+            let at = begin + 10 * u64::from(n);
+            let slice = Slice { slice: n, begin_clock: at, end_clock: at + 10, insns: 10, ..Slice::default() };
+            out.slices.insert((0, n), slice);
+        }
+        out.cells = cells.iter().map(|(slice, chunk)| cell(*slice, *chunk, 0)).collect();
+        out
+    }
+
+    /// A parent with 64 MiB from 64 chunks on, of which it touches eight chunks before it forks, and its children.
+    fn record(children: Vec<Image>) -> AccessRecord {
+        let mut parent = image(0, 0, 0, &[]);
+        parent.cells = (64..72).map(|chunk| cell(1, chunk, 32768)).collect();
+        let mapped = Mapping { call: MAP, address: 64 * CHUNK, length: 32 * CHUNK, flags: 2, ..Mapping::default() };
+        parent.mappings = vec![(mapped, None)];
+        let mut images = vec![parent];
+        for mut child in children {
+            let from = record::parent(&child, &images);
+            child.inherited = from.map_or_else(Vec::new, |p| regions::inherited(p, child.head.begin_clock));
+            images.push(child);
+        }
+        let control = format::control(&format::new_control(1 << 20, 4)).unwrap();
+        AccessRecord { manifest: record::tests::manifest(), control, images, sites: Vec::new() }
+    }
+
+    fn seen(record: &AccessRecord) -> Vec<(u64, u64, Vec<u64>)> {
+        let chunks = |page: u64| page / CHUNK_PAGES;
+        let of = |h: &Heirloom| (chunks(h.low_page), chunks(h.end_page), h.heirs.iter().copied().collect());
+        find(record, 1.0).heirlooms.iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_a_child_uses_and_the_parent_had_touched_is_inherited() {
+        let uses = image(1, 10, 50, &[(1, 66), (1, 67)]);
+        let idle = image(2, 10, 50, &[(1, 300)]);
+        // Nobody had touched this part before the fork.
+        let own = image(3, 10, 50, &[(1, 90), (2, 91)]);
+        let early = image(4, 10, 5, &[(1, 66)]);
+        let grandchild = image(5, 11, 60, &[(1, 71)]);
+        assert_eq!(seen(&record(vec![uses.clone()])), [(64, 72, vec![1])]);
+        assert!(seen(&record(vec![idle, own])).is_empty());
+        assert!(seen(&record(vec![early])).is_empty(), "it was forked before the parent touched anything");
+        let all = record(vec![uses, grandchild]);
+        // The grandchild's number is 5, and its parent the first child.
+        assert_eq!(seen(&all), [(64, 72, vec![1, 5])]);
+        let found = find(&all, 1.0);
+        assert_eq!((found.parent(5), found.parent(1), found.parent(0)), (Some(1), Some(0), None));
+        assert_eq!((found.first_fork(0), found.first_fork(1), found.first_fork(5)), (Some(50), Some(60), None));
+    }
+
+    #[test]
+    fn a_parent_waits_for_children_that_end_before_it() {
+        let mut child = image(1, 10, 50, &[(1, 66)]);
+        let waits = |child: &Image, end: Option<(u64, u64)>, reaped: &[(u32, u64)]| {
+            let mut record = record(vec![child.clone()]);
+            (record.images[0].ended_at, record.images[0].reaped) = (end, reaped.to_vec());
+            find(&record, 1.0).last_wait(&record.images[0])
+        };
+        child.ended_at = Some((1000, 100));
+        assert_eq!(waits(&child, Some((1001, 200)), &[]), Some(u64::MAX));
+        assert_eq!(waits(&child, Some((996, 200)), &[]), Some(u64::MAX), "at the same time, as far as can be told");
+        assert_eq!(waits(&child, Some((990, 200)), &[]), None);
+        assert_eq!(waits(&child, None, &[]), Some(u64::MAX), "a signal ended it, when the child had ended");
+        assert_eq!(waits(&child, Some((1001, 200)), &[(99, 7), (11, 8)]), Some(8));
+        child.ended_at = None;
+        assert_eq!(waits(&child, Some((1001, 200)), &[]), None, "the child may live on");
     }
 }
