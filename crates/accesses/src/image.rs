@@ -21,6 +21,15 @@ pub struct Area {
     pub shared: Option<String>,
     /// Whether the program asked for huge pages for most of it.
     pub is_huge: bool,
+    /// Number of the image that mapped it, if it is private memory that this one has by a fork.
+    pub inherited_from: Option<u64>,
+}
+
+impl Area {
+    /// Private memory that is mapped at a time and stays.
+    pub fn private((begin, end): (u64, u64), from: u64, name: String) -> Self {
+        Self { begin, end, from, to: u64::MAX, name, shared: None, is_huge: false, inherited_from: None }
+    }
 }
 
 /// A program image: what a process did between its begin or an exec, and its end or the next exec.
@@ -42,8 +51,12 @@ pub struct Image {
     pub cells: Vec<Cell>,
     /// Changes of the address space in the order of time, with names of files.
     pub mappings: Vec<(Mapping, Option<String>)>,
-    /// Shared memory that it has of the process that forked it.
+    /// Memory that it has of the process that forked it.
     pub inherited: Vec<Area>,
+    /// Children for whose end it waited, with the model time at which it went on.
+    pub reaped: Vec<(u32, u64)>,
+    /// When it ended on the machine that recorded, and how long it had taken until then, ns. A signal leaves none.
+    pub ended_at: Option<(u64, u64)>,
     /// Waits and wake-ups.
     pub edges: Vec<Edge>,
     /// Who writes what of lines that threads write by turns.
@@ -93,6 +106,8 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
         cells: Vec::new(),
         mappings: Vec::new(),
         inherited: Vec::new(),
+        reaped: Vec::new(),
+        ended_at: None,
         edges: Vec::new(),
         writers: Vec::new(),
         work: BTreeMap::new(),
@@ -110,6 +125,8 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
                 image.path = text(m.text).unwrap_or_default();
                 image.code = m.address;
             }
+            Unit::Mapping(m) if m.call == WAIT4 => image.reaped.push((m.address as u32, m.clock)),
+            Unit::Mapping(m) if m.call == EXIT_GROUP => image.ended_at = Some((m.address, m.length)),
             Unit::Mapping(m) => image.mappings.push((m, text(m.text))),
             Unit::Edge(e) => image.edges.push(e),
             Unit::Writer(w) if w.writes > 0 => image.writers.push(w),
@@ -124,6 +141,10 @@ pub fn image(number: u64, bytes: &[u8]) -> Option<Image> {
 
 /// Number of the system call under which the program itself is noted.
 const EXECVE: u32 = libc::SYS_execve as u32;
+/// Number under which the end of a child is noted that was waited for.
+const WAIT4: u32 = libc::SYS_wait4 as u32;
+/// Number under which the end of a process is noted.
+const EXIT_GROUP: u32 = libc::SYS_exit_group as u32;
 
 #[cfg(test)]
 pub(crate) mod tests {

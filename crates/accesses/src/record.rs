@@ -160,11 +160,15 @@ pub fn read_control(dir: &Path) -> Result<Control, ReadError> {
     })
 }
 
-/// Shared memory that an image has of the one that forked it, which begins earlier. After an exec there is none.
-fn inherited(child: &Image, earlier: &[Image]) -> Vec<Area> {
+/// The image that forked another one, of those that began earlier. After an exec there is none.
+pub fn parent<'a>(child: &Image, earlier: &'a [Image]) -> Option<&'a Image> {
     let forked = child.head.parent != 0 && child.head.parent != child.head.pid;
-    let parent = earlier.iter().rfind(|i| forked && i.head.pid == child.head.parent);
-    parent.map_or_else(Vec::new, |p| regions::inherited(p, child.head.begin_clock))
+    earlier.iter().rfind(|i| forked && i.head.pid == child.head.parent)
+}
+
+/// Memory that an image has of the one that forked it.
+fn inherited(child: &Image, earlier: &[Image]) -> Vec<Area> {
+    parent(child, earlier).map_or_else(Vec::new, |p| regions::inherited(p, child.head.begin_clock))
 }
 
 #[cfg(test)]

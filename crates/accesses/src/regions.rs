@@ -16,8 +16,13 @@ const SHARED: u32 = libc::MAP_SHARED as u32;
 /// The areas of an image in the order in which they were mapped. An area that was unmapped and mapped again at the same
 /// place counts as one.
 pub fn of(image: &Image) -> Vec<Area> {
+    until(image, u64::MAX)
+}
+
+/// The areas of an image as they were at a time.
+fn until(image: &Image, clock: u64) -> Vec<Area> {
     let mut out: Vec<Area> = image.inherited.clone();
-    for (m, file) in &image.mappings {
+    for (m, file) in image.mappings.iter().take_while(|(m, _)| m.clock <= clock) {
         match m.call {
             MMAP => {
                 let shared = (m.flags & SHARED != 0).then(|| match file {
@@ -42,15 +47,7 @@ pub fn with_variables(mut areas: Vec<Area>, sites: &[&Site]) -> Vec<Area> {
     for site in sites.iter().filter(|s| !s.variable.is_empty()) {
         let (begin, end) = (site.address, site.address.saturating_add(site.bytes));
         if areas.iter().any(|a| a.begin <= begin && end <= a.end) {
-            areas.push(Area {
-                begin,
-                end,
-                from: 0,
-                to: u64::MAX,
-                name: site.variable.clone(),
-                shared: None,
-                is_huge: false,
-            });
+            areas.push(Area::private((begin, end), 0, site.variable.clone()));
         }
     }
     areas
@@ -68,24 +65,32 @@ fn short(file: Option<&str>) -> String {
     name.trim_end_matches(" (deleted)").chars().take(40).collect()
 }
 
-/// The shared areas that the child of a fork has of its parent, which had them at this time.
+/// Smallest private area that a child is said to have of its parent, bytes.
+const LEAST_INHERITED: u64 = 1 << 20;
+
+/// The areas that the child of a fork has of its parent, which had them at this time. Private ones are known by who
+/// mapped them first.
 pub fn inherited(parent: &Image, clock: u64) -> Vec<Area> {
-    let is_there = |a: &Area| a.shared.is_some() && a.from <= clock && clock < a.to;
-    let of_child = |a: Area| Area { from: 0, to: u64::MAX, ..a };
-    of(parent).into_iter().filter(is_there).map(of_child).collect()
+    let is_there = |a: &Area| a.from <= clock && clock < a.to;
+    let matters = |a: &Area| a.shared.is_some() || a.end - a.begin >= LEAST_INHERITED;
+    let of_child = |a: Area| {
+        let owner = a.inherited_from.unwrap_or(parent.number);
+        Area { from: 0, to: u64::MAX, inherited_from: a.shared.is_none().then_some(owner), ..a }
+    };
+    until(parent, clock).into_iter().filter(is_there).filter(matters).map(of_child).collect()
 }
 
 fn map(areas: &mut Vec<Area>, (begin, length): (u64, u64), clock: u64, (name, shared): (String, Option<String>)) {
     let end = begin.saturating_add(length.max(1).div_ceil(PAGE_BYTES).saturating_mul(PAGE_BYTES));
-    let same = areas.iter_mut().find(|a| (a.begin, a.end) == (begin, end) && a.name == name && a.shared == shared);
-    if let Some(same) = same {
+    let is_same = |a: &&mut Area| (a.begin, a.end) == (begin, end) && a.name == name && a.shared == shared;
+    if let Some(same) = areas.iter_mut().filter(|a| a.inherited_from.is_none()).find(is_same) {
         same.to = u64::MAX;
         return;
     }
     // A library's segments are mapped over its first mapping.
     let inside = areas.iter().any(|a| a.to == u64::MAX && a.begin <= begin && end <= a.end && !name.is_empty());
     if !inside {
-        areas.push(Area { begin, end, from: clock, to: u64::MAX, name, shared, is_huge: false });
+        areas.push(Area { shared, ..Area::private((begin, end), clock, name) });
     }
 }
 
@@ -134,17 +139,11 @@ fn advised(areas: &mut [Area], m: &Mapping) {
 
 fn grow_heap(areas: &mut Vec<Area>, m: &Mapping) {
     let end = m.address.saturating_add(m.length);
-    match areas.iter_mut().find(|a| a.name == "heap" && a.end >= m.address && a.begin <= m.address) {
+    // What a child's heap grows by is the child's own.
+    let is_heap = |a: &&mut Area| a.name == "heap" && a.inherited_from.is_none();
+    match areas.iter_mut().filter(is_heap).find(|a| a.end >= m.address && a.begin <= m.address) {
         Some(heap) => heap.end = heap.end.max(end),
-        None => areas.push(Area {
-            begin: m.address,
-            end,
-            from: m.clock,
-            to: u64::MAX,
-            name: "heap".into(),
-            shared: None,
-            is_huge: false,
-        }),
+        None => areas.push(Area::private((m.address, end), m.clock, "heap".into())),
     }
 }
 
@@ -224,6 +223,39 @@ mod tests {
         assert!(key(&child).is_some());
         assert_eq!(key(&child), key(&parent));
         assert_eq!(of(&child)[1].shared.as_deref(), Some("/dev/shm/x"));
+    }
+
+    #[test]
+    fn private_memory_is_inherited_from_who_mapped_it() {
+        const MIB: u64 = 1 << 20;
+        let data = |clock: u64| (mapping(MMAP, clock, 64 * MIB, 4 * MIB), Some("/bin/program".to_string()));
+        let mut parent = empty(3);
+        parent.mappings = vec![
+            data(0),
+            (mapping(BRK, 1, 16 * MIB, 2 * MIB), None),
+            (mapping(MMAP, 2, 32 * MIB, 8 * MIB), None),
+            (mapping(MMAP, 3, 48 * MIB, MIB / 2), None),
+            (mapping(BRK, 7, 18 * MIB, MIB), None),
+        ];
+        let seen = |areas: Vec<Area>| -> Vec<(u64, u64, Option<u64>)> {
+            areas.iter().map(|a| (a.begin / MIB, a.end / MIB, a.inherited_from)).collect()
+        };
+        let at_fork = inherited(&parent, 5);
+        let all = vec![(64, 68, Some(3)), (16, 18, Some(3)), (32, 40, Some(3))];
+        assert_eq!(seen(at_fork.clone()), all, "half a MiB does not matter, and the heap grew later");
+        // The child's heap grows, and it gives back a part. Its data is noted again, as that of the program.
+        let mut child = empty(4);
+        child.inherited = at_fork;
+        child.mappings =
+            vec![data(5), (mapping(BRK, 6, 18 * MIB, 4 * MIB), None), (mapping(MUNMAP, 7, 32 * MIB, 2 * MIB), None)];
+        let own = vec![(64, 68, Some(3)), (16, 18, Some(3)), (34, 40, Some(3)), (18, 22, None)];
+        assert_eq!(seen(of(&child)), own);
+        let of_its_child = vec![(64, 68, Some(3)), (16, 18, Some(3)), (34, 40, Some(3)), (18, 22, Some(4))];
+        assert_eq!(seen(inherited(&child, 9)), of_its_child);
+        // What it maps at the place of something that it has given back is its own.
+        child.mappings.push((mapping(MUNMAP, 8, 34 * MIB, 6 * MIB), None));
+        child.mappings.push((mapping(MMAP, 9, 34 * MIB, 6 * MIB), None));
+        assert_eq!(seen(inherited(&child, 9)).last(), Some(&(34, 40, Some(4))));
     }
 
     #[test]

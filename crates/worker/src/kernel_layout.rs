@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Symbols that every kernel has.
 const SYMBOLS: [&str; 5] = ["do_syscall_64", "do_exit", "linux_banner", "page_offset_base", "__per_cpu_offset"];
 /// Fields: word, structure, path.
-const FIELDS: [(&str, &str, &str); 22] = [
+const FIELDS: [(&str, &str, &str); 30] = [
     ("task.pid", "task_struct", "pid"),
     ("task.tgid", "task_struct", "tgid"),
     ("task.flags", "task_struct", "flags"),
@@ -34,6 +34,14 @@ const FIELDS: [(&str, &str, &str); 22] = [
     ("files.fdt", "files_struct", "fdt"),
     ("fdt.fd", "fdtable", "fd"),
     ("fdt.max_fds", "fdtable", "max_fds"),
+    ("file.inode", "file", "f_inode"),
+    ("file.private", "file", "private_data"),
+    ("inode.mode", "inode", "i_mode"),
+    ("inode.number", "inode", "i_ino"),
+    ("socket.sock", "socket", "sk"),
+    ("sock.family", "sock_common", "skc_family"),
+    ("sock.port", "sock_common", "skc_num"),
+    ("sock.peer_port", "sock_common", "skc_dport"),
 ];
 /// Figures of each CPU: word, their symbol since 6.15 and before 6.2, and their field of `pcpu_hot` between.
 const PER_CPU: [(&str, &str, &str); 2] =

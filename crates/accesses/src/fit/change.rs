@@ -126,7 +126,11 @@ impl Fit {
         }
         // Whose part of shared memory a thread's is, no record of one process says.
         let needs_parts = matches!(change, Change::FirstTouch | Change::FirstTouchKept | Change::Copy);
-        if needs_parts && p.regions.get(region)?.is_shared {
+        if needs_parts && (!p.regions.get(region)?.is_own() || self.is_inherited(process, region)) {
+            return None;
+        }
+        // Whose it is says how its pages are placed.
+        if matches!(change, Change::Interleave | Change::Huge) && p.regions.get(region)?.inherited.is_some() {
             return None;
         }
         match change {
@@ -141,7 +145,10 @@ impl Fit {
             Change::Keep => keep(p, region, Kept::Spread)?,
             Change::Bind => {
                 keep(p, region, Kept::First)?;
-                p.regions.get_mut(region)?.placing = Placing::Bound;
+                let r = p.regions.get_mut(region)?;
+                let (owner, name) = (r.inherited.unwrap_or(process), r.name.clone());
+                let of = out.processes.get_mut(owner)?.regions.iter_mut();
+                of.filter(|r| r.name == name).for_each(|r| r.placing = Placing::Bound);
             }
             Change::Copy => copy(p, region)?,
         }
@@ -177,7 +184,7 @@ fn forget_first_touch(p: &mut FittedProcess, region: usize) {
 }
 
 /// A phase that writes a part of a region once.
-fn write_once(region: usize, part: Part, lines: f64) -> Phase {
+pub fn write_once(region: usize, part: Part, lines: f64) -> Phase {
     let visit = Visit {
         region,
         part,

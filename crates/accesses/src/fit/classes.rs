@@ -3,6 +3,7 @@
 use super::pattern::{self, Caches, Phase};
 use super::timeline::{Stretch, MOST_PHASES};
 use super::usage::Use;
+use super::written_parts;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Difference of a phase from which threads are of different kinds.
@@ -46,6 +47,8 @@ pub struct Role {
     pub region: usize,
     /// Number of the member; `None` if the region is a single one.
     pub member: Option<usize>,
+    /// Whether processes have it of each other by a fork.
+    pub is_forked: bool,
 }
 
 /// A thread with its phases.
@@ -60,8 +63,9 @@ pub struct Worker {
 /// A chosen area: first page and bytes.
 pub type Extent = (u64, u64);
 
-/// Puts areas of one size with equally many users each, which share no user, together as members of a region.
-pub fn roles(workers: &[Worker], extents: &[Extent]) -> Vec<Role> {
+/// Puts areas of one size with equally many users each, which share no user, together as members of a region, but for
+/// those that stay `alone`.
+pub fn roles(workers: &[Worker], extents: &[Extent], alone: &BTreeSet<usize>) -> Vec<Role> {
     let users: Vec<BTreeSet<u16>> = (0..extents.len()).map(|a| users_of(workers, a)).collect();
     let mut out: Vec<Option<Role>> = vec![None; extents.len()];
     let mut region = 0;
@@ -74,14 +78,15 @@ pub fn roles(workers: &[Worker], extents: &[Extent]) -> Vec<Role> {
         for b in a + 1..extents.len() {
             let (x, y) = (extents[a].1 as f64, extents[b].1 as f64);
             let alike = (x - y).abs() <= SAME_SIZE * x.max(y) && users[b].len() == users[a].len();
-            if out[b].is_none() && alike && !users[a].is_empty() && users[b].is_disjoint(&taken) {
+            let stays = alone.contains(&a) || alone.contains(&b);
+            if out[b].is_none() && !stays && alike && !users[a].is_empty() && users[b].is_disjoint(&taken) {
                 taken.extend(&users[b]);
                 family.push(b);
             }
         }
         let is_family = family.len() > 1;
         for (member, area) in family.into_iter().enumerate() {
-            out[area] = Some(Role { region, member: is_family.then_some(member) });
+            out[area] = Some(Role { region, member: is_family.then_some(member), is_forked: alone.contains(&area) });
         }
         region += 1;
     }
@@ -182,7 +187,13 @@ fn phase(workers: &[Worker], number: usize, extents: &[Extent], roles: &[Role], 
             visit.lines *= share;
             visit.passes *= share;
         }
-        visits.push(visit);
+        if roles[uses[0].0].is_forked {
+            let mut all = Use::default();
+            uses.iter().for_each(|(_, u)| all.join(u));
+            visits.extend(written_parts::apart(visit, &all, extents[uses[0].0]));
+        } else {
+            visits.push(visit);
+        }
     }
     Phase {
         insns,
@@ -225,8 +236,8 @@ mod tests {
     #[test]
     fn threads_with_memory_of_their_own_are_one_kind() {
         let workers: Vec<Worker> = (1..=4).map(|t| worker(t, &[usize::from(4 - t)], true)).collect();
-        let roles = roles(&workers, &extents(4));
-        assert_eq!(roles[2], Role { region: 0, member: Some(2) });
+        let roles = roles(&workers, &extents(4), &BTreeSet::new());
+        assert_eq!(roles[2], Role { region: 0, member: Some(2), is_forked: false });
         let classes = of(&workers, &extents(4), &roles, &CACHES);
         assert_eq!(classes.len(), 1);
         assert_eq!((classes[0].threads.clone(), classes[0].members.clone()), (vec![4, 3, 2, 1], vec![0, 1, 2, 3]));
@@ -240,7 +251,7 @@ mod tests {
             workers.push(worker(2 * pair, &[usize::from(pair)], true));
             workers.push(worker(2 * pair + 1, &[usize::from(pair)], false));
         }
-        let roles = roles(&workers, &extents(3));
+        let roles = roles(&workers, &extents(3), &BTreeSet::new());
         let classes = of(&workers, &extents(3), &roles, &CACHES);
         assert_eq!(classes.iter().map(|c| c.threads.clone()).collect::<Vec<_>>(), [vec![0, 2, 4], vec![1, 3, 5]]);
         assert_eq!(classes[0].members, classes[1].members);
@@ -249,8 +260,9 @@ mod tests {
     #[test]
     fn a_region_that_all_use_is_one() {
         let workers: Vec<Worker> = (0..4).map(|t| worker(t, &[0, 1], true)).collect();
-        let roles = roles(&workers, &extents(2));
-        assert_eq!(roles, [Role { region: 0, member: None }, Role { region: 1, member: None }]);
+        let roles = roles(&workers, &extents(2), &BTreeSet::new());
+        let alone = |region: usize| Role { region, member: None, is_forked: false };
+        assert_eq!(roles, [alone(0), alone(1)]);
         let classes = of(&workers, &extents(2), &roles, &CACHES);
         assert_eq!((classes.len(), classes[0].phases[0].visits.len()), (1, 2));
     }

@@ -12,8 +12,11 @@
 mod change;
 mod classes;
 mod fitted;
+mod forks;
 mod heat;
 mod image;
+mod inherited;
+mod lineage;
 mod messages;
 mod parts;
 mod pattern;
@@ -25,6 +28,7 @@ mod text;
 mod timeline;
 mod usage;
 mod written_lines;
+mod written_parts;
 
 pub use change::Change;
 pub use classes::{Class, Kept};
@@ -64,26 +68,25 @@ pub enum FitError {
 pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     let all: u64 = record.images.iter().map(|i| i.lines()).sum();
     let caches = pattern::Caches { near_bytes: record.manifest.near_bytes, far_bytes: record.manifest.far_bytes };
-    let sharing = shared::find(record, LEAST_SHARE * all as f64);
-    let mut processes: Vec<FittedProcess> = Vec::new();
+    let least = LEAST_SHARE * all as f64;
+    let (sharing, inheritance) = (shared::find(record, least), inherited::find(record, least));
+    let mut kinds = lineage::Kinds::new(&inheritance);
     let (mut left_out, mut kept_lines) = (0, 0);
     for image in &record.images {
         let lines = image.lines();
-        let fitted = if lines as f64 >= LEAST_SHARE * all as f64 {
-            image::fit(image, (&caches, record.control.costs), (&record.sites, &sharing))
+        let fitted = if lines as f64 >= least || inheritance.is_owner(image.number) {
+            image::fit(image, (&caches, record.control.costs), (&record.sites, &sharing, &inheritance))
         } else {
             None
         };
-        let Some(fitted) = fitted else {
+        let Some((fitted, heirlooms)) = fitted else {
             left_out += 1;
             continue;
         };
         kept_lines += lines;
-        match processes.iter_mut().find(|p| p.is_like(&fitted)) {
-            Some(same) => same.count += 1,
-            None => processes.push(fitted),
-        }
+        kinds.add(image.number, fitted, &heirlooms);
     }
+    let mut processes = kinds.processes;
     if processes.is_empty() {
         return Err(FitError::NoMemory(record.images.len(), all));
     }
@@ -156,6 +159,9 @@ fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
     }
     for m in &fit.shared {
         out.push(format!("{}: {} processes share it, as memory without a file", m.name, m.users));
+    }
+    if fit.processes.iter().any(|p| p.parent.is_some()) {
+        out.push("what a process has touched before it first forks others is there at all of those forks".into());
     }
     for p in &fit.processes {
         out.extend(p.assumed.iter().map(|a| format!("{}: {a}", p.name)));

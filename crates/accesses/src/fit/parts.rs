@@ -36,7 +36,7 @@ pub fn with_parts(image: &Image, mut areas: Vec<Area>) -> Vec<Area> {
 }
 
 /// First and last chunk of each run without a gap.
-fn runs(chunks: &BTreeSet<u32>) -> Vec<(u32, u32)> {
+pub fn runs(chunks: &BTreeSet<u32>) -> Vec<(u32, u32)> {
     let mut out: Vec<(u32, u32)> = Vec::new();
     for &chunk in chunks {
         match out.last_mut() {

@@ -18,13 +18,22 @@ pub struct Region {
     pub lines: Option<u64>,
     /// Whether other processes have it too: it is then one of [`Fit::shared`](super::Fit::shared), by its name.
     pub is_shared: bool,
+    /// Number of the process in [`Fit::processes`](super::Fit::processes) that it is inherited from by a fork, if it is
+    /// that one's region of this name.
+    pub inherited: Option<usize>,
 }
 
 impl Region {
     /// Whether it may be the region of another process of one kind. What processes share is the same in all of them.
     pub fn is_like(&self, other: &Self) -> bool {
-        let is_same = !self.is_shared || self.name == other.name;
-        self.members == other.members && self.is_shared == other.is_shared && is_same
+        let is_same = self.is_own() || self.name == other.name;
+        let from = |r: &Self| (r.members, r.is_shared, r.inherited);
+        from(self) == from(other) && is_same
+    }
+
+    /// Whether it is the process's own, and no other maps it.
+    pub fn is_own(&self) -> bool {
+        !self.is_shared && self.inherited.is_none()
     }
 }
 

@@ -79,13 +79,14 @@ impl Fit {
                     writeln!(out, "kind = \"futex\"")?;
                 }
             }
+            self.ends(out, n)?;
         }
         self.sharing(out)?;
         self.processes.iter().enumerate().try_for_each(|(n, p)| self.process(out, n, p))
     }
 
     /// Name of the process that maps what others share.
-    fn sharing_name(&self) -> String {
+    pub(super) fn sharing_name(&self) -> String {
         let is_taken = |name: &String| self.processes.iter().any(|p| p.name == *name);
         let mut names = (1..).map(|n| if n == 1 { "sharing".to_string() } else { format!("sharing_{n}") });
         names.find(|n| !is_taken(n)).unwrap_or_default()
@@ -130,7 +131,7 @@ impl Fit {
         let all = total(p);
         let each = if p.count > 1 { "each " } else { "" };
         // With shared memory alone there is none of its own.
-        if all > 0 || p.regions.iter().all(|r| !r.is_shared) {
+        if all > 0 || p.regions.iter().all(Region::is_own) {
             let (memory, name) = (self.memory(n), &p.name);
             writeln!(out, "{memory} = {{ value = \"{all}B\", about = \"Memory of {each}{name}, touched\" }}")?;
         }
@@ -142,14 +143,15 @@ impl Fit {
     }
 
     /// Sizes of the regions of a process, as expressions.
-    fn sizes(&self, n: usize, p: &FittedProcess) -> Sizes {
+    pub(super) fn sizes(&self, n: usize, p: &FittedProcess) -> Sizes {
         let (memory, all) = (self.memory(n), total(p) as f64);
-        let memory_regions = p.regions.iter().filter(|r| r.lines.is_none() && !r.is_shared).count();
+        let memory_regions = p.regions.iter().filter(|r| r.lines.is_none() && r.is_own()).count();
         let of = |r: &Region| match r.members {
             _ if r.lines.is_some() => {
                 format!("{}B", (r.lines.unwrap_or(1) * LINE_BYTES).next_multiple_of(PAGE_BYTES))
             }
             None if r.is_shared => r.name.clone(),
+            _ if r.inherited.is_some() => self.size_of_inherited(r),
             None if memory_regions == 1 => memory.clone(),
             None => format!("floor({:.6} * {memory})", r.bytes as f64 / all),
             Some(_) if memory_regions == 1 => {
@@ -177,9 +179,7 @@ impl Fit {
         if p.count > 1 {
             writeln!(out, "count = {}", p.count)?;
         }
-        if p.regions.iter().any(|r| r.is_shared) {
-            writeln!(out, "parent = \"{}\"\nfork = \"after\"", self.sharing_name())?;
-        }
+        self.forked(out, n)?;
         if p.joins {
             writeln!(out, "initial = \"joins\"")?;
         }
@@ -192,7 +192,7 @@ impl Fit {
         if let Some(turn) = woven {
             writeln!(out, "threads = \"2 * {}\"", self.threads(n, turn.first))?;
         }
-        for (r, size) in p.regions.iter().zip(&sizes).filter(|(r, _)| !r.is_shared) {
+        for (r, size) in p.regions.iter().zip(&sizes).filter(|(r, _)| r.is_own()) {
             writeln!(out)?;
             if let Some(site) = &r.site {
                 writeln!(out, "# {}", site.chars().filter(|c| !is_invisible(*c)).collect::<String>())?;
@@ -251,7 +251,11 @@ impl Fit {
         let loops: u64 = class.phases.iter().map(Phase::loops).sum();
         let meets_each_loop = p.meetings[c] * 2 >= loops;
         let barrier = (p.meetings[c] > 0).then(|| barrier(p, n, c));
-        for phase in &class.phases {
+        let of_phases = if c == 0 { p.waits_after.map(|w| w.min(class.phases.len())) } else { None };
+        for (number, phase) in class.phases.iter().enumerate() {
+            if of_phases == Some(number) {
+                self.wait(out, n, table)?;
+            }
             if let Some(turn) = turn.filter(|_| phase.lines() > 0.0) {
                 let text = of.turn(phase, &p.name, turn, turn.first == c);
                 out.push_str(&text.replace("[[phase]]", &format!("[[{table}]]")));
@@ -263,6 +267,13 @@ impl Fit {
             if let Some(name) = barrier.as_deref().filter(|_| !meets_each_loop) {
                 writeln!(out, "\n[[{table}]]\nbarrier = \"{name}\"")?;
             }
+        }
+        if of_phases == Some(class.phases.len()) {
+            self.wait(out, n, table)?;
+        }
+        self.end(out, n, table)?;
+        if class.phases.is_empty() && !self.waits(n) {
+            writeln!(out, "\n[[{table}]]\nname = \"end\"\ncompute = \"1us\"")?;
         }
         Ok(())
     }
@@ -296,7 +307,7 @@ fn woven(p: &FittedProcess) -> Option<&Turns> {
 
 /// Bytes of all regions of a process, without those that others have too.
 pub fn total(p: &FittedProcess) -> u64 {
-    p.regions.iter().filter(|r| !r.is_shared).map(|r| r.bytes * r.members.unwrap_or(1) as u64).sum()
+    p.regions.iter().filter(|r| r.is_own()).map(|r| r.bytes * r.members.unwrap_or(1) as u64).sum()
 }
 
 fn barrier(p: &FittedProcess, _: usize, class: usize) -> String {

@@ -127,7 +127,7 @@ fn slices(
         let Some(stretch) = out.get_mut(&c.slice) else { continue };
         let area = regions::find(areas, c.chunk, (c.low, c.high), (stretch.begin, stretch.end));
         if let Some(region) = area.and_then(|a| chosen.get(&a)) {
-            stretch.uses.entry(*region).or_default().add(c);
+            stretch.uses.entry(*region).or_default().add_at(c, stretch.begin);
         }
     }
     out.into_values().filter(|s| s.insns > 0 || s.lines() > 0).collect()

@@ -11,6 +11,8 @@ const PAGE_RUN: f64 = (PAGE_BYTES / LINE_BYTES) as f64;
 const FIRST_PASS: (f64, f64) = (1.1, 0.95);
 /// Run length from which they are blocks.
 const BLOCK_RUN: f64 = 2.0;
+/// Share of a cell's lines that are hardly any.
+const HARDLY: f64 = 0.1;
 /// Share of visits at one distance from which they are strided.
 const STRIDED: f64 = 0.5;
 
@@ -41,6 +43,14 @@ pub struct Use {
     pub end_page: u64,
     /// Lines visited by chunk.
     pub chunks: BTreeMap<u32, u64>,
+    /// Lines written by chunk.
+    pub written: BTreeMap<u32, u64>,
+    /// Those written in cells that hardly read.
+    pub written_alone: u64,
+    /// When lines were first read in cells that hardly write, in model time.
+    pub read_from: Option<u64>,
+    /// When lines were first written in cells that hardly read.
+    pub written_from: Option<u64>,
 }
 
 /// How lines follow each other.
@@ -57,6 +67,19 @@ pub enum Order {
 }
 
 impl Use {
+    /// Adds a cell of a slice that began at a time.
+    pub fn add_at(&mut self, c: &Cell, clock: u64) {
+        self.add(c);
+        let (all, writes) = (f64::from(c.lines), f64::from(c.writes));
+        let earliest = |seen: Option<u64>| Some(seen.unwrap_or(clock).min(clock));
+        if writes >= (1.0 - HARDLY) * all {
+            self.written_alone += u64::from(c.writes);
+            self.written_from = earliest(self.written_from);
+        } else if writes <= HARDLY * all {
+            self.read_from = earliest(self.read_from);
+        }
+    }
+
     /// Adds a cell.
     pub fn add(&mut self, c: &Cell) {
         let base = u64::from(c.chunk) * (CHUNK_BYTES / PAGE_BYTES);
@@ -75,6 +98,8 @@ impl Use {
             low_page: low,
             end_page: end,
             chunks: BTreeMap::from([(c.chunk, c.lines.into())]),
+            written: if c.writes > 0 { BTreeMap::from([(c.chunk, c.writes.into())]) } else { BTreeMap::new() },
+            ..Self::default()
         };
         self.join(&one);
     }
@@ -100,6 +125,12 @@ impl Use {
         self.strided += other.strided;
         for (chunk, lines) in &other.chunks {
             *self.chunks.entry(*chunk).or_default() += lines;
+        }
+        self.written_alone += other.written_alone;
+        self.read_from = self.read_from.into_iter().chain(other.read_from).min();
+        self.written_from = self.written_from.into_iter().chain(other.written_from).min();
+        for (chunk, lines) in &other.written {
+            *self.written.entry(*chunk).or_default() += lines;
         }
     }
 

@@ -113,6 +113,7 @@ pub fn add(objects: &[Object], regions: &mut Vec<Region>, classes: &mut [Class],
                 placing: Placing::Own,
                 lines,
                 is_shared: false,
+                inherited: None,
             });
         }
     }

@@ -2,12 +2,16 @@
 #include "recorder.h"
 
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <time.h>
+
+/* Children of an image whose ends are noted. */
+enum { MOST_REAPED = 4096 };
 
 /* Model time at which a thread last woke others through an address, by its hash: a waiter that it wakes goes on no
    earlier. Two addresses may share a place, which only makes a wait longer. */
@@ -50,10 +54,10 @@ void calls_wake(struct thread *t, uint64_t address)
         ;
 }
 
-/* The thread goes on no earlier than who woke it. */
-static void waited(struct thread *t, uint64_t address)
+/* The thread goes on no earlier than at a time. */
+static void waited(struct thread *t, uint64_t until, bool counts)
 {
-    uint64_t until = __atomic_load_n(place_of(t->image, address), __ATOMIC_RELAXED), clock = CLOCK(t);
+    uint64_t clock = CLOCK(t);
     if (until <= clock)
         return;
     /* A slice holds no long wait, so what was counted in it lies close together in time. */
@@ -61,9 +65,53 @@ static void waited(struct thread *t, uint64_t address)
     if (is_long)
         slice_tell(t);
     t->ahead += until - clock;
-    t->waited += until - clock;
+    if (counts)
+        t->waited += until - clock;
     if (is_long)
         slice_begin(t);
+}
+
+/* What a thread does from here on is in another slice, unless the one before is a very short one. */
+static void part(struct thread *t)
+{
+    if (t->insns - t->slice_insns > conf.slice_insns / 64) {
+        slice_tell(t);
+        slice_begin(t);
+    }
+}
+
+/* The thread has waited for the end of a child. */
+static void reaped(struct thread *t, uint32_t child)
+{
+    part(t);
+    waited(t, work_over_at(child), false);
+    struct mapping *m = t->image->reaped < MOST_REAPED ? file_unit(t, MAPPING) : NULL;
+    if (!m)
+        return;
+    t->image->reaped++;
+    m->call = SYS_wait4;
+    m->clock = CLOCK(t);
+    m->address = child;
+}
+
+/* The process ends with this thread. Which of two processes ends first is not known by their clocks: they may wait for
+   each other in ways that nobody sees. */
+void calls_over(struct thread *t)
+{
+    struct mapping *m = file_unit(t, MAPPING);
+    if (!m)
+        return;
+    m->call = SYS_exit_group;
+    m->clock = CLOCK(t);
+    m->address = time_ns();
+    m->length = m->address - t->image->began_ns;
+}
+
+/* Of which child waitid tells; 0: of none. */
+static uint32_t told_child(struct thread *t, uint64_t about)
+{
+    siginfo_t info = {0};
+    return about && mode->read(t, about, &info, sizeof info) ? (uint32_t)info.si_pid : 0;
 }
 
 static void name_file(struct thread *t, struct mapping *m, const char *name)
@@ -193,10 +241,7 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
     case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork:
         sampling_keep();
         sampling_disturb(t);
-        if (t->insns - t->slice_insns > conf.slice_insns / 64) {
-            slice_tell(t);
-            slice_begin(t);
-        }
+        part(t);
         break;
     case SYS_exit: calls_wake(t, t->exit_address); break;
     default: break;
@@ -211,7 +256,7 @@ void calls_end(struct thread *t, int64_t number, int64_t result)
     switch (number) {
     case SYS_futex:
         if (is_wait(t->call_a2 & 127))
-            waited(t, t->call_a1);
+            waited(t, __atomic_load_n(place_of(t->image, t->call_a1), __ATOMIC_RELAXED), true);
         break;
     case SYS_mmap: case SYS_munmap: case SYS_mremap: case SYS_madvise: case SYS_brk: case SYS_mbind:
         if (!failed)
@@ -221,6 +266,16 @@ void calls_end(struct thread *t, int64_t number, int64_t result)
         if (!failed)
             note_segment(t, (uint64_t)result);
         break;
+    case SYS_wait4:
+        if (!failed && result)
+            reaped(t, (uint32_t)result);
+        break;
+    case SYS_waitid: {
+        uint32_t child = failed ? 0 : told_child(t, t->call_a3);
+        if (child)
+            reaped(t, child);
+        break;
+    }
     case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork: sampling_release(); break;
     default: break;
     }

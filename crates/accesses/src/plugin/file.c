@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A small first part, since a program may start a great many others. */
@@ -67,6 +68,13 @@ void file_end(struct image *m)
     m->head = &m->nowhere;
 }
 
+uint64_t time_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Begins the file of an image: after the start, and in the child of a fork. Without room nothing is recorded. */
 void file_begin(struct image *m, uint32_t pid, uint32_t parent, uint64_t clock)
 {
@@ -74,6 +82,7 @@ void file_begin(struct image *m, uint32_t pid, uint32_t parent, uint64_t clock)
     memcpy(&m->growing, &fresh, sizeof m->growing);  /* a thread that is not in the child may have held it */
     file_end(m);
     m->allocated = m->used = 0;
+    m->began_ns = time_ns();
     uint64_t number = __atomic_fetch_add(&control->images, 1, __ATOMIC_RELAXED);
     char path[4096];
     snprintf(path, sizeof path, "%s/%llu.units", conf.dir, (unsigned long long)number);
@@ -85,6 +94,7 @@ void file_begin(struct image *m, uint32_t pid, uint32_t parent, uint64_t clock)
     m->has_file = m->base != MAP_FAILED;
     if (!m->has_file || !grow(m, FIRST)) {
         __atomic_add_fetch(&control->unrecorded_images, 1, __ATOMIC_RELAXED);
+        m->nowhere.pid = pid;
         return;
     }
     m->head = (struct head *)m->base;

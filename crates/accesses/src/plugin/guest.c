@@ -9,10 +9,13 @@
    Locks: `registry` guards tasks and processes. A thread's own figures are its CPU's alone. */
 #include "kernel.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,6 +104,7 @@ static void end_task(struct guest_task *g)
         if (threads[v] == g->thread)
             threads[v] = nobody[v];
     }
+    work_over(g->thread);
     thread_end(g->thread);
     g->task = 0;
     g->next = spare;
@@ -238,13 +242,34 @@ static struct guest_task *current(unsigned vcpu)
     return g;
 }
 
+/* Segments whose sizes are known, by their numbers: those that a recorded program asked for with a size. */
+enum { SEGMENTS = 256 };
+static struct { int segment; uint64_t bytes; } segments[SEGMENTS];
+
+static void note_segment(int64_t segment, uint64_t bytes)
+{
+    if (segment < 0 || segment > INT32_MAX || !bytes)
+        return;
+    pthread_mutex_lock(&registry);
+    unsigned at = (uint32_t)segment * 2654435761u >> 24;
+    bool is_larger = segments[at].segment != segment || segments[at].bytes < bytes;
+    if (is_larger) {
+        segments[at].segment = (int)segment;
+        segments[at].bytes = bytes;
+    }
+    pthread_mutex_unlock(&registry);
+}
+
 static void finish_call(unsigned vcpu, struct guest_task *g)
 {
     struct registers r;
     int64_t call = g->call;
     g->call = -1;
-    if (call >= 0 && kernel_registers(vcpu, g->mm, &r))
-        calls_end(g->thread, call, r.result);
+    if (call < 0 || !kernel_registers(vcpu, g->mm, &r))
+        return;
+    if (call == SYS_shmget)
+        note_segment(r.result, g->thread->call_a2);
+    calls_end(g->thread, call, r.result);
 }
 
 static void on_begin_of_call(unsigned vcpu, void *data)
@@ -292,9 +317,12 @@ static void on_exit_of_task(unsigned vcpu, void *data)
     if (cleared)
         calls_wake(g->thread, cleared);
     struct process *p = g->process;
-    end_task(g);
     /* Threads that have not run yet are not in the list. */
-    if (!p->tasks && kernel_u32(signal + layout[SIGNAL_LIVE]) <= 1)
+    bool is_last = p->tasks == g && !g->sibling && kernel_u32(signal + layout[SIGNAL_LIVE]) <= 1;
+    if (is_last && !was_killed)
+        calls_over(g->thread);
+    end_task(g);
+    if (is_last)
         end_process(p, was_killed ? RUNNING : EXITED);
     pthread_mutex_unlock(&registry);
 }
@@ -381,19 +409,35 @@ static bool path_of(struct thread *t, int descriptor, char *path, size_t space)
     return kernel_path(kernel_open_file(t->task->task, descriptor), path, space);
 }
 
-/* By the system call alone: files and pipes of a guest are not told apart, nor connections. */
+/* By the file behind the descriptor. A connection is known by its two ports, in the order of the way, a pipe by its
+   number. */
 static struct peer peer_of(struct thread *t, int64_t number, int descriptor, bool sends)
 {
-    (void)t, (void)descriptor, (void)sends;
-    bool is_message = number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_sendto || number == SYS_sendmsg;
-    return (struct peer){is_message ? NETWORK : PLAIN_FILE, 0};
+    (void)number;
+    uint64_t file = kernel_open_file(t->task->task, descriptor);
+    uint64_t inode = file ? kernel_u64(file + layout[FILE_INODE]) : 0;
+    uint16_t mode_of = inode ? kernel_u16(inode + layout[INODE_MODE]) : 0;
+    if (S_ISFIFO(mode_of))
+        return (struct peer){PIPE, kernel_u64(inode + layout[INODE_NUMBER])};
+    if (!S_ISSOCK(mode_of))
+        return (struct peer){PLAIN_FILE, 0};
+    uint64_t sock = kernel_u64(kernel_u64(file + layout[FILE_PRIVATE]) + layout[SOCKET_SOCK]);
+    uint16_t family = sock ? kernel_u16(sock + layout[SOCK_FAMILY]) : 0;
+    if (family != AF_INET && family != AF_INET6)
+        return (struct peer){PIPE, 0};
+    uint64_t own = kernel_u16(sock + layout[SOCK_PORT]), other = ntohs(kernel_u16(sock + layout[SOCK_PEER_PORT]));
+    if (!other)
+        return (struct peer){NETWORK, 0};
+    return (struct peer){NETWORK, 1ull << 32 | (sends ? own : other) << 16 | (sends ? other : own)};
 }
 
-/* The kernel's tables of segments are not read. */
 static uint64_t segment_bytes(int segment)
 {
-    (void)segment;
-    return 0;
+    pthread_mutex_lock(&registry);
+    unsigned at = (uint32_t)segment * 2654435761u >> 24;
+    uint64_t bytes = segments[at].segment == segment ? segments[at].bytes : 0;
+    pthread_mutex_unlock(&registry);
+    return bytes;
 }
 
 const struct mode guest_mode = {read_of, path_of, peer_of, segment_bytes};

@@ -11,7 +11,8 @@ static const char *const words[WORDS] = {
     "task.pid", "task.tgid", "task.flags", "task.mm", "task.real_parent", "task.signal", "task.files",
     "task.clear_child_tid", "signal.group_exit_code", "signal.live", "mm.pgd", "mm.exe_file", "mm.start_code",
     "mm.end_code", "mm.start_data", "mm.start_brk", "file.dentry", "dentry.parent", "dentry.name", "files.fdt",
-    "fdt.fd", "fdt.max_fds",
+    "fdt.fd", "fdt.max_fds", "file.inode", "file.private", "inode.mode", "inode.number", "socket.sock", "sock.family",
+    "sock.port", "sock.peer_port",
 };
 
 /* Virtual begin of the kernel's text and data; with `nokaslr` the same byte is there at physical address 0. */
@@ -65,6 +66,15 @@ uint32_t kernel_u32(uint64_t address)
     uint32_t value = 0;
     if (here)
         memcpy(&value, here, 4);
+    return value;
+}
+
+uint16_t kernel_u16(uint64_t address)
+{
+    const char *here = of_kernel(address, 2);
+    uint16_t value = 0;
+    if (here)
+        memcpy(&value, here, 2);
     return value;
 }
 

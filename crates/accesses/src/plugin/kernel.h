@@ -17,7 +17,8 @@ enum word {
     DO_SYSCALL, DO_EXIT, BANNER, PAGE_OFFSET_BASE, PER_CPU_OFFSET, PER_CPU_CURRENT, PER_CPU_STACK,
     TASK_PID, TASK_TGID, TASK_FLAGS, TASK_MM, TASK_PARENT, TASK_SIGNAL, TASK_FILES, TASK_CLEAR_TID, SIGNAL_EXIT_CODE,
     SIGNAL_LIVE, MM_PGD, MM_EXE_FILE, MM_START_CODE, MM_END_CODE, MM_START_DATA, MM_START_BRK, FILE_DENTRY,
-    DENTRY_PARENT, DENTRY_NAME, FILES_TABLE, TABLE_FILES, TABLE_SIZE, WORDS
+    DENTRY_PARENT, DENTRY_NAME, FILES_TABLE, TABLE_FILES, TABLE_SIZE, FILE_INODE, FILE_PRIVATE,
+    INODE_MODE, INODE_NUMBER, SOCKET_SOCK, SOCK_FAMILY, SOCK_PORT, SOCK_PEER_PORT, WORDS
 };
 extern uint64_t layout[WORDS];
 
@@ -32,6 +33,7 @@ void kernel_base(const void *host, uint64_t address);
    Unlike physical addresses it has no gap. Returns what is wrong, or NULL. */
 const char *kernel_describe(uint64_t offset);
 uint64_t kernel_current(unsigned cpu);
+uint16_t kernel_u16(uint64_t address);
 uint32_t kernel_u32(uint64_t address);
 uint64_t kernel_u64(uint64_t address);
 bool kernel_registers(unsigned cpu, uint64_t mm, struct registers *to);

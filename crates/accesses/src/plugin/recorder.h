@@ -49,6 +49,7 @@ struct control {
         uint64_t call, file, change, sent, received, poll, futex, sleep, page, copied_kib, sent_kib;
     } costs;
     uint64_t told[256];                 /* model time at which somebody last sent, by the hash of the connection */
+    uint64_t ended[128];                /* model time at which a process ended, by the hash of its number */
 };
 enum { CONTROL_BYTES = 4096 };
 _Static_assert(sizeof(struct control) <= CONTROL_BYTES, "control");
@@ -100,7 +101,8 @@ struct born {
     uint64_t insns;
     uint8_t spare[32];
 };
-/* A change of the address space. */
+/* A change of the address space; a child whose end was waited for (wait4), its number as the address; or the end of the
+   process (exit_group), with the time of the recording machine, ns, as the address, and since its begin as the length. */
 struct mapping {
     uint16_t kind, thread;
     uint32_t call;                  /* number of the system call */
@@ -227,6 +229,8 @@ struct image {
     uint64_t allocated, used;
     pthread_mutex_t growing;
     uint64_t end_of_heap;
+    uint64_t began_ns;              /* when it began, on the machine that records */
+    uint32_t reaped;                /* children whose end was waited for */
     bool is_sharing;                /* the lock of `shared` */
     bool has_shared;                /* whether there is a line in it */
     /* Threads by their number, of which 16 bits count. */
@@ -239,6 +243,7 @@ struct image {
 
 /* file.c */
 bool file_attach(void);
+uint64_t time_ns(void);
 void file_begin(struct image *image, uint32_t pid, uint32_t parent, uint64_t clock);
 void file_end(struct image *image);
 void *file_unit(struct thread *t, enum kind kind);
@@ -277,10 +282,13 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6]);
 void calls_end(struct thread *t, int64_t number, int64_t result);
 void calls_wake(struct thread *t, uint64_t address);
 struct mapping *calls_map(struct thread *t, uint64_t address, uint64_t length, const char *path);
+void calls_over(struct thread *t);
 
 /* work.c */
 void work_begin(struct thread *t, int64_t number);
 void work_end(struct thread *t, int64_t number, int64_t result);
+void work_over(const struct thread *t);
+uint64_t work_over_at(uint32_t pid);
 
 /* access.c */
 void access_translate(struct qemu_plugin_tb *block);

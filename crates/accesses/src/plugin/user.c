@@ -174,6 +174,7 @@ static void on_fork(void)
             threads[v] = nobody;
     shared_forget(&own);
     memset(own.numbered, 0, sizeof own.numbered);
+    own.reaped = 0;
     conf.parent = own.head->pid;
     conf.clock = self ? CLOCK(self) : conf.clock;
     file_begin(&own, (uint32_t)getpid(), conf.parent, conf.clock);
@@ -185,8 +186,12 @@ static void on_end(plugin_id id, void *data)
 {
     (void)id, (void)data;
     for (unsigned v = 0; v < MAX_VCPUS; v++)
-        if (threads[v] != nobody)
+        if (threads[v] != nobody) {
             slice_tell(threads[v]);
+            work_over(threads[v]);
+        }
+    if (calling)
+        calls_over(calling);
     own.head->ended = EXITED;
 }
 

@@ -51,6 +51,31 @@ static uint64_t *place_of(const struct peer *peer)
     return &control->told[peer->connection * 0x9e3779b97f4a7c15ull >> 56];
 }
 
+/* Lets a place show a time, unless it shows a later one. */
+static void show(uint64_t *place, uint64_t clock)
+{
+    uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (seen < clock && !__atomic_compare_exchange_n(place, &seen, clock, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+static uint64_t *place_of_end(uint32_t pid)
+{
+    return &control->ended[pid * 2654435761u >> 25];
+}
+
+/* A thread ends with its process: who waits for that goes on no earlier. */
+void work_over(const struct thread *t)
+{
+    show(place_of_end(t->image->head->pid), CLOCK(t));
+}
+
+/* When a process ended, in model time; 0 if it is not known. */
+uint64_t work_over_at(uint32_t pid)
+{
+    return __atomic_load_n(place_of_end(pid), __ATOMIC_RELAXED);
+}
+
 /* Who sends notes its time before the message is there. */
 void work_begin(struct thread *t, int64_t number)
 {
@@ -59,10 +84,7 @@ void work_begin(struct thread *t, int64_t number)
     struct peer peer = mode->peer_of(t, number, (int)t->call_a1, true);
     if (!peer.connection)
         return;
-    uint64_t *place = place_of(&peer), clock = CLOCK(t) + (peer.kind == NETWORK ? control->costs.sent : control->costs.file);
-    uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (seen < clock && !__atomic_compare_exchange_n(place, &seen, clock, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
+    show(place_of(&peer), CLOCK(t) + (peer.kind == NETWORK ? control->costs.sent : control->costs.file));
 }
 
 /* A message has come: the thread goes on no earlier than it was sent. Returns the instructions of the sleep. */

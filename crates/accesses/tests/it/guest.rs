@@ -1,6 +1,8 @@
 //! Programs recorded in a guest: `make vm` runs these, plain `cargo test` lists them as ignored.
 
+use crate::kernel_work::{work, ANSWERS, SEGMENT};
 use crate::support::{bench, Bench};
+use numalab_accesses::fit::fit;
 use numalab_accesses::format::Control;
 use numalab_accesses::guest_recorder::{record, Guest};
 use numalab_accesses::image::Image;
@@ -136,4 +138,39 @@ fn what_was_recorded_until_the_end_is_asked_for_is_kept() {
     assert_eq!(recorded.manifest.ending, Ending::Interrupted);
     assert!(record.images[0].lines() + record.images[0].head.lost_lines > much, "{:?}", record.images[0].head);
     assert!(record.control.used_bytes <= 1 << 20 && record.control.insns > 0, "{:?}", record.control);
+}
+
+/// Both programs of the tests of user mode, one after the other.
+fn messages_and_segment() -> String {
+    let answers = ANSWERS.replace("int main(void)", "static int answers(void)");
+    let segment = SEGMENT.replace("int main(void)", "static int segment(void)");
+    format!(
+        "{answers}{segment}int main(void)\n{{\n pid_t own = getpid();\n int failed = answers();\n \
+         if (getpid() != own) _exit(failed);\n return failed || segment();\n}}\n"
+    )
+}
+
+#[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
+fn messages_and_segments_between_processes_are_seen() {
+    let Some(bench) = bench() else { return };
+    let program = bench.program("both", &messages_and_segment());
+    let (recorded, record) = recorded(&bench, &[&program], &Settings::default(), &mut |_| Look::GoOn);
+    assert_eq!(recorded.manifest.ending, Ending::Exit(0));
+    let [parent, child, writers @ ..] = &record.images[..] else { panic!("{} images", record.images.len()) };
+    let (asks, answers) = (work(parent), work(child));
+    assert_eq!((asks.sent, answers.sent), (500, 500));
+    // As under user mode: who asks waits for as long as the other computes.
+    let computed = child.insns() as f64;
+    assert!(computed > 500.0 * 40_000.0, "{computed}");
+    assert!(asks.sleeps >= 450, "{asks:?}");
+    let ratio = asks.awaited as f64 / computed;
+    assert!((0.8..1.6).contains(&ratio), "the parent waits while the child computes: {ratio}");
+    // The children that write the segment begin when that is over, and the parent sees both end.
+    assert_eq!((writers.len(), parent.reaped.len()), (2, 3), "{:?}", parent.reaped);
+    assert!(writers.iter().all(|w| w.head.begin_clock > child.insns() && w.ended_at.is_some()));
+    let fit = fit(&record).unwrap();
+    assert_eq!(fit.shared.len(), 1, "{:?}", fit.shared);
+    assert_eq!((fit.shared[0].users, fit.shared[0].bytes()), (2, 16 << 20));
+    assert!(fit.shared[0].name.starts_with("shared_segment_"), "{}", fit.shared[0].name);
 }

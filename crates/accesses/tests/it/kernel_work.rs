@@ -9,7 +9,7 @@ use numalab_accesses::recorder::Settings;
 use std::collections::BTreeSet;
 
 /// A parent asks its child 500 times over TCP; the child computes for a while before it answers.
-const ANSWERS: &str = r#"
+pub const ANSWERS: &str = r#"
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ int main(void)
 }
 "#;
 
-fn work(image: &Image) -> Work {
+pub fn work(image: &Image) -> Work {
     let mut sum = Work::default();
     for w in image.work.values() {
         sum.others += w.others;
@@ -149,7 +149,7 @@ fn reads_that_are_left_out_lose_no_line() {
 }
 
 /// Two children attach a segment of System V, and each writes its half of 16 MiB four times.
-const SEGMENT: &str = r#"
+pub const SEGMENT: &str = r#"
 #include <string.h>
 #include <sys/shm.h>
 #include <sys/wait.h>

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod faulty;
+mod forks;
 mod guest;
 mod kernel_work;
 mod known;
