@@ -60,6 +60,11 @@ pub fn place(area: &Area, sites: &[&Site]) -> Option<String> {
     Some(of.place.clone())
 }
 
+/// Whether a file is a shared library, by its name.
+pub fn is_library(name: &str) -> bool {
+    name.ends_with(".so") || name.contains(".so.")
+}
+
 fn short(file: Option<&str>) -> String {
     let name = file.and_then(|f| f.rsplit('/').next()).unwrap_or_default();
     name.trim_end_matches(" (deleted)").chars().take(40).collect()

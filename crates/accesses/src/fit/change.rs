@@ -4,9 +4,8 @@
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
 use super::image::FittedProcess;
-use super::pattern::{Part, Phase, Visit};
+use super::pattern::{Part, Phase};
 use super::region::{Placing, Region};
-use super::usage::Order;
 use crate::format::LINE_BYTES;
 
 /// Share of writes up to which a region counts as read-mostly.
@@ -183,24 +182,6 @@ fn forget_first_touch(p: &mut FittedProcess, region: usize) {
     p.prologue.retain(|phase| !phase.visits.is_empty());
 }
 
-/// A phase that writes a part of a region once.
-pub fn write_once(region: usize, part: Part, lines: f64) -> Phase {
-    let visit = Visit {
-        region,
-        part,
-        order: Order::Sweep,
-        lines,
-        write_share: 1.0,
-        foreign: 0.0,
-        passes: 1.0,
-        tiers: Vec::new(),
-        reuse: None,
-        heat: Vec::new(),
-        recorded: None,
-    };
-    Phase { insns: lines * 8.0, visits: vec![visit], once: true, ..Phase::default() }
-}
-
 /// Lets the kind of threads that uses a region most write it first.
 fn touch_first(p: &mut FittedProcess, region: usize) -> Option<()> {
     let most = |a: &usize, b: &usize| lines(&p.classes[*a], region).total_cmp(&lines(&p.classes[*b], region));
@@ -214,7 +195,7 @@ fn touch_first(p: &mut FittedProcess, region: usize) -> Option<()> {
     let r = &p.regions[region];
     let own = if r.members.is_some() { r.bytes } else { r.bytes / threads as u64 } as f64 / LINE_BYTES as f64;
     let part = if r.members.is_some() { Part::Whole } else { Part::Slice };
-    p.classes[class].phases.insert(0, write_once(region, part, own));
+    p.classes[class].phases.insert(0, Phase::write_once(region, part, own));
     Some(())
 }
 
@@ -250,7 +231,7 @@ fn copy(p: &mut FittedProcess, region: usize) -> Option<()> {
     forget_first_touch(p, region);
     let whole = p.regions[region].bytes as f64 / LINE_BYTES as f64;
     for c in users {
-        p.classes[c].phases.insert(0, write_once(region, Part::Whole, whole));
+        p.classes[c].phases.insert(0, Phase::write_once(region, Part::Whole, whole));
     }
     p.regions[region].placing = Placing::Copied;
     Some(())

@@ -13,16 +13,6 @@ impl Fit {
         self.processes.iter().flat_map(|p| &p.regions).any(is_it)
     }
 
-    /// Size of a region that is another process's, as an expression.
-    pub(super) fn size_of_inherited(&self, r: &Region) -> String {
-        let owner = r.inherited.and_then(|n| Some((n, self.processes.get(n)?)));
-        let of = owner.and_then(|(n, p)| {
-            let at = p.regions.iter().position(|o| o.is_own() && o.name == r.name)?;
-            self.sizes(n, p).get(at).cloned()
-        });
-        of.unwrap_or_else(|| format!("{}B", r.bytes))
-    }
-
     /// Processes that are forked from one, with their numbers.
     fn children(&self, n: usize) -> impl Iterator<Item = (usize, &FittedProcess)> {
         self.processes.iter().enumerate().filter(move |(_, p)| p.parent == Some(n))

@@ -1,6 +1,5 @@
 //! The kind of process that an image is: its regions, what the initial thread does first, and its kinds of threads.
 
-use super::change::write_once;
 use super::classes::{self, Class, Extent, Role, Worker};
 use super::inherited::Inheritance;
 use super::messages::{self, Turns};
@@ -259,7 +258,7 @@ fn touched(
 fn touch_once(region: usize, (low, high): (u64, u64), (first, bytes): Extent) -> Phase {
     let share = |page: u64| ((page.saturating_sub(first) * PAGE_BYTES) as f64 / bytes.max(1) as f64).min(1.0);
     let (from, to) = (share(low), share(high));
-    write_once(region, Part::Range(from, to), (to - from) * bytes as f64 / LINE_BYTES as f64)
+    Phase::write_once(region, Part::Range(from, to), (to - from) * bytes as f64 / LINE_BYTES as f64)
 }
 
 /// Areas that count, with the numbers that they have among themselves, and of each the first page and bytes touched.
@@ -299,16 +298,11 @@ fn choose(
             return true;
         }
         let is_large = (end - low) * PAGE_BYTES >= LEAST_BYTES && *lines as f64 >= LEAST_LINES * all as f64;
-        is_large && !is_library(&areas[*area].name)
+        is_large && !regions::is_library(&areas[*area].name)
     };
     let kept: Vec<(usize, (u64, u64, u64))> = of.into_iter().filter(counts).collect();
     let chosen = kept.iter().enumerate().map(|(n, (area, _))| (*area, n)).collect();
     (chosen, kept.iter().map(|(_, (low, end, _))| (*low, (end - low) * PAGE_BYTES)).collect())
-}
-
-/// Whether a file is a shared library, by its name.
-pub fn is_library(name: &str) -> bool {
-    name.ends_with(".so") || name.contains(".so.")
 }
 
 /// Keeps threads that do something; returns how many do not.

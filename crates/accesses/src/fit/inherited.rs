@@ -180,7 +180,7 @@ fn visited(image: &Image) -> BTreeMap<(u64, u64, u64), Touched> {
     for c in &image.cells {
         let Some(area) = regions::find(&areas, c.chunk, (c.low, c.high), image.times_of(c)) else { continue };
         let area = &areas[area];
-        let Some(owner) = area.inherited_from.filter(|_| !super::image::is_library(&area.name)) else { continue };
+        let Some(owner) = area.inherited_from.filter(|_| !regions::is_library(&area.name)) else { continue };
         touch(out.entry((owner, area.begin, area.end)).or_default(), c, (area.begin, area.end));
     }
     out

@@ -23,6 +23,7 @@ mod pattern;
 mod region;
 mod scale;
 mod shared;
+mod sizes;
 mod steps;
 mod text;
 mod timeline;

@@ -98,6 +98,24 @@ pub struct Phase {
 }
 
 impl Phase {
+    /// One that writes a part of a region once.
+    pub fn write_once(region: usize, part: Part, lines: f64) -> Self {
+        let visit = Visit {
+            region,
+            part,
+            order: Order::Sweep,
+            lines,
+            write_share: 1.0,
+            foreign: 0.0,
+            passes: 1.0,
+            tiers: Vec::new(),
+            reuse: None,
+            heat: Vec::new(),
+            recorded: None,
+        };
+        Self { insns: lines * 8.0, visits: vec![visit], once: true, ..Self::default() }
+    }
+
     /// Instructions of a thread and of the kernel for it.
     pub fn all_insns(&self) -> f64 {
         self.insns + self.kernel

@@ -4,7 +4,7 @@ use super::fitted::Fit;
 use super::image::FittedProcess;
 use super::pattern::{Phase, Visit};
 use super::shared::SharedMemory;
-use super::text::total;
+use super::sizes::total;
 use super::usage::Order;
 
 /// Time of an instruction for estimates, ns (as [`super::text::INSTRUCTION_NS`]).
