@@ -92,8 +92,9 @@ pub enum Harness {
     /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`). Its
     /// CPUs are those of a guest that one host thread runs by turns (timing `modelled`).
     Worker,
-    /// The worker program as it was in the guests of docs/reference/fidelity.md: as [`Self::Worker`], with fewer pages of
-    /// its own, and with the frame of the loop that forks on the page of what it calls.
+    /// The worker program as it was in the guests of docs/reference/fidelity.md: as [`Self::Worker`], with fewer pages
+    /// of its own (measured; docs/log/linux-series.md), and with the frame of the loop that forks on the page of what
+    /// it calls.
     EarlierWorker,
     /// The worker program on CPUs that run at the same time, as the host's and those of guests with timing `counters`.
     ParallelWorker,

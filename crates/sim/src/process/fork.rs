@@ -61,7 +61,7 @@ pub(crate) fn start_process(
     if copied.ptes + copied.pmds > 0 {
         p.table_node = Some(sim.cpus[parent_cpu as usize].node);
     }
-    p.map_program(nodes, sim.cfg.harness.is_current_worker() && spec.parent.is_none());
+    p.map_program(nodes, spec.parent.is_none().then_some(sim.cfg.harness));
     let how = (&sim.cfg.mm.thp, &sim.mm.grain_orders[process][..]);
     p.map_regions(process as u32, spec, how, &sim.mm.physical, &mut sim.mm.shared);
     for (_, &vma) in spec.regions.iter().zip(p.own_regions()).filter(|(region, _)| region.pinned) {

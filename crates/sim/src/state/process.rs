@@ -34,6 +34,10 @@ pub const FRAME: usize = 2;
 /// single-threaded processes of `cow-shared` are marked that belong to no region).
 const DATA_BYTES: u64 = 32 << 10;
 
+/// The same of a process of the worker of 2026-11-24: 19 pages beside its stack (`/proc/PID/pagemap` in a guest, with
+/// the job of `cow-shared`; docs/log/linux-series.md).
+const EARLIER_WORKER_DATA_BYTES: u64 = 76 << 10;
+
 /// The same of a worker process that was started by exec: what is mapped writable and is its own, in a guest (31 to 35
 /// pages in `/proc/PID/pagemap`, stack included).
 const WORKER_DATA_BYTES: u64 = 124 << 10;
@@ -254,10 +258,14 @@ impl ProcessState {
     /// Maps what every program has: static data with the heap, and the stack of the initial thread, above all regions.
     /// A pass of the scanner ends with them, so a scan whose budget ends with the last region leaves them to the next
     /// one.
-    pub fn map_program(&mut self, nodes: usize, exec_of_worker: bool) {
+    pub fn map_program(&mut self, nodes: usize, started_by_exec: Option<Harness>) {
         let end = MMAP_TOP + 2 * self.chunk_bytes();
         self.insert_stack(end - self.base_page.ceil(INITIAL_STACK_BYTES), end, nodes);
-        let bytes = if exec_of_worker { WORKER_DATA_BYTES } else { DATA_BYTES };
+        let bytes = match started_by_exec {
+            Some(Harness::Worker) => WORKER_DATA_BYTES,
+            Some(Harness::EarlierWorker) => EARLIER_WORKER_DATA_BYTES,
+            _ => DATA_BYTES,
+        };
         let data = (MMAP_TOP, MMAP_TOP + self.base_page.ceil(bytes));
         self.data = self.insert(Vma::in_grains(Grain::one(self.base_page), data, VmaKind::PrivateAnon, false, nodes));
     }
