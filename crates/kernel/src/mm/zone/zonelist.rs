@@ -32,9 +32,12 @@ fn order_of(local: usize, shape: &NodeShape, load: &mut [u64]) -> Vec<u16> {
         let penalty = u64::from(m < local) + u64::from(shape.cpus.contains(m));
         (u64::from(row[m]) + penalty) * DISTANCE_WEIGHT + load[m]
     };
-    // Load grows on nodes that have their place already, so `find_next_best_node` in a loop is a sort.
-    let mut order: Vec<u16> = shape.memory.iter().map(|m| m as u16).collect();
-    order.sort_by_cached_key(|&m| (usize::from(m) != local, score(usize::from(m)), m));
+    // Load grows on nodes that have their place already, so `find_next_best_node` in a loop is a sort: the node itself,
+    // then by score and number.
+    let place = |m: usize| u64::from(m != local) << 63 | score(m) << 16 | m as u64;
+    let mut places: Vec<u64> = shape.memory.iter().map(place).collect();
+    places.sort_unstable();
+    let order: Vec<u16> = places.iter().map(|place| *place as u16).collect();
     let mut previous = local;
     for next in order.iter().map(|&m| usize::from(m)) {
         // The first node of each distance class gets load, so that the list of another node begins with another node.
