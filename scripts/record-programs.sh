@@ -39,6 +39,7 @@ for name in "$@"; do
 done
 mkdir -p "$records/bin" "$workloads"
 cc -O2 -pthread -o "$records/bin/triad" "$here/triad.c" || say "no C compiler here"
+cc -O2 -ffast-math -pthread -o "$records/bin/weights" "$here/weights.c" || say "no C compiler here"
 seq 1 2000000 >"$records/bin/text"
 seq 1 600000 >"$records/bin/numbers"
 seq 1 250000 | shuf --random-source="$records/bin/text" >"$records/bin/shuffled"
@@ -52,6 +53,8 @@ while IFS='|' read -r name package needs command; do
     continue
   fi
   [ "$name" != postgres ] || sh $here/postgres-data.sh "$records/bin/pgdata" || { say "$name: no data directory"; failed=1; continue; }
+  [ "$name" != memcached ] || has libmemcached-tools || { say "$name: no libmemcached-tools"; failed=1; continue; }
+  [ "$name" != jvm-maps ] || javac -d "$records/bin/classes" $here/Maps.java || { say "$name: no class"; failed=1; continue; }
   where=()
   if [ -n "$in_guest" ] || grep -q "^$name |" $here/guest-list; then
     where=(--in guest --guest-memory 3GiB)
