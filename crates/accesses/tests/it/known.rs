@@ -80,6 +80,10 @@ const PIPELINE: Known = Known {
 const FORKED: Known =
     Known { name: "forked", text: include_str!("programs/forked.toml"), loops: 4, longer: 400, seeds: 25, ..PLAIN };
 
+/// One thread that works beside one that sleeps to the end.
+const HELPED: Known =
+    Known { name: "helped", text: include_str!("programs/helped.toml"), loops: 20, longer: 1000, ..PLAIN };
+
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
 }
@@ -285,6 +289,11 @@ fn memory_that_children_have_of_their_parent() {
     // When all have done their work, the worker's coordinator ends processes that have not ended yet. A child that is
     // ended after its parent is one that its parent did not wait for, which the program's does.
     check_again(&FORKED);
+}
+
+#[test]
+fn a_thread_that_only_sleeps_beside_another() {
+    check(&HELPED, &[]);
 }
 
 #[test]
