@@ -212,7 +212,7 @@ fn phase(stretches: &[&Stretch], extents: &[Extent], roles: &[Role], caches: &Ca
         } else if !is_family {
             let mut all = Use::default();
             uses.iter().for_each(|(_, u)| all.join(u));
-            visits.extend(windows::apart(visit, &all, extents[uses[0].0]));
+            visits.extend(windows::apart(visit, &all, extents[uses[0].0], (stretches, uses[0].0)));
         } else {
             visits.push(visit);
         }

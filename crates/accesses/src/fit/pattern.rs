@@ -1,6 +1,7 @@
 //! What threads of a kind do in a phase, in the words of the workload language.
 
 use super::heat;
+use super::motion::Motion;
 use super::usage::{Order, Use};
 use crate::format::{CHUNK_BYTES, LINE_BYTES, PAGE_BYTES};
 
@@ -74,6 +75,8 @@ pub struct Visit {
     pub heat: Vec<u64>,
     /// Number of the histogram of `heat`, once there is one ([`Fit::exact`](super::Fit::exact)).
     pub recorded: Option<usize>,
+    /// A window that moves through the part.
+    pub motion: Option<Motion>,
 }
 
 /// What threads of a kind do in a phase.
@@ -112,6 +115,7 @@ impl Phase {
             reuse: None,
             heat: Vec::new(),
             recorded: None,
+            motion: None,
         };
         Self { insns: lines * 8.0, visits: vec![visit], once: true, ..Self::default() }
     }
@@ -180,6 +184,7 @@ pub fn visit(region: usize, uses: &[&Use], (base_page, bytes): (u64, u64), cache
         reuse: None,
         heat: Vec::new(),
         recorded: None,
+        motion: None,
     };
     if order == Order::Random && part != Part::Slice {
         out.tiers = tiers(&all, base_page, bytes);

@@ -1,6 +1,7 @@
 //! Steps of a fitted phase, as TOML.
 
 use super::messages::Turns;
+use super::motion;
 use super::pattern::{Part, Phase, Tier, Visit};
 use super::region::{Placing, Region};
 use super::usage::Order;
@@ -52,7 +53,9 @@ fn share(value: f64) -> String {
 impl Scope<'_> {
     /// Steps of a phase that every thread repeats; `None` if it does nothing. `barrier` is met at the end of each loop.
     pub fn phase(&self, phase: &Phase, barrier: Option<&str>) -> Option<String> {
-        let loops = phase.loops();
+        let pieces = u64::from(motion::pieces(phase));
+        let each = phase.loops().div_ceil(pieces);
+        let loops = each * pieces;
         let mut steps = self.steps(phase, loops, "thread");
         if phase.slept_ns >= 1000.0 {
             steps.push(format!("{{ sleep = \"{:.0}ns\" }}", phase.slept_ns / loops as f64));
@@ -65,21 +68,30 @@ impl Scope<'_> {
             return None;
         }
         steps.extend(barrier.map(|b| format!("{{ barrier = \"{b}\" }}")));
+        if pieces > 1 {
+            let text = in_pieces(pieces, &format!("\"repeat * {each}\""), &steps);
+            return Some(format!("timed = \"visited\"\n{text}"));
+        }
         let count = if phase.once { loops.to_string() } else { format!("\"repeat * {loops}\"") };
         Some(format!("timed = \"visited\"\ncount = {count}\nsteps = [\n    {},\n]", steps.join(",\n    ")))
     }
 
     /// Steps of the initial thread before there are others. `members` says how many members a region has.
     pub fn prologue(&self, phase: &Phase, members: impl Fn(usize) -> String) -> String {
-        let loops = phase.loops();
+        let pieces = u64::from(motion::pieces(phase));
+        let each = phase.loops().div_ceil(pieces);
+        let loops = each * pieces;
         let cost = cost(phase);
         let mut steps = Vec::new();
         for v in &phase.visits {
             let all = self.regions[v.region].members.map(|m| format!("for = \"m\", in = \"0..{} - 1\", ", members(m)));
-            for text in self.accesses(v, (loops, &cost), "m") {
+            for text in self.accesses(v, (loops, &cost), (pieces as u32, "m")) {
                 let text = text.replace(", counts = \"visited\", unit_bytes = \"1MB\"", "");
                 steps.push(format!("{{ {}{text} }}", all.clone().unwrap_or_default()));
             }
+        }
+        if pieces > 1 {
+            return in_pieces(pieces, &each.to_string(), &steps);
         }
         format!("count = {loops}\nsteps = [\n    {},\n]", steps.join(",\n    "))
     }
@@ -127,12 +139,13 @@ impl Scope<'_> {
             };
         }
         let cost = cost(phase);
-        let texts = phase.visits.iter().flat_map(|v| self.accesses(v, (loops, &cost), member));
+        let pieces = motion::pieces(phase);
+        let texts = phase.visits.iter().flat_map(|v| self.accesses(v, (loops, &cost), (pieces, member)));
         texts.map(|t| format!("{{ {t} }}")).collect()
     }
 
     /// The access steps of a use: one, or one for each tier.
-    fn accesses(&self, v: &Visit, (loops, cost): (u64, &str), member: &str) -> Vec<String> {
+    fn accesses(&self, v: &Visit, (loops, cost): (u64, &str), (pieces, member): (u32, &str)) -> Vec<String> {
         let region = &self.regions[v.region];
         let size = &self.sizes[v.region];
         let index = match region.placing {
@@ -168,6 +181,9 @@ impl Scope<'_> {
         }
         let passes = v.passes / loops as f64;
         let part = match v.part {
+            _ if v.motion.is_some_and(|_| pieces > 1) => {
+                v.motion.map(|m| motion::window(v.part, m, pieces, size)).unwrap_or_default()
+            }
             _ if v.is_pass() && passes < WHOLE_PASS => cut(v.part, size, passes),
             Part::Whole => String::new(),
             Part::Slice => ", slice = \"thread\"".into(),
@@ -187,6 +203,15 @@ impl Scope<'_> {
         };
         vec![format!("{count}{head}{part}{pattern}{tail}")]
     }
+}
+
+/// Steps that are carried out for each piece of what a window moves through, `each` times there.
+fn in_pieces(pieces: u64, each: &str, steps: &[String]) -> String {
+    let steps = steps.join(",\n        ");
+    let last = pieces - 1;
+    format!(
+        "steps = [\n    {{ for = \"piece\", in = \"0..{last}\", steps = [{{ count = {each}, steps = [\n        {steps},\n    ] }}] }},\n]"
+    )
 }
 
 const COUNTS: &str = ", counts = \"visited\", unit_bytes = \"1MB\"";

@@ -8,13 +8,14 @@
 //! Units: chunks of 2 MiB, lines.
 
 use super::classes::Extent;
+use super::motion;
 use super::pattern::{Part, Visit};
 use super::timeline::Stretch;
 use super::usage::{Order, Use};
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 
 /// Most stretches that are kept of what one was joined from.
-pub const MOST_KEPT: usize = 32;
+pub const MOST_KEPT: usize = 64;
 /// Parts of equal time into which a phase is cut.
 pub const PARTS: usize = 6;
 /// Chunks that a part visits, against those of the whole, up to which a thread moves through a region.
@@ -65,18 +66,20 @@ fn parts(s: &Stretch) -> Vec<Stretch> {
         before += w.insns;
         let is_first = out[at].insns == 0 && out[at].uses.is_empty();
         out[at].add(w, is_first);
+        out[at].windows.push(w.clone());
     }
     out
 }
 
 /// As many chunks as are visited, if all were visited alike (the exponential of the entropy).
-fn chunks_alike<'a>(lines: impl Iterator<Item = &'a u64> + Clone) -> f64 {
+pub fn chunks_alike<'a>(lines: impl Iterator<Item = &'a u64> + Clone) -> f64 {
     let all: f64 = lines.clone().map(|n| *n as f64).sum();
     let share = |n: &u64| *n as f64 / all.max(1.0);
     lines.filter(|n| **n > 0).map(|n| -share(n) * share(n).ln()).sum::<f64>().exp()
 }
 
-/// Whether a thread moves through what it visits in a stretch, which has `parts`.
+/// Whether a thread moves through what it visits in a stretch, which has `parts`, in a way that one window does not
+/// follow.
 fn moves(s: &Stretch, parts: &[Stretch]) -> bool {
     let least = LEAST_LINES * s.lines() as f64;
     let moves_through = |(area, whole): (&usize, &Use)| {
@@ -90,6 +93,7 @@ fn moves(s: &Stretch, parts: &[Stretch]) -> bool {
         let uses = parts.iter().filter_map(|p| p.uses.get(area));
         let weighed: f64 = uses.map(|u| u.lines as f64 * chunks_alike(u.chunks.values())).sum();
         weighed / whole.lines as f64 <= NARROW * all
+            && motion::of(&[s], *area, (whole.low_page, whole.end_page)).is_none()
     };
     s.uses.iter().any(moves_through)
 }
@@ -106,14 +110,26 @@ pub fn of(stretches: &[&Stretch]) -> Vec<Vec<Stretch>> {
 }
 
 /// A visit at random, or in blocks, of a region of which large parts lie between what it is about: as visits of the
-/// runs of pages that it is about.
-pub fn apart(visit: Visit, all: &Use, (base_page, bytes): Extent) -> Vec<Visit> {
-    if matches!(visit.order, Order::Sweep | Order::Strided(_)) || visit.part == Part::Slice || visit.reuse.is_some() {
+/// runs of pages that it is about. Each may have a window that moves, of what `stretches` visit of the area.
+pub fn apart(
+    visit: Visit,
+    all: &Use,
+    (base_page, bytes): Extent,
+    (stretches, area): (&[&Stretch], usize),
+) -> Vec<Visit> {
+    if matches!(visit.order, Order::Sweep | Order::Strided(_)) || visit.part == Part::Slice {
         return vec![visit];
+    }
+    if let Some(motion) = motion::of(stretches, area, (all.low_page, all.end_page)) {
+        // What looked like favoured lines is where the window was.
+        let lines = all.lines as f64 / stretches.iter().filter(|s| s.uses.contains_key(&area)).count().max(1) as f64;
+        let (tiers, heat) = (Vec::new(), Vec::new());
+        return vec![Visit { motion: Some(motion), reuse: None, lines, tiers, heat, ..visit }];
     }
     let found = runs(all);
     let used: u64 = found.iter().map(|r| r.end - r.begin).sum();
-    if found.is_empty() || used as f64 > SPARSE * (all.end_page - all.low_page) as f64 {
+    let is_full = used as f64 > SPARSE * (all.end_page - all.low_page) as f64;
+    if found.is_empty() || is_full || visit.reuse.is_some() {
         return vec![visit];
     }
     let sum: u64 = found.iter().map(|r| r.lines).sum();
@@ -123,6 +139,7 @@ pub fn apart(visit: Visit, all: &Use, (base_page, bytes): Extent) -> Vec<Visit> 
         part: Part::Range(share(r.begin), share(r.end)),
         lines: visit.lines * r.lines as f64 / sum.max(1) as f64,
         passes: 0.0,
+        motion: motion::of(stretches, area, (r.begin, r.end)),
         write_share: (r.written as f64 / r.lines.max(1) as f64).clamp(0.0, 1.0),
         tiers: Vec::new(),
         heat: Vec::new(),
@@ -202,12 +219,14 @@ mod tests {
 
     #[test]
     fn who_goes_through_memory_piece_by_piece_has_windows() {
-        let moving = phase(|n| vec![n / 2, n / 2 + 1]);
+        // There and back.
+        let moving = phase(|n| vec![n.min(23 - n), n.min(23 - n) + 1]);
         let parts = of(&[&moving]);
         assert_eq!(parts.len(), PARTS);
         let lines: u64 = parts.iter().flatten().map(Stretch::lines).sum();
         assert_eq!((lines, moving.lines()), (24_000, 24_000), "no line is lost");
-        assert!(parts.iter().all(|p| p[0].uses[&0].chunks.len() <= 4));
+        assert!(parts.iter().all(|p| p[0].uses[&0].chunks.len() <= 5));
+        assert!(of(&[&phase(|n| vec![n / 2, n / 2 + 1])]).is_empty(), "one window follows it");
         assert!(of(&[&phase(|_| (0..12).collect())]).is_empty(), "everywhere all the time");
         assert!(of(&[&phase(|n| vec![n % 3])]).is_empty(), "by turns, faster than parts");
         assert!(of(&[&phase(|n| vec![n / 12])]).is_empty(), "too few chunks");
@@ -219,7 +238,7 @@ mod tests {
         [cell(0, 400, (0, 63)), cell(9, 100, (448, 511))].iter().for_each(|c| u.add(c));
         let extent = (0, 10 << 21);
         let visit = pattern::visit(0, &[&u], extent, &CACHES);
-        let out = apart(visit.clone(), &u, extent);
+        let out = apart(visit.clone(), &u, extent, (&[], 0));
         let part = |v: &Visit| (v.part, v.lines.round());
         let pages = 5120.0;
         assert_eq!(part(&out[0]), (Part::Range(0.0, 64.0 / pages), 400.0));
@@ -227,6 +246,6 @@ mod tests {
         assert_eq!(out.iter().map(|v| v.lines).sum::<f64>(), visit.lines);
         u.add(&cell(4, 400, (0, 511)));
         (0..10).for_each(|chunk| u.add(&cell(chunk, 400, (0, 511))));
-        assert_eq!(apart(visit.clone(), &u, extent), [visit], "all of it is used");
+        assert_eq!(apart(visit.clone(), &u, extent, (&[], 0)), [visit], "all of it is used");
     }
 }

@@ -140,6 +140,7 @@ fn write(class: &mut Class, region: usize, writes: f64) -> bool {
                 reuse: None,
                 heat: Vec::new(),
                 recorded: None,
+                motion: None,
             });
         }
     }

@@ -84,6 +84,10 @@ const FORKED: Known =
 const HELPED: Known =
     Known { name: "helped", text: include_str!("programs/helped.toml"), loops: 20, longer: 1000, ..PLAIN };
 
+/// Two threads that go through their memory piece by piece.
+const MOVING: Known =
+    Known { name: "moving", text: include_str!("programs/moving.toml"), loops: 8, longer: 100, ..PLAIN };
+
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
 }
@@ -294,6 +298,11 @@ fn memory_that_children_have_of_their_parent() {
 #[test]
 fn a_thread_that_only_sleeps_beside_another() {
     check(&HELPED, &[]);
+}
+
+#[test]
+fn pieces_one_after_the_other() {
+    check(&MOVING, &[]);
 }
 
 #[test]
