@@ -333,6 +333,10 @@ extern uint64_t guest_base;
 void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64_t environment);
 bool user_read(struct thread *t, uint64_t address, void *to, size_t length);
 
+/* unix.c */
+uint64_t unix_connection(int descriptor, bool sends);
+void unix_made(struct thread *t, int64_t number, int64_t result);
+
 /* decode.c */
 bool decode_is_stack(const uint8_t *bytes, size_t n);
 bool decode_is_repeated(const uint8_t *bytes, size_t n);
