@@ -152,13 +152,19 @@ _Static_assert(sizeof(struct head) == UNIT && sizeof(struct cell) == UNIT && siz
 _Static_assert(sizeof(struct born) == UNIT && sizeof(struct mapping) == UNIT && sizeof(struct edge) == UNIT, "units");
 _Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT && sizeof(struct work) == UNIT, "units");
 
+/* A line that was visited, and from where: the next one at this distance goes on with it. */
+struct stream {
+    uint64_t line;
+    int64_t distance;
+    unsigned flags;                 /* of the line in the front filter */
+    bool goes_on;                   /* the line has followed another one */
+};
+enum { STREAMS = 4 };
 /* A thread's cell of the running slice, with what is needed to count in it. */
 struct open_cell {
     uint32_t chunk, slice;          /* free unless `slice` is the running one */
     struct cell *cell;
-    uint64_t last_line;
-    int64_t last_distance;
-    unsigned last_flags;            /* of `last_line` in the front filter */
+    struct stream streams[STREAMS]; /* that go on by turns, the last one first */
     uint64_t pages[8];
 };
 struct cache {
