@@ -61,6 +61,8 @@ pub struct Inheritance {
     forks: BTreeMap<u64, u64>,
     /// Process numbers of those that it forked, with when each ended, and how long it took, ns.
     children: BTreeMap<u64, BTreeMap<u32, Option<(u64, u64)>>>,
+    /// Whether one that is forked later finds more than the first one that the same process forked.
+    pub grows: bool,
 }
 
 impl Inheritance {
@@ -125,14 +127,14 @@ pub fn find(record: &AccessRecord, least_lines: f64) -> Inheritance {
     }
     for (owner, places) in used {
         let Some((_, owner)) = image_of(record, owner) else { continue };
-        let between = between(record, owner, places.values().flatten());
         for (place, heirs) in by_area(owner, places) {
-            for heirloom in stretches(record, owner, (place, &between), &heirs) {
+            for heirloom in stretches(record, owner, place, &heirs) {
                 heirloom.heirs.iter().for_each(|h| out.link(record, *h, owner.number));
                 out.heirlooms.push(heirloom);
             }
         }
     }
+    out.grows = out.heirlooms.iter().any(|h| out.grows_between_forks(record, h));
     out
 }
 
@@ -192,32 +194,29 @@ fn visited(image: &Image, clock: u64) -> BTreeMap<(u64, u64, u64), Touched> {
     out
 }
 
-/// What images between an owner and its heirs have touched of its areas before they forked the last one on the way to
-/// an heir.
-fn between<'a>(record: &AccessRecord, owner: &Image, heirs: impl Iterator<Item = &'a Heir>) -> Vec<Touched> {
-    let mut forks: BTreeMap<u64, (&Image, u64)> = BTreeMap::new();
-    let heirs: BTreeSet<u64> = heirs.map(|h| h.image).collect();
+/// An owner and the images between it and heirs, with when each forked the last one on the way to an heir.
+fn last_forks<'a>(
+    record: &'a AccessRecord,
+    owner: &Image,
+    heirs: impl Iterator<Item = u64>,
+) -> BTreeMap<u64, (&'a Image, u64)> {
+    let mut out: BTreeMap<u64, (&Image, u64)> = BTreeMap::new();
     for heir in heirs {
-        for pair in way(record, heir, owner.number).windows(2).filter(|pair| pair[1].number != owner.number) {
-            let last = forks.entry(pair[1].number).or_insert((pair[1], 0));
+        for pair in way(record, heir, owner.number).windows(2) {
+            let last = out.entry(pair[1].number).or_insert((pair[1], 0));
             last.1 = last.1.max(pair[0].head.begin_clock);
         }
     }
-    let of_owner = |((of, ..), touched): ((u64, u64, u64), Touched)| (of == owner.number).then_some(touched);
-    forks.values().flat_map(|(image, clock)| visited(image, *clock)).filter_map(of_owner).collect()
+    out
 }
 
 /// The stretches of an owner's area that count, each with those that use it.
-fn stretches(
-    record: &AccessRecord,
-    owner: &Image,
-    (place, between): ((u64, u64), &[Touched]),
-    heirs: &[Heir],
-) -> Vec<Heirloom> {
-    let fork = heirs.iter().filter_map(|h| fork_of(record, h.image, owner.number)).max().unwrap_or(0);
-    let mut own = before(owner, place, fork);
-    for (chunk, seen) in between.iter().flatten() {
-        add(&mut own, *chunk, *seen, place);
+fn stretches(record: &AccessRecord, owner: &Image, place: (u64, u64), heirs: &[Heir]) -> Vec<Heirloom> {
+    let mut own = Touched::new();
+    for (image, fork) in last_forks(record, owner, heirs.iter().map(|h| h.image)).values() {
+        for (chunk, seen) in before(image, owner, place, *fork) {
+            add(&mut own, chunk, seen, place);
+        }
     }
     let all = || heirs.iter().map(|h| &h.touched).chain(std::iter::once(&own)).flat_map(|t| t.keys().copied());
     let mut out = Vec::new();
@@ -252,12 +251,18 @@ fn stretches(
     out
 }
 
-/// What an image had touched of a place until a time.
-fn before(image: &Image, place: (u64, u64), clock: u64) -> Touched {
+/// What an image had touched until a time of an owner's place, its own or one that it has of that owner.
+fn before(image: &Image, owner: &Image, place: (u64, u64), clock: u64) -> Touched {
     let mut out = Touched::new();
-    let chunks = place.0 / CHUNK_BYTES..=place.1 / CHUNK_BYTES;
-    for c in image.cells.iter().filter(|c| chunks.contains(&u64::from(c.chunk)) && image.times_of(c).0 < clock) {
-        touch(&mut out, c, place);
+    if image.number == owner.number {
+        let chunks = place.0 / CHUNK_BYTES..=place.1 / CHUNK_BYTES;
+        let is_there = |c: &&Cell| chunks.contains(&u64::from(c.chunk)) && image.times_of(c).0 < clock;
+        image.cells.iter().filter(is_there).for_each(|c| touch(&mut out, c, place));
+        return out;
+    }
+    let of_owner = |((of, ..), touched): ((u64, u64, u64), Touched)| (of == owner.number).then_some(touched);
+    for (chunk, seen) in visited(image, clock).into_iter().filter_map(of_owner).flatten() {
+        add(&mut out, chunk, seen, place);
     }
     out
 }
@@ -290,11 +295,6 @@ fn way(record: &AccessRecord, from: u64, to: u64) -> Vec<&Image> {
     Vec::new()
 }
 
-/// When an image forked the first one on the way to another.
-fn fork_of(record: &AccessRecord, heir: u64, owner: u64) -> Option<u64> {
-    way(record, heir, owner).iter().rev().nth(1).map(|i| i.head.begin_clock)
-}
-
 impl Inheritance {
     /// Notes who forked whom between an owner and one that has its memory.
     fn link(&mut self, record: &AccessRecord, heir: u64, owner: u64) {
@@ -305,6 +305,22 @@ impl Inheritance {
             let first = self.forks.entry(parent.number).or_insert(u64::MAX);
             *first = (*first).min(child.head.begin_clock);
         }
+    }
+
+    /// Whether an owner, or an image between, touched more of an heirloom after it first forked one, and before it
+    /// forked the last one on the way to an heir.
+    fn grows_between_forks(&self, record: &AccessRecord, heirloom: &Heirloom) -> bool {
+        let Some((_, owner)) = image_of(record, heirloom.owner) else { return false };
+        let place = (heirloom.low_page * PAGE_BYTES, heirloom.end_page * PAGE_BYTES);
+        let bytes = |image: &Image, clock: u64| {
+            let pages = before(image, owner, place, clock).values().map(|(low, end, _)| end - low).sum::<u64>();
+            pages * PAGE_BYTES
+        };
+        let grows = |(image, last): &(&Image, u64)| {
+            let first = self.first_fork(image.number).unwrap_or(*last);
+            first < *last && bytes(image, *last) >= bytes(image, first) + LEAST_BYTES
+        };
+        last_forks(record, owner, heirloom.heirs.iter().copied()).values().any(grows)
     }
 }
 
@@ -373,6 +389,11 @@ mod tests {
         assert_eq!(seen(&record(vec![between.clone(), reader])), [(80, 82, vec![1, 5])]);
         let too_early = image(5, 11, 55, &[(1, 80), (1, 81)]);
         assert!(seen(&record(vec![between, too_early])).is_empty(), "it was forked before");
+        // Another child is forked when the parent has touched more.
+        let mut two = record(vec![uses.clone(), image(2, 10, 75, &[(1, 66), (1, 70)])]);
+        assert!(!find(&two, 1.0).grows);
+        two.images[0].cells.push(cell(6, 72, 32768));
+        assert!(find(&two, 1.0).grows && seen(&two) == [(64, 73, vec![1, 2])]);
         let all = record(vec![uses, grandchild]);
         // The grandchild's number is 5, and its parent the first child.
         assert_eq!(seen(&all), [(64, 72, vec![1, 5])]);
