@@ -236,7 +236,7 @@ pub struct Work {
     pub changes: u32,
     /// Messages of the network that were sent.
     pub sent: u32,
-    /// Messages of the network that were received.
+    /// Messages of the network that were received, and all that went through sockets of Unix.
     pub received: u32,
     /// Polls.
     pub polls: u32,

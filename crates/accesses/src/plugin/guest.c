@@ -425,8 +425,10 @@ static struct peer peer_of(struct thread *t, int64_t number, int descriptor, boo
         return (struct peer){PLAIN_FILE, 0};
     uint64_t sock = kernel_number(kernel_number(file + layout[FILE_PRIVATE], 8) + layout[SOCKET_SOCK], 8);
     uint16_t family = sock ? kernel_number(sock + layout[SOCK_FAMILY], 2) : 0;
-    if (family == AF_UNIX && layout[UNIX_PEER])
-        return (struct peer){PIPE, sends ? kernel_number(sock + layout[UNIX_PEER], 8) : sock};
+    if (family == AF_UNIX && !layout[UNIX_PEER])
+        return (struct peer){UNIX_SOCKET, 0};
+    if (family == AF_UNIX)
+        return (struct peer){UNIX_SOCKET, sends ? kernel_number(sock + layout[UNIX_PEER], 8) : sock};
     if (family != AF_INET && family != AF_INET6)
         return (struct peer){PIPE, 0};
     uint64_t own = kernel_number(sock + layout[SOCK_PORT], 2);

@@ -139,7 +139,7 @@ struct work {
     uint32_t others;                /* system calls of no other kind */
     uint32_t files;                 /* reads and writes of files and pipes */
     uint32_t changes;               /* of what is polled (epoll_ctl) */
-    uint32_t sent, received;        /* messages of the network */
+    uint32_t sent, received;        /* messages of the network; all of sockets of Unix count as received */
     uint32_t polls;
     uint64_t copied_bytes;          /* of files, pipes and received messages */
     uint64_t sent_bytes;
@@ -303,7 +303,7 @@ extern bool (*access_of_nobody)(unsigned vcpu, mem_info info, uint64_t address);
 
 /* What a descriptor leads to. */
 struct peer {
-    enum { PLAIN_FILE, PIPE, NETWORK } kind;
+    enum { PLAIN_FILE, PIPE, UNIX_SOCKET, NETWORK } kind;
     uint64_t connection;            /* equal for a sender and its receiver; 0 = not known */
 };
 

@@ -90,8 +90,11 @@ static struct peer peer_of(struct thread *t, int64_t number, int descriptor, boo
         return (struct peer){PIPE, about.st_ino};
     struct sockaddr_storage own = {0}, other = {0};
     socklen_t size = sizeof own, other_size = sizeof other;
-    if (getsockname(descriptor, (void *)&own, &size) || (own.ss_family != AF_INET && own.ss_family != AF_INET6))
-        return (struct peer){PIPE, own.ss_family == AF_UNIX ? unix_connection(descriptor, sends) : 0};
+    bool has_family = !getsockname(descriptor, (void *)&own, &size);
+    if (has_family && own.ss_family == AF_UNIX)
+        return (struct peer){UNIX_SOCKET, unix_connection(descriptor, sends)};
+    if (!has_family || (own.ss_family != AF_INET && own.ss_family != AF_INET6))
+        return (struct peer){PIPE, 0};
     if (getpeername(descriptor, (void *)&other, &other_size))
         return (struct peer){NETWORK, 0};
     uint64_t from = port_of(sends ? &own : &other), to = port_of(sends ? &other : &own);

@@ -54,7 +54,6 @@ pub fn work(image: &Image) -> Work {
     let mut sum = Work::default();
     for w in image.work.values() {
         sum.others += w.others;
-        sum.files += w.files;
         sum.sent += w.sent;
         sum.received += w.received;
         sum.sent_bytes += w.sent_bytes;

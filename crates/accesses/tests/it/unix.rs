@@ -48,10 +48,23 @@ static int asks(int s, long *all)
     reads(all, OWN);
     return write(s, text, sizeof text) != sizeof text || read(s, text, sizeof text) != sizeof text;
 }
+/* Sends a descriptor by a socket, or with -1 takes the one that comes. */
+static int handed(int by, int descriptor)
+{
+    union { struct cmsghdr head; char bytes[CMSG_SPACE(sizeof(int))]; } with = {0};
+    char one = 0;
+    struct iovec data = {&one, 1};
+    struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &with, .msg_controllen = sizeof with};
+    if (descriptor < 0)
+        return recvmsg(by, &m, 0) == 1 ? *(int *)CMSG_DATA(&with.head) : -1;
+    with.head = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    *(int *)CMSG_DATA(&with.head) = descriptor;
+    return sendmsg(by, &m, 0) == 1 ? 0 : -1;
+}
 int main(int argc, char **argv)
 {
     const char *way = WAY;
-    int ends[2] = {-1, -1}, kind = strcmp(way, "datagrams") ? SOCK_STREAM : SOCK_DGRAM;
+    int by[2], ends[2] = {-1, -1}, is_sent = !strcmp(way, "sent"), kind = strcmp(way, "datagrams") ? SOCK_STREAM : SOCK_DGRAM;
     int is_pair = !strcmp(way, "pair") || !strcmp(way, "executed") || kind == SOCK_DGRAM, anew = !strcmp(way, "anew");
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     /* An abstract name begins with a zero. */
@@ -60,7 +73,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return answers(atoi(argv[1]));
     int listener = socket(AF_UNIX, kind, 0);
-    if (is_pair ? socketpair(AF_UNIX, kind, 0, ends) : bind(listener, (void *)&at, length) || listen(listener, 8))
+    if (is_sent ? socketpair(AF_UNIX, kind, 0, by) : is_pair ? socketpair(AF_UNIX, kind, 0, ends) : bind(listener, (void *)&at, length) || listen(listener, 8))
         return 1;
     pid_t child = fork();
     if (!child && anew) {
@@ -73,6 +86,10 @@ int main(int argc, char **argv)
         }
         return 0;
     }
+    if (!child && is_sent)
+        return close(by[0]) || answers(handed(by[1], -1));
+    if (is_sent && (socketpair(AF_UNIX, kind, 0, ends) || handed(by[0], ends[1]) || close(ends[1])))
+        return 7;
     if (!child && is_pair) {
         close(ends[0]);
         char number[16];
@@ -87,7 +104,7 @@ int main(int argc, char **argv)
         return connect(s, (void *)&at, length) ? 3 : answers(s);
     }
     long *all = calloc(OWN, 8);
-    int s = is_pair ? ends[0] : anew ? -1 : accept(listener, 0, 0), failed = 0;
+    int s = is_pair || is_sent ? ends[0] : anew ? -1 : accept(listener, 0, 0), failed = 0;
     if (is_pair)
         close(ends[1]);
     for (int i = 0; i < ROUNDS; i++) {
@@ -115,8 +132,9 @@ pub fn check(record: &AccessRecord) {
     let child = record.images.iter().max_by_key(|i| (i.number != parent.number, i.lines())).unwrap();
     let (asks, answers) = (work(parent), work(child));
     assert_eq!((asks.sent, answers.sent), (0, 0), "they are no messages of the network");
+    assert!([asks, answers].iter().all(|w| (25_600..25_602).contains(&w.sent_bytes)), "{asks:?} {answers:?}");
     for (who, ready, other) in [(&asks, parent, child), (&answers, child, parent)] {
-        assert!((200..400).contains(&who.files), "a read and a write for each: {who:?} of {}", ready.number);
+        assert!((200..204).contains(&who.received), "a read and a write for each: {who:?} of {}", ready.number);
         assert!((90..=110).contains(&who.sleeps), "{who:?} of {}", ready.number);
         let ratio = who.awaited as f64 / other.insns() as f64;
         assert!((0.8..1.6).contains(&ratio), "{} waits while the other computes: {ratio}", ready.number);
@@ -149,6 +167,12 @@ fn messages_of_a_pair_that_a_child_inherits() {
 #[test]
 fn messages_of_a_pair_that_an_executed_program_inherits() {
     seen("executed");
+}
+
+/// The pair is made when the child is there already.
+#[test]
+fn messages_of_an_end_that_is_sent_to_another_process() {
+    seen("sent");
 }
 
 #[test]
