@@ -67,7 +67,7 @@ pub fn unit(unit: &Unit) -> [u8; UNIT] {
         }
         Unit::Born(b) => {
             f = Fields::new(4, b.thread);
-            f.u32s(&[b.creator]).u64s(&[b.begin_clock, b.end_clock, b.insns]);
+            f.u32s(&[b.creator]).u64s(&[b.begin_clock, b.end_clock, b.insns, b.exited_ns]);
         }
         Unit::Mapping(m) => {
             f = Fields::new(5, m.thread);
@@ -145,7 +145,7 @@ mod tests {
             }),
             Unit::Slice(written_slice()),
             Unit::Slice(Slice { is_spared: true, ..written_slice() }),
-            Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5 }),
+            Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5, exited_ns: 6 }),
             Unit::Mapping(Mapping {
                 thread: 1,
                 call: 2,

@@ -168,6 +168,8 @@ pub struct Born {
     pub end_clock: u64,
     /// Its instructions.
     pub insns: u64,
+    /// When it ended by itself, in ns of the recording machine since its process began; 0 if it did not.
+    pub exited_ns: u64,
 }
 
 /// A change of the address space.
@@ -339,7 +341,14 @@ pub fn unit(bytes: &[u8]) -> Option<Unit> {
         1 => head(thread, f)?,
         2 => Unit::Cell(cell(thread, f)),
         3 | 10 => Unit::Slice(slice(thread, kind == 10, f)),
-        4 => Unit::Born(Born { thread, creator: f.u32(), begin_clock: f.u64(), end_clock: f.u64(), insns: f.u64() }),
+        4 => Unit::Born(Born {
+            thread,
+            creator: f.u32(),
+            begin_clock: f.u64(),
+            end_clock: f.u64(),
+            insns: f.u64(),
+            exited_ns: f.u64(),
+        }),
         5 => Unit::Mapping(Mapping {
             thread,
             call: f.u32(),
@@ -453,7 +462,7 @@ int main(void)
     struct head h = {HEAD, 1, 2, 3, EXECUTED, 0x31534343414c4e, 4, 5, 6, 7, 8, 9};
     struct cell l = {CELL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -13, 14, 15, 16, 17, 18};
     struct slice s = {SLICE, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-    struct born b = {THREAD, 1, 2, 3, 4, 5, {0}};
+    struct born b = {THREAD, 1, 2, 3, 4, 5, 6, {0}};
     struct mapping m = {MAPPING, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     struct edge e = {EDGE, 1, 1, 2, 3, {0}};
     struct text t = {TEXT, 3, "abc"};
@@ -564,7 +573,7 @@ int main(void)
                 Unit::Head(head),
                 Unit::Cell(written_cell()),
                 Unit::Slice(written_slice()),
-                Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5 }),
+                Unit::Born(Born { thread: 1, creator: 2, begin_clock: 3, end_clock: 4, insns: 5, exited_ns: 6 }),
                 Unit::Mapping(mapping),
                 Unit::Edge(Edge { thread: 1, wakes: true, address: 2, count: 3 }),
                 Unit::Text("abc".into()),

@@ -262,7 +262,14 @@ fn image(pid: u32, p: &Process, clock: u64) -> Vec<Unit> {
         let creator =
             if t.number == 0 { 0 } else { u32::from(p.threads.get(&pid).map_or(t.number, |main| main.number)) };
         let (begin_clock, end_clock) = (t.begin_clock, clock);
-        out.push(Unit::Born(Born { thread: t.number, creator, begin_clock, end_clock, insns: insns(t.cpu_ns) }));
+        out.push(Unit::Born(Born {
+            thread: t.number,
+            creator,
+            begin_clock,
+            end_clock,
+            insns: insns(t.cpu_ns),
+            exited_ns: 0,
+        }));
         out.extend(t.slices.iter().map(|s| Unit::Slice(*s)));
         out.extend(t.done.iter().map(|c| Unit::Cell(*c)));
     }

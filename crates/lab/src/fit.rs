@@ -143,6 +143,12 @@ pub fn guest_topology(machine: &Machine, limits: Limits, divisor: u64) -> Result
     GuestTopology::of(&guest)
 }
 
+/// Memory that node 0 has beside the machine's for the files of a program, bytes: a guest keeps them in its memory, and
+/// as an archive too while it boots. Up to half of what node 0 has in any case is there for them.
+pub fn room_for_files(files_bytes: u64) -> u64 {
+    (2 * files_bytes).saturating_sub(NODE0_BYTES / 2).next_multiple_of(MEMORY_UNIT)
+}
+
 /// Memory of each guest node, bytes: the machine's divided by `divisor`, or a proportional share of the guest's limit.
 fn node_sizes(machine: &Machine, limits: Limits, divisor: u64) -> Result<Vec<u64>, TopologyError> {
     let least = |(n, bytes): (usize, u64)| match (n, bytes) {
@@ -297,6 +303,13 @@ mod tests {
         assert_eq!(mib(64, 6), vec![512, 128, 0, 128]);
         let e = node_sizes(&m, Limits { memory_bytes: 256 << 20, ..limits(64, 1) }, 1).unwrap_err();
         assert!(e.what.contains("the guest's 256 MiB") && e.possible.contains("--guest-memory 768MiB"), "{e}");
+    }
+
+    #[test]
+    fn large_files_of_a_program_have_memory_of_their_own() {
+        assert_eq!(room_for_files(0), 0);
+        assert_eq!(room_for_files(128 << 20), 0);
+        assert_eq!(room_for_files(300 << 20), 384 << 20, "344 MiB, as whole units");
     }
 
     #[test]

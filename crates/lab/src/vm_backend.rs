@@ -259,8 +259,10 @@ impl Lab {
     pub fn run(&self, plan: &Plan<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Run, RunError> {
         let divisor = fit::divisor_of(plan.workload);
         let failed = |detail: String| RunError::new(Failure::QemuFailed, detail);
-        let topology =
+        let mut topology =
             fit::guest_topology(plan.machine, self.settings.limits, divisor).map_err(|e| failed(e.to_string()))?;
+        let room = plan.program.map_or(0, |p| fit::room_for_files(p.tree.bytes()));
+        topology.nodes[0].memory_bytes += room;
         let mut guest = self.guest(plan.image, &topology);
         if let Some(library) = &self.library {
             let model = Model::of(plan.machine, &topology, divisor);
@@ -278,6 +280,9 @@ impl Lab {
         guest.files = plan.program.map(|p| &p.tree);
         let reservation = self.capacity.reserve(processors, memory);
         let mut notes = Vec::new();
+        if room > 0 {
+            notes.push(format!("node 0 has {} MiB more than the machine, for the program's files", room >> 20));
+        }
         let report = self.boot_any(&mut guest, &job, progress, &mut notes)?;
         drop(reservation);
         self.check_charge(&report, &topology)?;

@@ -89,6 +89,9 @@ pub enum Harness {
     /// the scheduler that the waker is about to sleep (`WF_SYNC`; `pipe_write`, `sock_def_readable`).
     #[default]
     Program,
+    /// A C program in a guest of timing `modelled`, whose CPUs take turns. The task that samples the guest is the worker
+    /// program: those of the processes that are in the background.
+    GuestProgram,
     /// The worker program: small stacks above all regions; messages are futexes, which tell nothing (`futex_wake`). Its
     /// CPUs are those of a guest that one host thread runs by turns (timing `modelled`).
     Worker,
@@ -103,12 +106,21 @@ pub enum Harness {
 impl Harness {
     /// Whether the worker program carries out the workload.
     pub fn is_worker(self) -> bool {
-        self != Self::Program
+        !matches!(self, Self::Program | Self::GuestProgram)
     }
 
     /// Whether one host thread runs the busy CPUs by turns, each once in [`ROUND_NS`], while the time of all goes on.
     pub fn cpus_take_turns(self) -> bool {
-        matches!(self, Self::Worker | Self::EarlierWorker)
+        matches!(self, Self::GuestProgram | Self::Worker | Self::EarlierWorker)
+    }
+
+    /// What a process runs that is in the background, or is not.
+    pub(crate) fn of_process(self, in_background: bool) -> Self {
+        if self == Self::GuestProgram && in_background {
+            Self::Worker
+        } else {
+            self
+        }
     }
 
     /// Whether its own pages are those that were counted in guests of today's worker program (docs/log/linux-series.md).
@@ -179,10 +191,9 @@ impl SimConfig {
     pub fn with_background(self, background: usize) -> Self {
         Self { background, ..self }
     }
-    /// The settings with the machine's own threads and late timers, or without them. The worker program runs alone: its
-    /// guest has no daemons.
+    /// The settings with the machine's own threads and late timers, or without them. Guests have none.
     pub fn with_machine_background(self, on: bool) -> Self {
-        Self { machine_background: on && !self.harness.is_worker(), ..self }
+        Self { machine_background: on && self.harness == Harness::Program, ..self }
     }
     /// The settings with the rest of a settled run left out (`on`), or simulated.
     pub fn with_settling(self, on: bool) -> Self {

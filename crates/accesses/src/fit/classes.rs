@@ -3,6 +3,7 @@
 use super::pattern::{self, Caches, Phase};
 use super::timeline::{Stretch, MOST_PHASES};
 use super::usage::Use;
+use super::windows;
 use super::written_parts;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,17 +150,34 @@ fn class(mut workers: Vec<Worker>, extents: &[Extent], roles: &[Role], caches: &
     workers.sort_by_key(|w| (member(w), if has_members { 0 } else { low(w) / 16 }, w.thread));
     let members = if has_members { workers.iter().filter_map(member).collect() } else { Vec::new() };
     let n = workers.iter().map(|w| w.phases.len()).min().unwrap_or(0);
-    let phases = (0..n).map(|p| phase(&workers, p, extents, roles, caches)).collect();
+    // Those that have members take turns with others, phase by phase.
+    let may_move = members.is_empty();
+    let phases = (0..n).flat_map(|p| phases((&workers, p, may_move), extents, roles, caches)).collect();
     Class { threads: workers.iter().map(|w| w.thread).collect(), members, phases, kept: Kept::Free }
 }
 
-fn phase(workers: &[Worker], number: usize, extents: &[Extent], roles: &[Role], caches: &Caches) -> Phase {
+/// A phase of a kind, or several if its threads move through their memory.
+fn phases(
+    (workers, number, may_move): (&[Worker], usize, bool),
+    extents: &[Extent],
+    roles: &[Role],
+    caches: &Caches,
+) -> Vec<Phase> {
     let stretches: Vec<&Stretch> = workers.iter().map(|w| &w.phases[number]).collect();
+    let parts = if may_move { windows::of(&stretches) } else { Vec::new() };
+    if parts.is_empty() {
+        return vec![phase(&stretches, extents, roles, caches)];
+    }
+    let one = |p: &Vec<Stretch>| phase(&p.iter().collect::<Vec<_>>(), extents, roles, caches);
+    parts.iter().map(one).collect()
+}
+
+fn phase(stretches: &[&Stretch], extents: &[Extent], roles: &[Role], caches: &Caches) -> Phase {
     let n = stretches.len() as f64;
     let mean = |of: &dyn Fn(&Stretch) -> u64| stretches.iter().map(|s| of(s) as f64).sum::<f64>() / n;
     let (waited, insns) = (mean(&|s| s.waited), mean(&|s| s.insns));
     let mut regions = BTreeMap::<usize, Vec<(usize, &Use)>>::new();
-    for s in &stretches {
+    for s in stretches {
         // Of a region with members a thread has its own; what it does to others is noise, or joins it.
         for (area, u) in &s.uses {
             regions.entry(roles[*area].region).or_default().push((*area, u));
@@ -191,6 +209,10 @@ fn phase(workers: &[Worker], number: usize, extents: &[Extent], roles: &[Role], 
             let mut all = Use::default();
             uses.iter().for_each(|(_, u)| all.join(u));
             visits.extend(written_parts::apart(visit, &all, extents[uses[0].0]));
+        } else if !is_family {
+            let mut all = Use::default();
+            uses.iter().for_each(|(_, u)| all.join(u));
+            visits.extend(windows::apart(visit, &all, extents[uses[0].0]));
         } else {
             visits.push(visit);
         }

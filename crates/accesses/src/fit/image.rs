@@ -1,6 +1,7 @@
 //! The kind of process that an image is: its regions, what the initial thread does first, and its kinds of threads.
 
 use super::classes::{self, Class, Extent, Role, Worker};
+use super::idle;
 use super::inherited::Inheritance;
 use super::messages::{self, Turns};
 use super::parts::with_parts;
@@ -8,6 +9,7 @@ use super::pattern::{Caches, Part, Phase};
 use super::region::{word, Placing, Region};
 use super::shared::{self, Sharing};
 use super::timeline::{self, Stretch};
+use super::windows;
 use super::written_lines;
 use crate::costs::Costs;
 use crate::format::{Cell, CHUNK_BYTES, LINE_BYTES, PAGE_BYTES};
@@ -56,6 +58,8 @@ pub struct FittedProcess {
     pub turns: Vec<Turns>,
     /// How often the threads of each kind meet at a barrier.
     pub meetings: Vec<u64>,
+    /// Whether a thread that does nothing lives beside the only one that works.
+    pub idles: bool,
     /// What was assumed of it.
     pub assumed: Vec<String>,
 }
@@ -66,7 +70,7 @@ impl FittedProcess {
         let near = |a: u64, b: u64| (a as f64 - b as f64).abs() <= 0.05 * a.max(b) as f64;
         let lines = |p: &Self| p.classes.iter().flat_map(|c| &c.phases).map(|p| p.lines()).sum::<f64>();
         let threads = |p: &Self| p.classes.iter().map(|c| (c.threads.len(), c.phases.len())).collect::<Vec<_>>();
-        let forks = |p: &Self| (p.parent, p.hands_on, p.waits_after);
+        let forks = |p: &Self| (p.parent, p.hands_on, p.waits_after, p.idles);
         forks(self) == forks(other)
             && self.regions.len() == other.regions.len()
             && self.regions.iter().zip(&other.regions).all(|(a, b)| a.is_like(b) && near(a.bytes, b.bytes))
@@ -110,6 +114,7 @@ pub fn fit(
     let times = Times { begin_of_others, first_fork, waited };
     let Course { workers, before, joins, left_out } = course(image, (&areas, &chosen), costs, times);
     let waits_after = waited.map(|w| waits_after(&workers, w));
+    let idles = idle::lives_beside(image, &workers, joins);
     let alone = chosen.iter().filter(|(a, _)| heirlooms.contains_key(a)).map(|(_, n)| *n).collect();
     let roles = classes::roles(&workers, &extents, &alone);
     let mut classes = classes::of(&workers, &extents, &roles, caches);
@@ -119,7 +124,8 @@ pub fn fit(
     let meetings = classes.iter().map(|c| messages::meetings(c, &image.edges)).collect();
     let mut assumed = Vec::new();
     if left_out > 0 {
-        assumed.push(format!("{left_out} threads that do next to nothing are left out"));
+        let but_one = if idles { ", but one that stands for those that live on" } else { "" };
+        assumed.push(format!("{left_out} threads that do next to nothing are left out{but_one}"));
     }
     let waits = |c: &Class| c.phases.iter().map(|p| p.waited).fold(0.0, f64::max);
     if turns.is_empty() && classes.iter().any(|c| waits(c) > 0.1) {
@@ -152,6 +158,7 @@ pub fn fit(
         classes,
         turns,
         meetings,
+        idles,
         assumed,
     };
     Some((process, heirlooms))
@@ -230,7 +237,9 @@ fn handed_on_untouched(
 /// Phases of the only thread that lie before a time; with several threads, all.
 fn waits_after(workers: &[Worker], clock: u64) -> usize {
     match workers {
-        [one] if one.phases.len() <= timeline::MOST_PHASES => one.phases.iter().filter(|p| p.begin < clock).count(),
+        [one] if one.phases.len() <= timeline::MOST_PHASES => {
+            one.phases.iter().filter(|p| p.begin < clock).map(|p| windows::of(&[p]).len().max(1)).sum()
+        }
         _ => usize::MAX,
     }
 }
@@ -292,6 +301,9 @@ fn choose(
         if let Some(memory) = shared::of(sharing, &areas[*area]) {
             (seen.0, seen.1) = memory.pages_in(&areas[*area]);
         }
+        if areas[*area].is_huge && seen.1 > seen.0 {
+            (seen.0, seen.1) = in_huge_pages(&areas[*area], (seen.0, seen.1));
+        }
     }
     let counts = |(area, (low, end, lines)): &(usize, (u64, u64, u64))| {
         if handed_on.contains(area) {
@@ -303,6 +315,15 @@ fn choose(
     let kept: Vec<(usize, (u64, u64, u64))> = of.into_iter().filter(counts).collect();
     let chosen = kept.iter().enumerate().map(|(n, (area, _))| (*area, n)).collect();
     (chosen, kept.iter().map(|(_, (low, end, _))| (*low, (end - low) * PAGE_BYTES)).collect())
+}
+
+/// The huge pages of an area that some of its pages lie in, as far as the area goes. A mapping of 2 MiB or more begins
+/// with one (`thp_get_unmapped_area`), wherever the recording had it.
+fn in_huge_pages(area: &Area, (low, end): (u64, u64)) -> (u64, u64) {
+    let (begin, pages) = (area.begin / PAGE_BYTES, CHUNK_BYTES / PAGE_BYTES);
+    let (low, end) = (low.saturating_sub(begin), end.saturating_sub(begin));
+    let last = (area.end / PAGE_BYTES).saturating_sub(begin).max(end);
+    (begin + low / pages * pages, begin + end.next_multiple_of(pages).min(last))
 }
 
 /// Keeps threads that do something; returns how many do not.
@@ -368,6 +389,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn where_huge_pages_are_asked_for_they_are_used_whole() {
+        let begin = 7 * PAGE_BYTES;
+        let area = |bytes: u64| Area::private((begin, begin + bytes), 0, String::new());
+        let chunk = CHUNK_BYTES / PAGE_BYTES;
+        assert_eq!(
+            in_huge_pages(&area(4 * CHUNK_BYTES), (7 + chunk + 3, 7 + 2 * chunk + 9)),
+            (7 + chunk, 7 + 3 * chunk)
+        );
+        let short = area(CHUNK_BYTES + PAGE_BYTES);
+        assert_eq!(in_huge_pages(&short, (9, 7 + chunk + 1)), (7, 7 + chunk + 1), "no further than the mapping");
+    }
+
+    #[test]
     fn three_kinds_of_one_program_have_three_names() {
         let named = |name: &str| FittedProcess {
             name: name.into(),
@@ -382,6 +416,7 @@ mod tests {
             classes: Vec::new(),
             turns: Vec::new(),
             meetings: Vec::new(),
+            idles: false,
             assumed: Vec::new(),
         };
         let mut processes = ["a", "a", "a", "a_2", "b"].map(named);

@@ -14,6 +14,7 @@ mod classes;
 mod fitted;
 mod forks;
 mod heat;
+mod idle;
 mod image;
 mod inherited;
 mod lineage;
@@ -28,6 +29,7 @@ mod steps;
 mod text;
 mod timeline;
 mod usage;
+mod windows;
 mod written_lines;
 mod written_parts;
 

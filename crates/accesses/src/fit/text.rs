@@ -2,6 +2,7 @@
 
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
+use super::idle;
 use super::image::FittedProcess;
 use super::messages::{self, Turns};
 use super::pattern::{Part, Phase, Visit};
@@ -81,6 +82,7 @@ impl Fit {
             }
             self.ends(out, n)?;
         }
+        self.barriers_of_idle(out)?;
         self.sharing(out)?;
         self.processes.iter().enumerate().try_for_each(|(n, p)| self.process(out, n, p))
     }
@@ -127,7 +129,7 @@ impl Fit {
         if p.joins {
             writeln!(out, "initial = \"joins\"")?;
         }
-        let is_single = p.classes.len() == 1;
+        let is_single = p.classes.len() == 1 && !p.idles;
         let woven = woven(p);
         if is_single {
             writeln!(out, "threads = \"{}\"", self.threads(n, 0))?;
@@ -180,7 +182,7 @@ impl Fit {
             }
             self.class(out, &of, (n, c), (class, table))?;
         }
-        Ok(())
+        self.idle_thread(out, p)
     }
 
     fn class(
@@ -215,6 +217,7 @@ impl Fit {
         if of_phases == Some(class.phases.len()) {
             self.wait(out, n, table)?;
         }
+        idle::meet(out, p, table)?;
         self.end(out, n, table)?;
         if class.phases.is_empty() && !self.waits(n) {
             writeln!(out, "\n[[{table}]]\nname = \"end\"\ncompute = \"1us\"")?;

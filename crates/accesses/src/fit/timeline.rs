@@ -1,6 +1,7 @@
 //! A thread's time, cut where its behaviour changes.
 
 use super::usage::{Order, Use};
+use super::windows;
 use crate::costs::Costs;
 use crate::image::{Area, Image};
 use crate::kernel_work;
@@ -39,11 +40,22 @@ pub struct Stretch {
     pub waits: u64,
     /// Uses by region.
     pub uses: BTreeMap<usize, Use>,
+    /// What it was joined from, in the order of time: at most [`windows::MOST_KEPT`], themselves without any. Empty if
+    /// it was joined from nothing.
+    pub windows: Vec<Stretch>,
 }
 
 impl Stretch {
     fn join(&mut self, other: &Self) {
         let is_first = self.insns == 0 && self.uses.is_empty();
+        let mut windows = if is_first { Vec::new() } else { windows::take(self) };
+        windows.extend(windows::take(&mut other.clone()));
+        self.add(other, is_first);
+        self.windows = windows::few(windows);
+    }
+
+    /// Adds what another has, without its windows.
+    pub fn add(&mut self, other: &Self, is_first: bool) {
         self.begin = if is_first { other.begin } else { self.begin.min(other.begin) };
         self.end = self.end.max(other.end);
         self.insns += other.insns;
@@ -120,6 +132,7 @@ fn slices(
                 sleeps: s.sleeps.into(),
                 waits: s.waits.into(),
                 uses: BTreeMap::new(),
+                windows: Vec::new(),
             },
         );
     }

@@ -45,6 +45,8 @@ pub struct Use {
     pub chunks: BTreeMap<u32, u64>,
     /// Lines written by chunk.
     pub written: BTreeMap<u32, u64>,
+    /// First and last page that were visited of a chunk, from its begin.
+    pub spans: BTreeMap<u32, (u16, u16)>,
     /// Those written in cells that hardly read.
     pub written_alone: u64,
     /// When lines were first read in cells that hardly write, in model time.
@@ -98,6 +100,7 @@ impl Use {
             low_page: low,
             end_page: end,
             chunks: BTreeMap::from([(c.chunk, c.lines.into())]),
+            spans: BTreeMap::from([(c.chunk, (c.low, c.high))]),
             written: if c.writes > 0 { BTreeMap::from([(c.chunk, c.writes.into())]) } else { BTreeMap::new() },
             ..Self::default()
         };
@@ -125,6 +128,10 @@ impl Use {
         self.strided += other.strided;
         for (chunk, lines) in &other.chunks {
             *self.chunks.entry(*chunk).or_default() += lines;
+        }
+        for (chunk, span) in &other.spans {
+            let own = self.spans.entry(*chunk).or_insert(*span);
+            *own = (own.0.min(span.0), own.1.max(span.1));
         }
         self.written_alone += other.written_alone;
         self.read_from = self.read_from.into_iter().chain(other.read_from).min();

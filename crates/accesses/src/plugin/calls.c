@@ -243,7 +243,10 @@ void calls_begin(struct thread *t, int64_t number, const uint64_t arguments[6])
         sampling_disturb(t);
         part(t);
         break;
-    case SYS_exit: calls_wake(t, t->exit_address); break;
+    case SYS_exit:
+        t->born->exited_ns = time_ns() - t->image->began_ns + 1;
+        calls_wake(t, t->exit_address);
+        break;
     default: break;
     }
     slice_tell(t);

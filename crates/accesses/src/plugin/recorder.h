@@ -99,7 +99,8 @@ struct born {
     uint32_t creator;               /* number of the thread that created it; its own number: none */
     uint64_t begin_clock, end_clock;
     uint64_t insns;
-    uint8_t spare[32];
+    uint64_t exited_ns;             /* since the process began, on the recording machine; 0: not before its process */
+    uint8_t spare[24];
 };
 /* A change of the address space; a child whose end was waited for (wait4), its number as the address; or the end of the
    process (exit_group), with the time of the recording machine, ns, as the address, and since its begin as the length. */

@@ -83,6 +83,10 @@ const FORKED: Known =
 /// As that, but the memory is touched by a process between the one that mapped it and those that use it.
 const HANDED_DOWN: Known = Known { name: "handed-down", text: include_str!("programs/handed-down.toml"), ..FORKED };
 
+/// One thread that works beside one that sleeps to the end.
+const HELPED: Known =
+    Known { name: "helped", text: include_str!("programs/helped.toml"), loops: 20, longer: 1000, ..PLAIN };
+
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
 }
@@ -293,6 +297,11 @@ fn memory_that_children_have_of_their_parent() {
 #[test]
 fn memory_that_a_process_between_has_touched() {
     check_again(&HANDED_DOWN);
+}
+
+#[test]
+fn a_thread_that_only_sleeps_beside_another() {
+    check(&HELPED, &[]);
 }
 
 #[test]

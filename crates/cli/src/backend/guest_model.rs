@@ -2,7 +2,8 @@
 //!
 //! Problem: a guest runs the worker program and a coordinator, and its clock is not that of a machine. A simulation
 //! without them is of another machine. Approach: the worker program as harness, the coordinator as a background process
-//! ([`coordinator`]), and the clock of timing `modelled`, in which a write costs as much as a read.
+//! ([`coordinator`]), and the clock of timing `modelled`, in which a write costs as much as a read. A program that runs
+//! itself has the same beside it but the worker's loops.
 
 use super::coordinator;
 use super::sim::Sim;
@@ -16,6 +17,28 @@ use numalab_model::plan::PlanInput;
 use numalab_model::workload::{Access, Op, Workload};
 use numalab_sim::Harness;
 use std::sync::Arc;
+
+/// File of a record that holds a machine which is in no file of its own: that of `numalab validate`.
+pub const CALIBRATED: &str = "machine.txt";
+
+/// Who carries out a workload in the guest that is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AsGuest {
+    /// The program that the workload was fitted to (`run --backend vm -- PROGRAM`)
+    Program,
+    /// The worker program, as it carries out every workload (`run --backend vm --workload`)
+    Worker,
+}
+
+impl AsGuest {
+    /// The model of such a guest of timing `modelled`.
+    pub fn harness(self) -> Harness {
+        match self {
+            Self::Program => Harness::GuestProgram,
+            Self::Worker => Harness::Worker,
+        }
+    }
+}
 
 /// The program that carries out workloads in guests of a timing. With `counters` their CPUs run at the same time.
 pub fn harness(timing: Timing) -> Harness {
@@ -34,7 +57,7 @@ pub fn in_guest(cell: Cell, sim: &Sim) -> Result<Cell, Failure> {
     let conditions = input.plan.conditions.iter().cloned().chain(sim.conditions()).collect();
     let machine = Arc::new(clock_of_guest(&input.machine, sim.harness));
     let mut workload = coordinator::beside(&input.workload);
-    if sim.harness.cpus_take_turns() {
+    if sim.harness.cpus_take_turns() && sim.harness.is_worker() {
         let turns = TURN * INSTRUCTION_NS * others_busy(&workload, input.machine.cpus.len());
         with_loops(&mut workload, written_line_ns(&input.machine) + turns);
     }

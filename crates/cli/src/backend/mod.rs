@@ -13,6 +13,7 @@ mod sim;
 mod vm;
 
 pub use guest_args::{GuestArgs, TimingArg};
+pub use guest_model::AsGuest;
 pub use program_args::ProgramArgs;
 pub use ready::Ready;
 pub use sim::Sim;
@@ -51,7 +52,8 @@ pub fn prepare(
 ) -> Result<Ready, Failure> {
     if kind != BackendKind::Sim {
         let asked = [("--check", sim.check), ("--trace", sim.logs.trace), ("--explain", sim.logs.explain)];
-        if let Some((option, _)) = asked.iter().find(|a| a.1) {
+        let asked = asked.into_iter().chain([("--as-guest", sim.background > 0)]);
+        if let Some((option, _)) = asked.into_iter().find(|a| a.1) {
             return Err(Failure::usage(format!(
                 "{option}: has no effect but on --backend sim; expected it only there"
             )));

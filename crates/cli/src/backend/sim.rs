@@ -31,11 +31,13 @@ impl Sim {
     pub fn in_guest(harness: Harness) -> Self {
         Self { harness, background: 1, ..Self::default() }
     }
+
     /// Conditions that are part of a plan's identity: the harness, and the number of background processes. Empty for an
     /// ordinary run.
     pub fn conditions(&self) -> Vec<(String, String)> {
         let harness = match self.harness {
             Harness::Program => None,
+            Harness::GuestProgram => Some(("harness".to_string(), "program in a guest".to_string())),
             Harness::Worker => Some(("harness".to_string(), "worker".to_string())),
             Harness::EarlierWorker => Some(("harness".to_string(), "earlier worker".to_string())),
             Harness::ParallelWorker => Some(("harness".to_string(), "parallel worker".to_string())),

@@ -5,6 +5,7 @@
 //! built-in catalog. The plan is resolved again, simulated, and its outcome is compared with the record's.
 //! Invariant: nothing is written.
 
+use crate::backend::guest_model::{self, AsGuest, CALIBRATED};
 use crate::backend::Sim;
 use crate::context::{named, Context};
 use crate::execute::Backend as _;
@@ -48,7 +49,9 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
     let plan = &record.manifest.plan;
     let known =
         |c: &(String, String)| [END, INSTANCES, MACHINE, NUMACTL, PAGES, PARAMS, WORKLOAD].contains(&c.0.as_str());
-    if plan.backend != "sim" || !plan.conditions.iter().all(known) {
+    let sim = simulator(&record, args.check);
+    let of_guest = sim.conditions();
+    if plan.backend != "sim" || !plan.conditions.iter().all(|c| known(c) || of_guest.contains(c)) {
         let by_python = plan.conditions.iter().any(|(name, _)| name == POLICY);
         let what = match plan.backend.as_str() {
             "sim" if by_python => "a run with a policy in Python, which only `numalab.run` can make".to_string(),
@@ -57,7 +60,6 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         };
         return Err(SpecError::plain(&place, what, "a simulated run of an experiment").into());
     }
-    let sim = Sim { check: args.check, ..Sim::default() };
     let input = resolve(&record, &sim)?;
     let parts = changed(plan, &input.plan);
     if let Some(part) = parts.iter().find(|p| **p != "version") {
@@ -78,6 +80,18 @@ pub fn run(args: &Args) -> Result<Done, Failure> {
         table(&what, (&plan.version, &input.plan.version), &differences)
     };
     Ok(Done { text, exit })
+}
+
+/// The simulator that made a plan: of the machine, or of a guest (`--as-guest`). The machine of a run of `validate` is
+/// in no file.
+fn simulator(record: &Record, check: bool) -> Sim {
+    let plan = &record.manifest.plan;
+    let is_calibrated = record.path.join(SOURCES).join(CALIBRATED).exists();
+    let of = |who: AsGuest| Sim { check, ..Sim::in_guest(who.harness()) };
+    let guests = [AsGuest::Program, AsGuest::Worker].map(of);
+    let is_in = |sim: &Sim| sim.conditions().iter().all(|c| plan.conditions.contains(c));
+    let in_guest = guests.into_iter().find(|sim| is_in(sim) && !is_calibrated);
+    in_guest.unwrap_or(Sim { check, ..Sim::default() })
 }
 
 /// The plan of a record, resolved from its own sources.
@@ -129,7 +143,7 @@ fn resolve(record: &Record, sim: &Sim) -> Result<PlanInput, Failure> {
     let sources = CatalogSources::new(&context, &experiment.workload_sources())?;
     let mut cells = experiment.cells(&sources, sim.name())?;
     let cell = cells.pop().ok_or_else(|| Failure::usage("repeat: the record names no run".to_string()))?;
-    Ok(cell.input)
+    Ok(if sim.background > 0 { guest_model::in_guest(cell, sim)?.input } else { cell.input })
 }
 
 /// The overrides of a kernel: the roles and tunables that it has from `--set` or from the settings of an experiment.

@@ -2,7 +2,7 @@
 
 mod ab;
 
-use crate::backend::{self, BackendKind, GuestArgs, ProgramArgs, Sim};
+use crate::backend::{self, AsGuest, BackendKind, GuestArgs, ProgramArgs, Sim};
 use crate::context::{named, Context, HOST};
 use crate::execute::Finished;
 use crate::failure::{Done, Failure};
@@ -90,6 +90,10 @@ pub struct Args {
     /// (docs/reference/machine-files.md)
     #[arg(long)]
     quiet_machine: bool,
+    /// Simulate what a guest of timing `modelled` runs, not the machine: its CPUs take turns, and a task samples it. WHO
+    /// carries out the workload there. For a comparison with guests (docs/explanation/guest-timing.md)
+    #[arg(long, value_enum, value_name = "WHO")]
+    as_guest: Option<AsGuest>,
     /// Simulate every run to its end. Without it, what is left of the loops of a run that has settled is taken to go on
     /// alike, and logs end there (docs/how-to/simulate-long-runs.md)
     #[arg(long)]
@@ -127,7 +131,8 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     args.program.check()?;
     let experiment = experiment(context, args)?;
     let logs = Logs { trace: args.trace, explain: args.explain, ..Logs::default() };
-    let sim = Sim { check: args.check, again: args.check, logs, memory_limit: args.memory_limit, ..Sim::default() };
+    let kind = args.as_guest.map_or_else(Sim::default, |who| Sim::in_guest(who.harness()));
+    let sim = Sim { check: args.check, again: args.check, logs, memory_limit: args.memory_limit, ..kind };
     if args.dry_run {
         return dry(context, &experiment, args, sim);
     }

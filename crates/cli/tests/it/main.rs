@@ -5,6 +5,7 @@ mod ab;
 mod accesses;
 mod advise;
 mod answer;
+mod as_guest;
 mod bad_input;
 mod bad_requests;
 mod catalog;

@@ -15,7 +15,6 @@ use crate::numa::shared_page_migration::finish_hint_fault;
 use crate::numa::task_migration::apply_due_migrations;
 use crate::numa_2012::hooks::{daemon, start_daemons};
 use crate::record::samples::{is_due, sample, sample_now};
-use crate::sim_config::Harness;
 use crate::state::cpu::Pending;
 use crate::state::event_queue::Event;
 use crate::state::task::{Activity, Task, SHORT_BINS};
@@ -206,7 +205,7 @@ impl Engine<'_> {
         self.sim.sweep_positions.planned(task);
         let waker = (waker != NOBODY).then(|| self.sim.kernel.sched.cpu_of(waker));
         // Pipes and sockets tell the scheduler that the writer is about to wait for the answer.
-        let sync = message && self.sim.cfg.harness == Harness::Program;
+        let sync = message && !self.sim.cfg.harness.is_worker();
         let programs = since_ns.is_none();
         let cpu = self.sim.kernel.sched.wake(task, waker, sync, self.sim.now_ns);
         self.charge_wake_up(cpu, waker);

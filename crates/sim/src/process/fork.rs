@@ -61,7 +61,8 @@ pub(crate) fn start_process(
     if copied.ptes + copied.pmds > 0 {
         p.table_node = Some(sim.cpus[parent_cpu as usize].node);
     }
-    p.map_program(nodes, spec.parent.is_none().then_some(sim.cfg.harness));
+    let samples = process >= sim.workload.processes.len() - sim.cfg.background;
+    p.map_program(nodes, spec.parent.is_none().then_some(sim.cfg.harness.of_process(samples)));
     let how = (&sim.cfg.mm.thp, &sim.mm.grain_orders[process][..]);
     p.map_regions(process as u32, spec, how, &sim.mm.physical, &mut sim.mm.shared);
     for (_, &vma) in spec.regions.iter().zip(p.own_regions()).filter(|(region, _)| region.pinned) {

@@ -59,8 +59,8 @@ pub(crate) fn touch_stack(sim: &mut Simulation<'_>, cpu: usize, task: u32) {
 pub(crate) fn stack_frame_page(cfg: &SimConfig) -> usize {
     match cfg.harness {
         // A page of 16 or 64 KiB has room for both.
-        Harness::Program if cfg.base_page() != BasePage::Kib4 => CONTROL_BLOCK,
-        Harness::Program => FRAME,
+        Harness::Program | Harness::GuestProgram if cfg.base_page() != BasePage::Kib4 => CONTROL_BLOCK,
+        Harness::Program | Harness::GuestProgram => FRAME,
         // The worker's C library has small frames: a thread's stack uses one page in all (read in /proc/PID/smaps).
         Harness::Worker | Harness::EarlierWorker | Harness::ParallelWorker => CONTROL_BLOCK,
     }

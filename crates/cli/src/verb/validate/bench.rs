@@ -2,6 +2,7 @@
 
 use super::args::Args;
 use super::measured::Measured;
+use crate::backend::guest_model::CALIBRATED;
 use crate::backend::{self, coordinator, BackendKind, GuestArgs, Ready, Sim, TimingArg};
 use crate::context::{named, Context};
 use crate::execute::{execute, Backend, Executor};
@@ -158,7 +159,7 @@ impl<'a> Bench<'a> {
                 .map_err(|e| Failure::environment(e.to_string()))?;
             // The calibrated machine is in no file. The record keeps the text that the plan's fingerprint is made of.
             let bytes = format!("{:#?}\n", input.machine).into_bytes().into();
-            let input = input.with_sources([SourceFile { place: "machine.txt".into(), bytes }].into());
+            let input = input.with_sources([SourceFile { place: CALIBRATED.into(), bytes }].into());
             cells.push(Cell { iteration: i as u32, input });
         }
         let experiment = self.experiment_over(guests);
