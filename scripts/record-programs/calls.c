@@ -221,21 +221,25 @@ static void populated(void)
 
 int main(void)
 {
-    int to[2], back[2], tcp[2];
+    int to[2], back[2], tcp[2], pair[2];
     must(pipe(to));
     must(pipe(back));
     connected(tcp);
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
     int forth[2] = {tcp[1], tcp[0]}, reverse[2] = {tcp[0], tcp[1]};
+    int there[2] = {pair[1], pair[0]}, again[2] = {pair[0], pair[1]};
     plain_calls();
     files();
     messages("pipe", to, back);
     messages("tcp", forth, reverse);
+    messages("unix", there, again);
     must(write(to[1], data, 1));
     polls(to, 1);
     must(read(to[0], data, 1));
     futexes();
     answers("pipe", end_of(back[0], to[1]), end_of(to[0], back[1]));
     answers("tcp", end_of(tcp[0], tcp[0]), end_of(tcp[1], tcp[1]));
+    answers("unix", end_of(pair[0], pair[0]), end_of(pair[1], pair[1]));
     populated();
     printf("\n");
     fflush(stdout);

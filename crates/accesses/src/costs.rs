@@ -5,13 +5,13 @@
 pub struct Costs {
     /// A call of no other kind, that does next to nothing.
     pub call: u64,
-    /// A read or write of a file in memory, of a pipe, or of a socket within the machine.
+    /// A read or write of a file in memory, or of a pipe.
     pub file: u64,
     /// A change of what is polled.
     pub change: u64,
     /// A message that is sent over loopback (TCP), with what its arrival costs there.
     pub sent: u64,
-    /// A message that is received.
+    /// A message that is received, or that goes through a socket of Unix.
     pub received: u64,
     /// A poll that finds something.
     pub poll: u64,

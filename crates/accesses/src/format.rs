@@ -238,7 +238,7 @@ pub struct Work {
     pub changes: u32,
     /// Messages of the network that were sent.
     pub sent: u32,
-    /// Messages of the network that were received.
+    /// Messages of the network that were received, and all that went through sockets of Unix.
     pub received: u32,
     /// Polls.
     pub polls: u32,
@@ -462,7 +462,7 @@ int main(void)
     struct head h = {HEAD, 1, 2, 3, EXECUTED, 0x31534343414c4e, 4, 5, 6, 7, 8, 9};
     struct cell l = {CELL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -13, 14, 15, 16, 17, 18};
     struct slice s = {SLICE, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-    struct born b = {THREAD, 1, 2, 3, 4, 5, {0}};
+    struct born b = {THREAD, 1, 2, 3, 4, 5, 6, {0}};
     struct mapping m = {MAPPING, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     struct edge e = {EDGE, 1, 1, 2, 3, {0}};
     struct text t = {TEXT, 3, "abc"};

@@ -67,7 +67,7 @@ pub fn is_library(name: &str) -> bool {
 
 fn short(file: Option<&str>) -> String {
     let name = file.and_then(|f| f.rsplit('/').next()).unwrap_or_default();
-    name.trim_end_matches(" (deleted)").chars().take(40).collect()
+    name.trim_end_matches(" (deleted)").into()
 }
 
 /// Smallest private area that a child is said to have of its parent, bytes.
@@ -165,6 +165,13 @@ pub fn find(areas: &[Area], chunk: u32, (low, high): (u16, u16), (begin, end): (
 mod tests {
     use super::*;
     use crate::image::tests::empty;
+
+    #[test]
+    fn a_library_with_a_long_name_is_one() {
+        let file = "ages/numpy/core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so";
+        assert!(is_library(&short(Some(file))));
+        assert!(!is_library(&short(Some("/tmp/data.sock"))));
+    }
 
     fn mapping(call: u32, clock: u64, address: u64, length: u64) -> Mapping {
         Mapping { call, clock, address, length, ..Mapping::default() }

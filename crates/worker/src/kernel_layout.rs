@@ -43,6 +43,8 @@ const FIELDS: [(&str, &str, &str); 30] = [
     ("sock.port", "sock_common", "skc_num"),
     ("sock.peer_port", "sock_common", "skc_dport"),
 ];
+/// Fields that a kernel may do without; 0 where it does.
+const OPTIONAL: [(&str, &str, &str); 1] = [("unix.peer", "unix_sock", "peer")];
 /// Figures of each CPU: word, their symbol since 6.15 and before 6.2, and their field of `pcpu_hot` between.
 const PER_CPU: [(&str, &str, &str); 2] =
     [("current_task", "current_task", "current_task"), ("top_of_stack", "cpu_current_top_of_stack", "top_of_stack")];
@@ -80,6 +82,9 @@ fn text(symbols: &str, btf: &Btf<'_>) -> Result<String, String> {
     for (word, structure, path) in FIELDS {
         line(word, btf.offset(structure, path), &format!("{structure}.{path}"))?;
     }
+    for (word, structure, path) in OPTIONAL {
+        line(word, btf.offset(structure, path).or(Some(0)), word)?;
+    }
     Ok(out)
 }
 
@@ -108,7 +113,7 @@ mod tests {
     /// All structures that are read, with all fields.
     fn description() -> Vec<u8> {
         let mut of = BTreeMap::<&str, Vec<(&str, u32, u32)>>::new();
-        for (_, structure, path) in FIELDS {
+        for (_, structure, path) in FIELDS.into_iter().chain([("", "unix_sock", "addr"), OPTIONAL[0]]) {
             let members = of.entry(structure).or_default();
             let (first, second) = path.split_once('.').unwrap_or((path, ""));
             let inner = match second {
@@ -139,6 +144,7 @@ mod tests {
         assert!(of(old).unwrap().contains("current_task 1f000\ntop_of_stack 1f010\n"));
         assert!(of("").unwrap_err().contains("where `current_task` is"));
         assert!(hot.contains("do_exit ffffffff81000020\n") && hot.len() < 3000, "{hot}");
+        assert!(hot.contains("unix.peer 8\n"), "{hot}");
         assert!(hot.contains("file.dentry 8\n") && hot.contains("dentry.name 10\n"), "{hot}");
     }
 }

@@ -3,9 +3,9 @@
 //! Problem: after a fork a child reads what its parent has written before, and what either of them writes then is
 //! copied. No call tells of that memory in the child.
 //! Approach: an image has the areas of the one that forked it ([`regions::inherited`]). Where a child visits pages of
-//! them that the owner, who mapped them, had touched before the fork, that stretch of memory is one region of the
-//! owner, which the child inherits. What a child has and does not visit is left out, and so is what nobody had touched
-//! before: a child's first touch there is as one of memory of its own.
+//! them that the owner, who mapped them, or a process between both had touched before the fork, that stretch of memory
+//! is one region of the owner, which the others inherit. What a child has and does not visit is left out, and so is what
+//! nobody had touched before: a child's first touch there is as one of memory of its own.
 //! Units: bytes, pages, model instructions.
 
 use super::parts;
@@ -30,7 +30,7 @@ const CHUNK_PAGES: u64 = CHUNK_BYTES / PAGE_BYTES;
 pub struct Heirloom {
     /// Number of the image that mapped it.
     pub owner: u64,
-    /// Its first page that the owner or a child touched, from address 0.
+    /// Its first page that one of them touched, from address 0.
     pub low_page: u64,
     /// Page behind the last one.
     pub end_page: u64,
@@ -61,6 +61,8 @@ pub struct Inheritance {
     forks: BTreeMap<u64, u64>,
     /// Process numbers of those that it forked, with when each ended, and how long it took, ns.
     children: BTreeMap<u64, BTreeMap<u32, Option<(u64, u64)>>>,
+    /// Whether one that is forked later finds more than the first one that the same process forked.
+    pub grows: bool,
 }
 
 impl Inheritance {
@@ -118,7 +120,7 @@ pub fn find(record: &AccessRecord, least_lines: f64) -> Inheritance {
         if lines < least_lines {
             continue;
         }
-        for ((owner, begin, end), touched) in visited(image) {
+        for ((owner, begin, end), touched) in visited(image, u64::MAX) {
             let of = used.entry(owner).or_default().entry((begin, end)).or_default();
             of.push(Heir { image: image.number, lines, touched });
         }
@@ -132,6 +134,7 @@ pub fn find(record: &AccessRecord, least_lines: f64) -> Inheritance {
             }
         }
     }
+    out.grows = out.heirlooms.iter().any(|h| out.grows_between_forks(record, h));
     out
 }
 
@@ -160,24 +163,29 @@ fn by_area(owner: &Image, places: BTreeMap<(u64, u64), Heirs>) -> BTreeMap<(u64,
 /// Pages that were touched, by chunk: the first, and the one behind the last, with lines visited.
 type Touched = BTreeMap<u32, (u64, u64, u64)>;
 
-fn touch(touched: &mut Touched, c: &Cell, (begin, end): (u64, u64)) {
+fn touch(touched: &mut Touched, c: &Cell, place: (u64, u64)) {
     let first = u64::from(c.chunk) * CHUNK_PAGES;
-    let low = (first + u64::from(c.low)).max(begin / PAGE_BYTES);
-    let high = (first + u64::from(c.high) + 1).min(end.div_ceil(PAGE_BYTES));
+    let pages = (first + u64::from(c.low), first + u64::from(c.high) + 1, u64::from(c.lines));
+    add(touched, c.chunk, pages, place);
+}
+
+/// Adds what of some pages lies in a place.
+fn add(touched: &mut Touched, chunk: u32, (low, high, lines): (u64, u64, u64), (begin, end): (u64, u64)) {
+    let (low, high) = (low.max(begin / PAGE_BYTES), high.min(end.div_ceil(PAGE_BYTES)));
     if low < high {
-        let seen = touched.entry(c.chunk).or_insert((low, high, 0));
-        *seen = (seen.0.min(low), seen.1.max(high), seen.2 + u64::from(c.lines));
+        let seen = touched.entry(chunk).or_insert((low, high, 0));
+        *seen = (seen.0.min(low), seen.1.max(high), seen.2 + lines);
     }
 }
 
-/// What an image visits of each private area that it has of others: by owner, begin and end.
-fn visited(image: &Image) -> BTreeMap<(u64, u64, u64), Touched> {
+/// What an image visits until a time of each private area that it has of others: by owner, begin and end.
+fn visited(image: &Image, clock: u64) -> BTreeMap<(u64, u64, u64), Touched> {
     let areas = regions::of(image);
     let mut out: BTreeMap<(u64, u64, u64), Touched> = BTreeMap::new();
     if areas.iter().all(|a| a.inherited_from.is_none()) {
         return out;
     }
-    for c in &image.cells {
+    for c in image.cells.iter().filter(|c| image.times_of(c).0 < clock) {
         let Some(area) = regions::find(&areas, c.chunk, (c.low, c.high), image.times_of(c)) else { continue };
         let area = &areas[area];
         let Some(owner) = area.inherited_from.filter(|_| !regions::is_library(&area.name)) else { continue };
@@ -186,10 +194,30 @@ fn visited(image: &Image) -> BTreeMap<(u64, u64, u64), Touched> {
     out
 }
 
+/// An owner and the images between it and heirs, with when each forked the last one on the way to an heir.
+fn last_forks<'a>(
+    record: &'a AccessRecord,
+    owner: &Image,
+    heirs: impl Iterator<Item = u64>,
+) -> BTreeMap<u64, (&'a Image, u64)> {
+    let mut out: BTreeMap<u64, (&Image, u64)> = BTreeMap::new();
+    for heir in heirs {
+        for pair in way(record, heir, owner.number).windows(2) {
+            let last = out.entry(pair[1].number).or_insert((pair[1], 0));
+            last.1 = last.1.max(pair[0].head.begin_clock);
+        }
+    }
+    out
+}
+
 /// The stretches of an owner's area that count, each with those that use it.
 fn stretches(record: &AccessRecord, owner: &Image, place: (u64, u64), heirs: &[Heir]) -> Vec<Heirloom> {
-    let fork = heirs.iter().filter_map(|h| fork_of(record, h.image, owner.number)).max().unwrap_or(0);
-    let own = before(owner, place, fork);
+    let mut own = Touched::new();
+    for (image, fork) in last_forks(record, owner, heirs.iter().map(|h| h.image)).values() {
+        for (chunk, seen) in before(image, owner, place, *fork) {
+            add(&mut own, chunk, seen, place);
+        }
+    }
     let all = || heirs.iter().map(|h| &h.touched).chain(std::iter::once(&own)).flat_map(|t| t.keys().copied());
     let mut out = Vec::new();
     for (first, last) in parts::runs(&all().collect()) {
@@ -223,12 +251,18 @@ fn stretches(record: &AccessRecord, owner: &Image, place: (u64, u64), heirs: &[H
     out
 }
 
-/// What an image had touched of a place until a time.
-fn before(image: &Image, place: (u64, u64), clock: u64) -> Touched {
+/// What an image had touched until a time of an owner's place, its own or one that it has of that owner.
+fn before(image: &Image, owner: &Image, place: (u64, u64), clock: u64) -> Touched {
     let mut out = Touched::new();
-    let chunks = place.0 / CHUNK_BYTES..=place.1 / CHUNK_BYTES;
-    for c in image.cells.iter().filter(|c| chunks.contains(&u64::from(c.chunk)) && image.times_of(c).0 < clock) {
-        touch(&mut out, c, place);
+    if image.number == owner.number {
+        let chunks = place.0 / CHUNK_BYTES..=place.1 / CHUNK_BYTES;
+        let is_there = |c: &&Cell| chunks.contains(&u64::from(c.chunk)) && image.times_of(c).0 < clock;
+        image.cells.iter().filter(is_there).for_each(|c| touch(&mut out, c, place));
+        return out;
+    }
+    let of_owner = |((of, ..), touched): ((u64, u64, u64), Touched)| (of == owner.number).then_some(touched);
+    for (chunk, seen) in visited(image, clock).into_iter().filter_map(of_owner).flatten() {
+        add(&mut out, chunk, seen, place);
     }
     out
 }
@@ -261,11 +295,6 @@ fn way(record: &AccessRecord, from: u64, to: u64) -> Vec<&Image> {
     Vec::new()
 }
 
-/// When an image forked the first one on the way to another.
-fn fork_of(record: &AccessRecord, heir: u64, owner: u64) -> Option<u64> {
-    way(record, heir, owner).iter().rev().nth(1).map(|i| i.head.begin_clock)
-}
-
 impl Inheritance {
     /// Notes who forked whom between an owner and one that has its memory.
     fn link(&mut self, record: &AccessRecord, heir: u64, owner: u64) {
@@ -276,6 +305,22 @@ impl Inheritance {
             let first = self.forks.entry(parent.number).or_insert(u64::MAX);
             *first = (*first).min(child.head.begin_clock);
         }
+    }
+
+    /// Whether an owner, or an image between, touched more of an heirloom after it first forked one, and before it
+    /// forked the last one on the way to an heir.
+    fn grows_between_forks(&self, record: &AccessRecord, heirloom: &Heirloom) -> bool {
+        let Some((_, owner)) = image_of(record, heirloom.owner) else { return false };
+        let place = (heirloom.low_page * PAGE_BYTES, heirloom.end_page * PAGE_BYTES);
+        let bytes = |image: &Image, clock: u64| {
+            let pages = before(image, owner, place, clock).values().map(|(low, end, _)| end - low).sum::<u64>();
+            pages * PAGE_BYTES
+        };
+        let grows = |(image, last): &(&Image, u64)| {
+            let first = self.first_fork(image.number).unwrap_or(*last);
+            first < *last && bytes(image, *last) >= bytes(image, first) + LEAST_BYTES
+        };
+        last_forks(record, owner, heirloom.heirs.iter().copied()).values().any(grows)
     }
 }
 
@@ -338,6 +383,17 @@ mod tests {
         assert_eq!(seen(&record(vec![uses.clone()])), [(64, 72, vec![1])]);
         assert!(seen(&record(vec![idle, own])).is_empty());
         assert!(seen(&record(vec![early])).is_empty(), "it was forked before the parent touched anything");
+        // The child touches chunks that the parent never did, before it forks one that reads them.
+        let between = image(1, 10, 50, &[(1, 80), (2, 81)]);
+        let reader = image(5, 11, 90, &[(1, 80), (1, 81)]);
+        assert_eq!(seen(&record(vec![between.clone(), reader])), [(80, 82, vec![1, 5])]);
+        let too_early = image(5, 11, 55, &[(1, 80), (1, 81)]);
+        assert!(seen(&record(vec![between, too_early])).is_empty(), "it was forked before");
+        // Another child is forked when the parent has touched more.
+        let mut two = record(vec![uses.clone(), image(2, 10, 75, &[(1, 66), (1, 70)])]);
+        assert!(!find(&two, 1.0).grows);
+        two.images[0].cells.push(cell(6, 72, 32768));
+        assert!(find(&two, 1.0).grows && seen(&two) == [(64, 73, vec![1, 2])]);
         let all = record(vec![uses, grandchild]);
         // The grandchild's number is 5, and its parent the first child.
         assert_eq!(seen(&all), [(64, 72, vec![1, 5])]);

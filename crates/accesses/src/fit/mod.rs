@@ -101,7 +101,7 @@ pub fn fit(record: &AccessRecord) -> Result<Fit, FitError> {
     let shared = sharing.into_values().filter(is_used).collect();
     let mut fit = Fit { name, processes, shared, measured: Vec::new(), assumed: Vec::new(), histograms: None };
     fit.measured = measured(record, kept_lines, all);
-    fit.assumed = assumed(&fit, left_out);
+    fit.assumed = assumed(&fit, left_out, inheritance.grows);
     if record.manifest.sampled {
         fit.assumed.push("samples show no order of lines, so all accesses are at random".into());
         fit.assumed.push("instructions are the CPU time that was measured, at the assumed time of one".into());
@@ -144,7 +144,7 @@ fn measured(record: &AccessRecord, kept: u64, all: u64) -> Vec<String> {
     out
 }
 
-fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
+fn assumed(fit: &Fit, left_out: usize, grows: bool) -> Vec<String> {
     let mut out = vec!["an instruction takes `instruction_time`: under emulation no time is measured".to_string()];
     let phases = || fit.processes.iter().flat_map(|p| &p.classes).flat_map(|c| &c.phases);
     if phases().map(|p| p.kernel).sum::<f64>() >= LEAST_KERNEL * phases().map(|p| p.insns).sum::<f64>() {
@@ -165,8 +165,10 @@ fn assumed(fit: &Fit, left_out: usize) -> Vec<String> {
     for m in &fit.shared {
         out.push(format!("{}: {} processes share it, as memory without a file", m.name, m.users));
     }
-    if fit.processes.iter().any(|p| p.parent.is_some()) {
-        out.push("what a process has touched before it first forks others is there at all of those forks".into());
+    if grows {
+        out.push(
+            "a process that is forked later than others finds what its parent had touched before the first".into(),
+        );
     }
     for p in &fit.processes {
         out.extend(p.assumed.iter().map(|a| format!("{}: {a}", p.name)));

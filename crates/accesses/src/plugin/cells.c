@@ -264,7 +264,9 @@ static struct open_cell *open_cell(struct thread *t, uint32_t chunk)
         at = (at + 1) & (t->space - 1);
     struct open_cell *o = &t->cells[at];
     if (o->slice != t->slice) {
-        *o = (struct open_cell){.chunk = chunk, .slice = t->slice, .cell = file_unit(t, CELL), .last_line = ~0ull};
+        *o = (struct open_cell){.chunk = chunk, .slice = t->slice, .cell = file_unit(t, CELL)};
+        for (int i = 0; i < STREAMS; i++)
+            o->streams[i].line = ~0ull;
         t->used++;
         sampling_chunk(t, chunk);
         if (o->cell) {
@@ -294,20 +296,50 @@ static void count_page(struct thread *t, struct open_cell *o, unsigned page)
         c->high = (uint16_t)page;
 }
 
-static void count_order(struct open_cell *o, uint64_t line)
+/* Makes a stream the last one. */
+static struct stream *bring_forward(struct open_cell *o, int n)
+{
+    const struct stream own = o->streams[n];
+    for (; n > 0; n--)
+        o->streams[n] = o->streams[n - 1];
+    o->streams[0] = own;
+    return &o->streams[0];
+}
+
+/* Counts how a line follows the others. Arrays that lie in one cell are gone through by turns, so it may go on with any
+   of the last streams. Returns its own. */
+static struct stream *count_order(struct open_cell *o, uint64_t line)
 {
     struct cell *c = o->cell;
-    int64_t distance = (int64_t)(line - o->last_line);
-    if (distance == 1) {
-        c->forward++;
-    } else if (distance == o->last_distance) {
-        c->strided++;
-        c->stride = (int32_t)distance;
-    } else {
-        c->runs++;
+    int strided = -1;
+    for (int i = 0; i < STREAMS; i++) {
+        int64_t distance = (int64_t)(line - o->streams[i].line);
+        if (distance == 1) {
+            c->forward++;
+            o->streams[i] = (struct stream){line, 1, 0, true};
+            return bring_forward(o, i);
+        }
+        if (strided < 0 && distance && distance == o->streams[i].distance)
+            strided = i;
     }
-    o->last_distance = distance;
-    o->last_line = line;
+    if (strided >= 0) {
+        c->strided++;
+        c->stride = (int32_t)o->streams[strided].distance;
+        o->streams[strided] = (struct stream){line, c->stride, 0, true};
+        return bring_forward(o, strided);
+    }
+    c->runs++;
+    o->streams[STREAMS - 1] = (struct stream){line, (int64_t)(line - o->streams[0].line), 0, false};
+    return bring_forward(o, STREAMS - 1);
+}
+
+/* The stream that is at a line; -1: none. */
+static int stream_at(const struct open_cell *o, uint64_t line)
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (o->streams[i].line == line)
+            return i;
+    return -1;
 }
 
 /* Counts a line that the core does not hold. */
@@ -318,17 +350,20 @@ void visit(struct thread *t, uint64_t line, bool writes)
     uint64_t *front = &t->front[line & (FRONT - 1)];
     struct open_cell *o = open_cell(t, (uint32_t)(line >> (CHUNK_SHIFT - LINE_SHIFT)));
     struct cell *c = o->cell;
-    /* Two streams may take each other's place in the front filter; neither has left its line. */
-    if (line == o->last_line) {
-        *front = line << FRONT_FLAGS | o->last_flags;
-        if (writes && (!(o->last_flags & WRITTEN) || !caches_owned(t, line)))
+    /* Streams may take each other's place in the front filter; none has left its line. A place is free if another
+       thread has written the line. */
+    int at = stream_at(o, line);
+    if (at == 0 || (at > 0 && o->streams[at].goes_on && *front)) {
+        unsigned flags = bring_forward(o, at)->flags;
+        *front = line << FRONT_FLAGS | flags;
+        if (writes && (!(flags & WRITTEN) || !caches_owned(t, line)))
             visit_written(t, line);
         return;
     }
     t->lines++;
     c->lines++;
     c->writes += writes;
-    count_order(o, line);
+    struct stream *own = count_order(o, line);
     unsigned page = (line >> (PAGE_SHIFT - LINE_SHIFT)) & 511;
     if (!(o->pages[page >> 6] & 1ull << (page & 63)))
         count_page(t, o, page);
@@ -339,8 +374,8 @@ void visit(struct thread *t, uint64_t line, bool writes)
         if (misses & FAR_MISS)
             *(writes ? &c->far_writes : &c->far_reads) += 1;
     }
-    o->last_flags = (writes ? WRITTEN : 0) | misses << 1;
-    *front = line << FRONT_FLAGS | o->last_flags;
+    own->flags = (writes ? WRITTEN : 0) | misses << 1;
+    *front = line << FRONT_FLAGS | own->flags;
 }
 
 /* A line that was visited by a read is written before the core lets it go: the visit was a write. */
@@ -361,6 +396,7 @@ void visit_written(struct thread *t, uint64_t line)
         c->far_writes++;
     }
     *front |= WRITTEN;
-    if (o->last_line == line)
-        o->last_flags |= WRITTEN;
+    int at = stream_at(o, line);
+    if (at >= 0)
+        o->streams[at].flags |= WRITTEN;
 }

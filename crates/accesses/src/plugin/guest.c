@@ -135,10 +135,12 @@ static void name_image(struct guest_task *g)
     uint64_t mm = g->mm;
     if (t->image->head->end_code)
         return;
-    uint64_t code = kernel_u64(mm + layout[MM_START_CODE]), code_end = kernel_u64(mm + layout[MM_END_CODE]);
-    uint64_t data = kernel_u64(mm + layout[MM_START_DATA]) & ~4095ull, data_end = kernel_u64(mm + layout[MM_START_BRK]);
+    uint64_t code = kernel_number(mm + layout[MM_START_CODE], 8);
+    uint64_t code_end = kernel_number(mm + layout[MM_END_CODE], 8);
+    uint64_t data = kernel_number(mm + layout[MM_START_DATA], 8) & ~4095ull;
+    uint64_t data_end = kernel_number(mm + layout[MM_START_BRK], 8);
     char path[1024] = "";
-    kernel_path(kernel_u64(mm + layout[MM_EXE_FILE]), path, sizeof path);
+    kernel_path(kernel_number(mm + layout[MM_EXE_FILE], 8), path, sizeof path);
     t->image->head->start_code = code;
     t->image->head->end_code = code_end;
     calls_map(t, code, code_end - code, path);
@@ -170,7 +172,7 @@ static struct guest_task *add_task(struct process *p, uint64_t task, uint32_t pi
 static struct guest_task *add_process(uint64_t task, uint32_t pid, uint32_t tgid, uint64_t mm)
 {
     struct process *before = process_of(tgid);
-    uint32_t parent = kernel_u32(kernel_u64(task + layout[TASK_PARENT]) + layout[TASK_TGID]);
+    uint32_t parent = kernel_number(kernel_number(task + layout[TASK_PARENT], 8) + layout[TASK_TGID], 4);
     struct process *forked = before ? NULL : process_of(parent);
     if (!before && !forked && parent != 1)
         return NULL;
@@ -196,7 +198,7 @@ static struct guest_task *add_process(uint64_t task, uint32_t pid, uint32_t tgid
 /* Whether a task has ended, though the kernel still runs it. */
 static bool has_ended(uint64_t task, uint32_t pid)
 {
-    bool found = kernel_u32(task + layout[TASK_FLAGS]) & ENDS;
+    bool found = kernel_number(task + layout[TASK_FLAGS], 4) & ENDS;
     for (unsigned v = 0; v < cpu_count; v++)
         found |= ended[v].task == task && ended[v].pid == pid;
     return found;
@@ -205,8 +207,8 @@ static bool has_ended(uint64_t task, uint32_t pid)
 /* The thread of a task; NULL if it is none of the recorded program. */
 static struct guest_task *find(uint64_t task, uint32_t pid, uint64_t mm)
 {
-    uint32_t tgid = kernel_u32(task + layout[TASK_TGID]);
-    uint64_t file = kernel_u64(mm + layout[MM_EXE_FILE]);
+    uint32_t tgid = kernel_number(task + layout[TASK_TGID], 4);
+    uint64_t file = kernel_number(mm + layout[MM_EXE_FILE], 8);
     if (tgid == 1)
         worker_file = file;
     if (tgid == 1 || file == worker_file || !mm)
@@ -233,8 +235,8 @@ static struct guest_task *find(uint64_t task, uint32_t pid, uint64_t mm)
 static struct guest_task *current(unsigned vcpu)
 {
     uint64_t task = kernel_current(vcpu);
-    uint32_t pid = kernel_u32(task + layout[TASK_PID]);
-    uint64_t mm = kernel_u64(task + layout[TASK_MM]);
+    uint32_t pid = kernel_number(task + layout[TASK_PID], 4);
+    uint64_t mm = kernel_number(task + layout[TASK_MM], 8);
     struct guest_task *g = last[vcpu];
     if (!g || g->task != task || g->pid != pid || g->mm != mm)
         last[vcpu] = g = find(task, pid, mm);
@@ -307,9 +309,9 @@ static void on_exit_of_task(unsigned vcpu, void *data)
     struct guest_task *g = current(vcpu);
     if (!g)
         return;
-    uint64_t signal = kernel_u64(g->task + layout[TASK_SIGNAL]);
-    bool was_killed = kernel_u32(signal + layout[SIGNAL_EXIT_CODE]) & KILLED;
-    uint64_t cleared = kernel_u64(g->task + layout[TASK_CLEAR_TID]);
+    uint64_t signal = kernel_number(g->task + layout[TASK_SIGNAL], 8);
+    bool was_killed = kernel_number(signal + layout[SIGNAL_EXIT_CODE], 4) & KILLED;
+    uint64_t cleared = kernel_number(g->task + layout[TASK_CLEAR_TID], 8);
     name_image(g);
     pthread_mutex_lock(&registry);
     ended[vcpu].task = g->task;
@@ -318,7 +320,7 @@ static void on_exit_of_task(unsigned vcpu, void *data)
         calls_wake(g->thread, cleared);
     struct process *p = g->process;
     /* Threads that have not run yet are not in the list. */
-    bool is_last = p->tasks == g && !g->sibling && kernel_u32(signal + layout[SIGNAL_LIVE]) <= 1;
+    bool is_last = p->tasks == g && !g->sibling && kernel_number(signal + layout[SIGNAL_LIVE], 4) <= 1;
     if (is_last && !was_killed)
         calls_over(g->thread);
     end_task(g);
@@ -410,22 +412,27 @@ static bool path_of(struct thread *t, int descriptor, char *path, size_t space)
 }
 
 /* By the file behind the descriptor. A connection is known by its two ports, in the order of the way, a pipe by its
-   number. */
+   number, and what goes through sockets of Unix by the receiver's. */
 static struct peer peer_of(struct thread *t, int64_t number, int descriptor, bool sends)
 {
     (void)number;
     uint64_t file = kernel_open_file(t->task->task, descriptor);
-    uint64_t inode = file ? kernel_u64(file + layout[FILE_INODE]) : 0;
-    uint16_t mode_of = inode ? kernel_u16(inode + layout[INODE_MODE]) : 0;
+    uint64_t inode = file ? kernel_number(file + layout[FILE_INODE], 8) : 0;
+    uint16_t mode_of = inode ? kernel_number(inode + layout[INODE_MODE], 2) : 0;
     if (S_ISFIFO(mode_of))
-        return (struct peer){PIPE, kernel_u64(inode + layout[INODE_NUMBER])};
+        return (struct peer){PIPE, kernel_number(inode + layout[INODE_NUMBER], 8)};
     if (!S_ISSOCK(mode_of))
         return (struct peer){PLAIN_FILE, 0};
-    uint64_t sock = kernel_u64(kernel_u64(file + layout[FILE_PRIVATE]) + layout[SOCKET_SOCK]);
-    uint16_t family = sock ? kernel_u16(sock + layout[SOCK_FAMILY]) : 0;
+    uint64_t sock = kernel_number(kernel_number(file + layout[FILE_PRIVATE], 8) + layout[SOCKET_SOCK], 8);
+    uint16_t family = sock ? kernel_number(sock + layout[SOCK_FAMILY], 2) : 0;
+    if (family == AF_UNIX && !layout[UNIX_PEER])
+        return (struct peer){UNIX_SOCKET, 0};
+    if (family == AF_UNIX)
+        return (struct peer){UNIX_SOCKET, sends ? kernel_number(sock + layout[UNIX_PEER], 8) : sock};
     if (family != AF_INET && family != AF_INET6)
         return (struct peer){PIPE, 0};
-    uint64_t own = kernel_u16(sock + layout[SOCK_PORT]), other = ntohs(kernel_u16(sock + layout[SOCK_PEER_PORT]));
+    uint64_t own = kernel_number(sock + layout[SOCK_PORT], 2);
+    uint64_t other = ntohs((uint16_t)kernel_number(sock + layout[SOCK_PEER_PORT], 2));
     if (!other)
         return (struct peer){NETWORK, 0};
     return (struct peer){NETWORK, 1ull << 32 | (sends ? own : other) << 16 | (sends ? other : own)};

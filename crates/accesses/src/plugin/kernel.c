@@ -12,7 +12,7 @@ static const char *const words[WORDS] = {
     "task.clear_child_tid", "signal.group_exit_code", "signal.live", "mm.pgd", "mm.exe_file", "mm.start_code",
     "mm.end_code", "mm.start_data", "mm.start_brk", "file.dentry", "dentry.parent", "dentry.name", "files.fdt",
     "fdt.fd", "fdt.max_fds", "file.inode", "file.private", "inode.mode", "inode.number", "socket.sock", "sock.family",
-    "sock.port", "sock.peer_port",
+    "sock.port", "sock.peer_port", "unix.peer",
 };
 
 /* Virtual begin of the kernel's text and data; with `nokaslr` the same byte is there at physical address 0. */
@@ -51,30 +51,12 @@ static const char *of_kernel(uint64_t address, size_t length)
     return direct && address >= direct ? at(address - direct, length) : NULL;
 }
 
-uint64_t kernel_u64(uint64_t address)
+uint64_t kernel_number(uint64_t address, size_t bytes)
 {
-    const char *here = of_kernel(address, 8);
+    const char *here = of_kernel(address, bytes);
     uint64_t value = 0;
     if (here)
-        memcpy(&value, here, 8);
-    return value;
-}
-
-uint32_t kernel_u32(uint64_t address)
-{
-    const char *here = of_kernel(address, 4);
-    uint32_t value = 0;
-    if (here)
-        memcpy(&value, here, 4);
-    return value;
-}
-
-uint16_t kernel_u16(uint64_t address)
-{
-    const char *here = of_kernel(address, 2);
-    uint16_t value = 0;
-    if (here)
-        memcpy(&value, here, 2);
+        memcpy(&value, here, bytes);
     return value;
 }
 
@@ -105,7 +87,7 @@ const char *kernel_describe(uint64_t offset)
     const char *banner = of_kernel(layout[BANNER], 14);
     if (!banner || memcmp(banner, "Linux version ", 14))
         return "the kernel's text is not where it was looked for; expected a kernel that obeys `nokaslr`";
-    direct = kernel_u64(layout[PAGE_OFFSET_BASE]);
+    direct = kernel_number(layout[PAGE_OFFSET_BASE], 8);
     if (direct >> 56 != 0xff)
         return "the kernel's direct mapping is not found";
     return NULL;
@@ -113,7 +95,7 @@ const char *kernel_describe(uint64_t offset)
 
 static uint64_t per_cpu(unsigned cpu, enum word w)
 {
-    return kernel_u64(kernel_u64(layout[PER_CPU_OFFSET] + 8 * (uint64_t)cpu) + layout[w]);
+    return kernel_number(kernel_number(layout[PER_CPU_OFFSET] + 8 * (uint64_t)cpu, 8) + layout[w], 8);
 }
 
 /* The task that runs on a CPU. */
@@ -126,7 +108,7 @@ uint64_t kernel_current(unsigned cpu)
 static const char *walk(uint64_t mm, uint64_t address, size_t length)
 {
     static const uint64_t FRAME = 0x000ffffffffff000;
-    uint64_t table = kernel_u64(mm + layout[MM_PGD]) - direct;
+    uint64_t table = kernel_number(mm + layout[MM_PGD], 8) - direct;
     for (int level = direct == FIVE_LEVELS ? 4 : 3; ; level--) {
         int shift = 12 + 9 * level;
         const char *slot = at((table & FRAME) + 8 * (address >> shift & 511), 8);
@@ -176,12 +158,12 @@ bool kernel_path(uint64_t file, char *path, size_t space)
     char names[1024];
     size_t begin = sizeof names - 1;
     names[begin] = 0;
-    uint64_t entry = file ? kernel_u64(file + layout[FILE_DENTRY]) : 0;
+    uint64_t entry = file ? kernel_number(file + layout[FILE_DENTRY], 8) : 0;
     for (int n = 0; entry && n < MOST_NAMES; n++) {
-        uint64_t parent = kernel_u64(entry + layout[DENTRY_PARENT]);
+        uint64_t parent = kernel_number(entry + layout[DENTRY_PARENT], 8);
         if (parent == entry)
             break;
-        uint64_t name = kernel_u64(entry + layout[DENTRY_NAME]);
+        uint64_t name = kernel_number(entry + layout[DENTRY_NAME], 8);
         size_t length = 0;
         const char *letter;
         while (length < 255 && (letter = of_kernel(name + length, 1)) && *letter)
@@ -200,8 +182,8 @@ bool kernel_path(uint64_t file, char *path, size_t space)
 /* An open file of a task (struct file). */
 uint64_t kernel_open_file(uint64_t task, int descriptor)
 {
-    uint64_t table = kernel_u64(kernel_u64(task + layout[TASK_FILES]) + layout[FILES_TABLE]);
-    if (!table || descriptor < 0 || (uint32_t)descriptor >= kernel_u32(table + layout[TABLE_SIZE]))
+    uint64_t table = kernel_number(kernel_number(task + layout[TASK_FILES], 8) + layout[FILES_TABLE], 8);
+    if (!table || descriptor < 0 || (uint32_t)descriptor >= kernel_number(table + layout[TABLE_SIZE], 4))
         return 0;
-    return kernel_u64(kernel_u64(table + layout[TABLE_FILES]) + 8 * (uint64_t)descriptor);
+    return kernel_number(kernel_number(table + layout[TABLE_FILES], 8) + 8 * (uint64_t)descriptor, 8);
 }

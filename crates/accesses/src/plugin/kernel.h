@@ -18,7 +18,7 @@ enum word {
     TASK_PID, TASK_TGID, TASK_FLAGS, TASK_MM, TASK_PARENT, TASK_SIGNAL, TASK_FILES, TASK_CLEAR_TID, SIGNAL_EXIT_CODE,
     SIGNAL_LIVE, MM_PGD, MM_EXE_FILE, MM_START_CODE, MM_END_CODE, MM_START_DATA, MM_START_BRK, FILE_DENTRY,
     DENTRY_PARENT, DENTRY_NAME, FILES_TABLE, TABLE_FILES, TABLE_SIZE, FILE_INODE, FILE_PRIVATE,
-    INODE_MODE, INODE_NUMBER, SOCKET_SOCK, SOCK_FAMILY, SOCK_PORT, SOCK_PEER_PORT, WORDS
+    INODE_MODE, INODE_NUMBER, SOCKET_SOCK, SOCK_FAMILY, SOCK_PORT, SOCK_PEER_PORT, UNIX_PEER, WORDS
 };
 extern uint64_t layout[WORDS];
 
@@ -33,9 +33,8 @@ void kernel_base(const void *host, uint64_t address);
    Unlike physical addresses it has no gap. Returns what is wrong, or NULL. */
 const char *kernel_describe(uint64_t offset);
 uint64_t kernel_current(unsigned cpu);
-uint16_t kernel_u16(uint64_t address);
-uint32_t kernel_u32(uint64_t address);
-uint64_t kernel_u64(uint64_t address);
+/* A number of 2, 4 or 8 bytes. */
+uint64_t kernel_number(uint64_t address, size_t bytes);
 bool kernel_registers(unsigned cpu, uint64_t mm, struct registers *to);
 bool kernel_user_read(uint64_t mm, uint64_t address, void *to, size_t length);
 bool kernel_path(uint64_t file, char *path, size_t space);

@@ -5,7 +5,7 @@ use numalab_lab::cache::Cache;
 use std::path::PathBuf;
 
 /// File name and text of every source.
-pub const SOURCES: [(&str, &str); 18] = [
+pub const SOURCES: [(&str, &str); 19] = [
     ("api.h", include_str!("api.h")),
     ("recorder.h", include_str!("recorder.h")),
     ("kernel.h", include_str!("kernel.h")),
@@ -22,6 +22,7 @@ pub const SOURCES: [(&str, &str); 18] = [
     ("plugin.c", include_str!("plugin.c")),
     ("sampling.c", include_str!("sampling.c")),
     ("shared.c", include_str!("shared.c")),
+    ("unix.c", include_str!("unix.c")),
     ("user.c", include_str!("user.c")),
     ("work.c", include_str!("work.c")),
 ];

@@ -140,7 +140,7 @@ struct work {
     uint32_t others;                /* system calls of no other kind */
     uint32_t files;                 /* reads and writes of files and pipes */
     uint32_t changes;               /* of what is polled (epoll_ctl) */
-    uint32_t sent, received;        /* messages of the network */
+    uint32_t sent, received;        /* messages of the network; all of sockets of Unix count as received */
     uint32_t polls;
     uint64_t copied_bytes;          /* of files, pipes and received messages */
     uint64_t sent_bytes;
@@ -153,13 +153,19 @@ _Static_assert(sizeof(struct head) == UNIT && sizeof(struct cell) == UNIT && siz
 _Static_assert(sizeof(struct born) == UNIT && sizeof(struct mapping) == UNIT && sizeof(struct edge) == UNIT, "units");
 _Static_assert(sizeof(struct text) == UNIT && sizeof(struct writer) == UNIT && sizeof(struct work) == UNIT, "units");
 
+/* A line that was visited, and from where: the next one at this distance goes on with it. */
+struct stream {
+    uint64_t line;
+    int64_t distance;
+    unsigned flags;                 /* of the line in the front filter */
+    bool goes_on;                   /* the line has followed another one */
+};
+enum { STREAMS = 4 };
 /* A thread's cell of the running slice, with what is needed to count in it. */
 struct open_cell {
     uint32_t chunk, slice;          /* free unless `slice` is the running one */
     struct cell *cell;
-    uint64_t last_line;
-    int64_t last_distance;
-    unsigned last_flags;            /* of `last_line` in the front filter */
+    struct stream streams[STREAMS]; /* that go on by turns, the last one first */
     uint64_t pages[8];
 };
 struct cache {
@@ -298,7 +304,7 @@ extern bool (*access_of_nobody)(unsigned vcpu, mem_info info, uint64_t address);
 
 /* What a descriptor leads to. */
 struct peer {
-    enum { PLAIN_FILE, PIPE, NETWORK } kind;
+    enum { PLAIN_FILE, PIPE, UNIX_SOCKET, NETWORK } kind;
     uint64_t connection;            /* equal for a sender and its receiver; 0 = not known */
 };
 
@@ -333,6 +339,10 @@ void sampling_translate(plugin_id id, struct qemu_plugin_tb *block);
 extern uint64_t guest_base;
 void exec_under_qemu(struct thread *t, uint64_t path, uint64_t arguments, uint64_t environment);
 bool user_read(struct thread *t, uint64_t address, void *to, size_t length);
+
+/* unix.c */
+uint64_t unix_connection(int descriptor, bool sends);
+void unix_made(struct thread *t, int64_t number, int64_t result);
 
 /* decode.c */
 bool decode_is_stack(const uint8_t *bytes, size_t n);

@@ -90,7 +90,10 @@ static struct peer peer_of(struct thread *t, int64_t number, int descriptor, boo
         return (struct peer){PIPE, about.st_ino};
     struct sockaddr_storage own = {0}, other = {0};
     socklen_t size = sizeof own, other_size = sizeof other;
-    if (getsockname(descriptor, (void *)&own, &size) || (own.ss_family != AF_INET && own.ss_family != AF_INET6))
+    bool has_family = !getsockname(descriptor, (void *)&own, &size);
+    if (has_family && own.ss_family == AF_UNIX)
+        return (struct peer){UNIX_SOCKET, unix_connection(descriptor, sends)};
+    if (!has_family || (own.ss_family != AF_INET && own.ss_family != AF_INET6))
         return (struct peer){PIPE, 0};
     if (getpeername(descriptor, (void *)&other, &other_size))
         return (struct peer){NETWORK, 0};
@@ -161,6 +164,8 @@ static void on_call_end(plugin_id id, unsigned vcpu, int64_t number, int64_t res
     /* The C library does without these three, and asks for them always. */
     if (result == -ENOSYS && number != SYS_rseq && number != SYS_clone3 && number != SYS_set_robust_list)
         t->image->head->unknown_call = (uint32_t)number + 1;
+    if (result >= 0)
+        unix_made(t, number, result);
     calls_end(t, number, result);
     __atomic_store_n(&t->is_in_call, false, __ATOMIC_RELAXED);
 }

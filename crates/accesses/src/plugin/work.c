@@ -84,7 +84,9 @@ void work_begin(struct thread *t, int64_t number)
     struct peer peer = mode->peer_of(t, number, (int)t->call_a1, true);
     if (!peer.connection)
         return;
-    show(place_of(&peer), CLOCK(t) + (peer.kind == NETWORK ? control->costs.sent : control->costs.file));
+    const struct costs *costs = &control->costs;
+    uint64_t call = peer.kind == NETWORK ? costs->sent : peer.kind == UNIX_SOCKET ? costs->received : costs->file;
+    show(place_of(&peer), CLOCK(t) + call);
 }
 
 /* A message has come: the thread goes on no earlier than it was sent. Returns the instructions of the sleep. */
@@ -109,10 +111,17 @@ static uint64_t copied(struct thread *t, int64_t number, enum way way, uint64_t 
         w->sent_bytes += bytes;
         return control->costs.sent + bytes * control->costs.sent_kib / 1024;
     }
+    /* What is sent through a socket of Unix costs about as much as what is received (docs/log/access-fits.md). */
+    if (way == OUT && peer.kind == UNIX_SOCKET) {
+        w->received++;
+        w->sent_bytes += bytes;
+        return control->costs.received + bytes * control->costs.sent_kib / 1024;
+    }
     uint64_t slept = way == IN && bytes ? received(t, &peer) : 0;
+    bool is_message = peer.kind == NETWORK || peer.kind == UNIX_SOCKET;
     w->copied_bytes += bytes;
-    *(peer.kind == NETWORK ? &w->received : &w->files) += 1;
-    uint64_t call = peer.kind == NETWORK ? control->costs.received : control->costs.file;
+    *(is_message ? &w->received : &w->files) += 1;
+    uint64_t call = is_message ? control->costs.received : control->costs.file;
     return slept + call + bytes * control->costs.copied_kib / 1024;
 }
 

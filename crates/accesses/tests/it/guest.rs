@@ -2,6 +2,7 @@
 
 use crate::kernel_work::{work, ANSWERS, SEGMENT};
 use crate::support::{bench, Bench};
+use crate::unix::{self, UNIX};
 use numalab_accesses::fit::fit;
 use numalab_accesses::format::Control;
 use numalab_accesses::guest_recorder::{record, Guest};
@@ -173,4 +174,16 @@ fn messages_and_segments_between_processes_are_seen() {
     assert_eq!(fit.shared.len(), 1, "{:?}", fit.shared);
     assert_eq!((fit.shared[0].users, fit.shared[0].bytes()), (2, 16 << 20));
     assert!(fit.shared[0].name.starts_with("shared_segment_"), "{}", fit.shared[0].name);
+}
+
+#[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
+fn messages_through_sockets_of_unix_are_seen() {
+    let Some(bench) = bench() else { return };
+    for way in ["pair", "path", "anew"] {
+        let program = bench.program(way, &UNIX.replace("WAY", &format!("\"{way}\"")));
+        let (recorded, record) = recorded(&bench, &[&program], &Settings::default(), &mut |_| Look::GoOn);
+        assert_eq!(recorded.manifest.ending, Ending::Exit(0), "{way}");
+        unix::check(&record);
+    }
 }

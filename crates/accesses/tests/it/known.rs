@@ -80,6 +80,9 @@ const PIPELINE: Known = Known {
 const FORKED: Known =
     Known { name: "forked", text: include_str!("programs/forked.toml"), loops: 4, longer: 400, seeds: 25, ..PLAIN };
 
+/// As that, but the memory is touched by a process between the one that mapped it and those that use it.
+const HANDED_DOWN: Known = Known { name: "handed-down", text: include_str!("programs/handed-down.toml"), ..FORKED };
+
 /// One thread that works beside one that sleeps to the end.
 const HELPED: Known =
     Known { name: "helped", text: include_str!("programs/helped.toml"), loops: 20, longer: 1000, ..PLAIN };
@@ -293,6 +296,11 @@ fn memory_that_children_have_of_their_parent() {
     // When all have done their work, the worker's coordinator ends processes that have not ended yet. A child that is
     // ended after its parent is one that its parent did not wait for, which the program's does.
     check_again(&FORKED);
+}
+
+#[test]
+fn memory_that_a_process_between_has_touched() {
+    check_again(&HANDED_DOWN);
 }
 
 #[test]

@@ -8,3 +8,4 @@ mod kernel_work;
 mod known;
 mod recording;
 mod support;
+mod unix;

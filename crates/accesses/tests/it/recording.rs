@@ -147,6 +147,38 @@ fn the_child_of_a_process_whose_threads_run_is_recorded() {
     assert!(unseen.is_empty(), "children of which nothing was recorded: {unseen:?}");
 }
 
+/// Four arrays of 256 KiB in 2 MiB, which have the same place in the core's filter line by line.
+const ARRAYS: &str = r#"
+#include <stdint.h>
+#include <stdlib.h>
+int main(void)
+{
+    enum { WORDS = 1 << 15 };
+    volatile long *a = aligned_alloc(1 << 21, 1 << 21), *b = a + WORDS, *c = b + WORDS, *d = c + WORDS;
+    for (int pass = 0; pass < 8; pass++)
+        for (int i = 0; i < WORDS; i++)
+            d[i] = a[i] + b[i] * c[i];
+    return 0;
+}
+"#;
+
+#[test]
+fn arrays_that_take_each_others_place_are_swept_all_the_same() {
+    let Some(bench) = bench() else { return };
+    let program = bench.program("arrays", ARRAYS);
+    let (_, record) = bench.record(&[&program], &Settings { stretch_insns: 0, ..Settings::default() });
+    let (mut lines, mut forward, mut writes) = (0, 0, 0);
+    let image = &record.images[0];
+    let most = image.cells.iter().max_by_key(|c| c.lines).unwrap().chunk;
+    for c in image.cells.iter().filter(|c| c.chunk == most) {
+        (lines, forward, writes) = (lines + c.lines, forward + c.forward, writes + c.writes);
+    }
+    let right = 8 * 4 * (1 << 18) / 64;
+    assert!((right..right * 101 / 100).contains(&lines), "{lines} lines for {right}");
+    assert!(forward > right * 98 / 100, "each goes on in order: {forward} of {lines}");
+    assert!((right / 4..right / 4 * 101 / 100).contains(&writes), "{writes} of {lines} are written");
+}
+
 #[test]
 fn a_repeated_string_instruction_counts_once() {
     let Some(bench) = bench() else { return };
