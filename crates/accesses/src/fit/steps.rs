@@ -207,11 +207,9 @@ impl Scope<'_> {
 
 /// Steps that are carried out for each piece of what a window moves through, `each` times there.
 fn in_pieces(pieces: u64, each: &str, steps: &[String]) -> String {
-    let steps = steps.join(",\n        ");
-    let last = pieces - 1;
-    format!(
-        "steps = [\n    {{ for = \"piece\", in = \"0..{last}\", steps = [{{ count = {each}, steps = [\n        {steps},\n    ] }}] }},\n]"
-    )
+    let (steps, last) = (steps.join(",\n        "), pieces - 1);
+    let inner = format!("{{ count = {each}, steps = [\n        {steps},\n    ] }}");
+    format!("steps = [\n    {{ for = \"piece\", in = \"0..{last}\", steps = [{inner}] }},\n]")
 }
 
 const COUNTS: &str = ", counts = \"visited\", unit_bytes = \"1MB\"";
