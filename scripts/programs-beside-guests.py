@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Recorded programs in the simulator, beside the programs themselves in guests.
 
-For each program of the lists in scripts/record-programs that has a workload in catalog/workloads/recorded, and each shape,
-`numalab run` carries out the program in guests of timing `modelled`, and the workload that was fitted to its recording
+For each program of the lists in scripts/record-programs that has a workload in catalog/workloads/recorded, and each
+shape, `numalab run` carries out the program in guests of timing `modelled`, and the workload that was fitted to its recording
 in the simulator: Debian's 6.12 with NUMA balancing and without. Then it writes a page of all figures. What has a record
 is not run again, so a run that was stopped goes on where it was.
 
