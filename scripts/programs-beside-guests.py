@@ -2,9 +2,9 @@
 """Recorded programs in the simulator, beside the programs themselves in guests.
 
 For each program of the lists in scripts/record-programs that has a workload in catalog/workloads/recorded, and each
-shape, `numalab run` carries out the program in guests of timing `modelled`, and the workload that was fitted to its recording
-in the simulator: Debian's 6.12 with NUMA balancing and without. Then it writes a page of all figures. What has a record
-is not run again, so a run that was stopped goes on where it was.
+shape, `numalab run` carries out the program in guests of timing `modelled`, and the workload that was fitted to its
+recording in the simulator: Debian's 6.12 with NUMA balancing and without. Then it writes a page of all figures. What
+has a record is not run again, so a run that was stopped goes on where it was.
 
 Both sides have one machine file (linux/sides/program-SHAPE.toml) and the same scanner. A guest's instruction takes 8 ns
 (docs/explanation/guest-timing.md), which is all that a fit is told. `scripts/record-programs.sh` makes the workloads.
