@@ -239,9 +239,23 @@ fn range(size: &str, from: f64, to: f64) -> String {
 fn cut(part: Part, size: &str, passes: f64) -> String {
     match part {
         Part::Whole => format!(", len = \"max(64B, {passes:.6} * {size})\""),
-        Part::Slice => format!(
-            ", offset = \"thread * {size} / threads\", len = \"max(64B, {passes:.6} * {size} / threads)\""
-        ),
+        Part::Slice => {
+            format!(", offset = \"thread * {size} / threads\", len = \"max(64B, {passes:.6} * {size} / threads)\"")
+        }
         Part::Range(from, to) => range(size, from, from + (to - from) * passes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_says_no_more_than_it_must() {
+        assert_eq!(range("size", 0.0, 1.0), "");
+        assert_eq!(range("size", 0.25, 1.0), ", offset = \"0.250000 * size\"");
+        assert_eq!(range("size", 0.0, 0.5), ", len = \"max(64B, 0.500000 * size)\"");
+        let len = ", len = \"max(64B, floor(0.500000 * size) - floor(0.250000 * size))\"";
+        assert_eq!(range("size", 0.25, 0.5), format!(", offset = \"0.250000 * size\"{len}"));
     }
 }

@@ -1,23 +1,26 @@
 //! A fit that keeps to a page.
 //!
-//! Problem: a workload is there to be read, and a program with many mappings, threads that differ in detail, or a course
-//! of many phases gives hundreds of lines. Approach: what is most alike becomes one, step by step, until the text is
-//! short enough. Four things can be put together: regions of a process, kinds of threads, phases that follow each other,
-//! and neighbouring parts of a region that a visit tells apart by their heat. Each is judged by one measure: the accesses
-//! that are afterwards elsewhere, at another time or of another thread, as a share of all lines and of all pages that are
-//! touched. The step that moves least for each line of text that it saves comes first.
-//! Invariants: lines, writes, instructions, sleep, memory and threads stay in sum, and the pages that are touched nearly.
+//! Problem: a workload is there to be read, and a program with many mappings, threads that differ in detail, or a
+//! course of many phases gives hundreds of lines. Approach: what is most alike becomes one, step by step, until the
+//! text is short enough. Four things can be put together: regions of a process, kinds of threads, phases that follow
+//! each other, and neighbouring parts of a region that a visit tells apart by their heat. Each is judged by one
+//! measure: the accesses that are afterwards elsewhere, at another time or of another thread. They count as a share of
+//! all lines and of all pages that are touched. The step that moves least for each line of text comes first.
+//! Invariants: lines, writes, instructions, sleep, memory and threads stay in sum, and the pages touched nearly so.
 //! Turns, barriers, shared and inherited memory stay as they are. A fit that is short enough stays the same.
 
 mod phases;
 mod profile;
 mod regions;
+#[cfg(test)]
+mod tests;
 mod visits;
 
 use super::classes::Class;
 use super::fitted::Fit;
 use super::image::FittedProcess;
 use super::pattern::{Phase, Visit};
+use super::INSTRUCTION_NS_VALUE;
 use phases::Scope;
 use profile::{Moved, Profile};
 use std::collections::BTreeMap;
@@ -45,13 +48,13 @@ enum Step {
 }
 
 impl Step {
-    /// What is put together, in words, and what part of its accesses moves how.
+    /// What is put together, in words, and where its accesses then go.
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Regions(..) => ("regions", "go elsewhere in both"),
-            Self::Kinds(..) => ("kinds of threads", "are of another thread, or at another time"),
-            Self::Phases(..) => ("phases", "are at another time"),
-            Self::Parts(..) => ("parts of regions", "go elsewhere in both"),
+            Self::Regions(..) => ("regions", "go to the other"),
+            Self::Kinds(..) => ("kinds of threads", "are of the other, or at another time"),
+            Self::Phases(..) => ("phases", "are at the time of the other"),
+            Self::Parts(..) => ("parts of regions", "go to the other"),
         }
     }
 }
@@ -68,8 +71,8 @@ struct Choice {
 }
 
 impl Fit {
-    /// The fit in at most `lines` lines of text, as far as there is something to put together. Says in `assumed` what was
-    /// put together, and how far apart that was.
+    /// The fit in at most `lines` lines of text, as far as there is something to put together. Says in `assumed` what
+    /// was put together, and how far apart that was.
     #[must_use]
     pub fn within(self, lines: usize) -> Self {
         if self.text_lines() <= lines {
@@ -117,8 +120,8 @@ struct Search {
     fit: Fit,
     /// All lines of the fit, and pages that it touches.
     all: Moved,
-    /// Time of its longest thread, ns.
-    longest: f64,
+    /// Time of its longest thread.
+    longest: Time,
     /// Pages that each process touched at first.
     pages: Vec<f64>,
     /// What may be put together, by process.
@@ -137,10 +140,9 @@ impl Search {
         }
         let all = fit.processes.iter().map(|p| all_of(p).times(p.count as f64));
         let all = all.fold(Moved::default(), Moved::plus);
-        let longest = fit.processes.iter().map(longest).fold(1.0, f64::max);
+        let longest = fit.processes.iter().map(longest).fold(Time::default(), Time::max);
         let pages = fit.processes.iter().map(touched).collect();
-        let mut out =
-            Self { fit, all, longest, pages, choices: Vec::new(), made: BTreeMap::new(), loss: 0.0 };
+        let mut out = Self { fit, all, longest, pages, choices: Vec::new(), made: BTreeMap::new(), loss: 0.0 };
         out.choices = (0..out.fit.processes.len()).map(|n| out.choices_of(n)).collect();
         out
     }
@@ -173,7 +175,8 @@ impl Search {
 
     /// What was put together, as sentences.
     fn sentences(&self, lines: usize) -> Vec<String> {
-        let percent = |share: f64| (share * 100.0).ceil();
+        // A rounding error is no percent.
+        let percent = |share: f64| (share * 100.0 - 1e-6).ceil().max(0.0);
         let mut out = vec![format!(
             "to be no longer than {lines} lines, it has as one what is most alike: by that up to {} % of all accesses \
              are elsewhere, at another time or of another thread",
@@ -181,8 +184,11 @@ impl Search {
         )];
         for ((process, what, how), made) in &self.made {
             let name = &self.fit.processes[*process].name;
-            let n = made.steps;
-            out.push(format!("{name}: {n} {what} were put to others; of two, up to {} % {how}", percent(made.own)));
+            let times = if made.steps == 1 { "once".into() } else { format!("{} times", made.steps) };
+            out.push(format!(
+                "{name}: {what} are put together, two at a time, {times}: at most {} % of their accesses {how}",
+                percent(made.own)
+            ));
         }
         out
     }
@@ -231,8 +237,8 @@ impl Search {
             let mut choice = self.choice(Step::Kinds(a, b), p.count, (moved, all), saved);
             // Who takes longest says how long the program takes.
             let others = p.classes.iter().enumerate().filter(|(n, _)| *n != a && *n != b).map(|(_, c)| time(&c.phases));
-            let after = others.chain([time(&one.phases)]).fold(0.0, f64::max);
-            choice.loss += (longest(p) - after).abs() / self.longest;
+            let after = others.chain([time(&one.phases)]).fold(Time::default(), Time::max);
+            choice.loss += longest(p).apart(after, self.longest);
             Some(choice)
         };
         pairs.filter_map(choice).collect()
@@ -302,13 +308,33 @@ fn text_of(phase: &Phase) -> i64 {
     TEXT_OF.1 + steps as i64 + i64::from(phase.awaited > 0.0) + i64::from(phase.slept_ns >= 1000.0)
 }
 
-/// Time of phases, ns.
-fn time(phases: &[Phase]) -> f64 {
-    phases.iter().map(|p| p.ns(1.0)).sum()
+/// How long something takes. What an instruction takes is a parameter, so there is one for fast and one for slow ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Time {
+    /// At the time of an instruction that fits assume, ns.
+    ns: f64,
+    /// If lines take no time against instructions, instructions.
+    insns: f64,
 }
 
-fn longest(p: &FittedProcess) -> f64 {
-    p.classes.iter().map(|c| time(&c.phases)).fold(0.0, f64::max)
+impl Time {
+    fn max(self, other: Self) -> Self {
+        Self { ns: self.ns.max(other.ns), insns: self.insns.max(other.insns) }
+    }
+    /// The larger difference, against `all`.
+    fn apart(self, other: Self, all: Self) -> f64 {
+        let of = |a: f64, b: f64, all: f64| (a - b).abs() / all.max(1.0);
+        of(self.ns, other.ns, all.ns).max(of(self.insns, other.insns, all.insns))
+    }
+}
+
+fn time(phases: &[Phase]) -> Time {
+    let insns = |p: &Phase| p.all_insns() + p.awaited + p.slept_ns / INSTRUCTION_NS_VALUE;
+    Time { ns: phases.iter().map(|p| p.ns(1.0)).sum(), insns: phases.iter().map(insns).sum() }
+}
+
+fn longest(p: &FittedProcess) -> Time {
+    p.classes.iter().map(|c| time(&c.phases)).fold(Time::default(), Time::max)
 }
 
 fn of_class(c: &Class, scope: Scope<'_>) -> Moved {

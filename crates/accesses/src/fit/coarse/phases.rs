@@ -85,7 +85,8 @@ impl<'a> Scope<'a> {
         if a.members.iter().any(|m| b.members.contains(m)) {
             return None;
         }
-        let by_phase = (a.phases.len() == b.phases.len()).then(|| self.class_of(a, b, (&a.phases, &b.phases))).flatten();
+        let by_phase =
+            (a.phases.len() == b.phases.len()).then(|| self.class_of(a, b, (&a.phases, &b.phases))).flatten();
         if a.phases.len() == 1 && b.phases.len() == 1 {
             return by_phase;
         }

@@ -3,22 +3,38 @@
 use super::phases::Scope;
 use super::profile::{Moved, Profile};
 use super::visits::{self, Site};
+use crate::fit::classes::Class;
 use crate::fit::image::FittedProcess;
-use crate::fit::pattern::{Phase, Visit};
-use crate::fit::region::Region;
+use crate::fit::pattern::{Part, Phase, Visit};
+use crate::fit::region::{Placing, Region};
+use crate::format::PAGE_BYTES;
 
-/// Whether two regions may be one: both the process's own, and placed alike.
+/// Whether two regions may be one: both the process's own, placed alike, and with slices of threads in both or in none.
+/// Where huge pages begin and end decides what is moved of them, so these stay.
 pub fn may_join(p: &FittedProcess, forked: &[bool], (a, b): (usize, usize)) -> bool {
     let (x, y) = (&p.regions[a], &p.regions[b]);
     let is_plain = |n: usize, r: &Region| r.is_own() && r.lines.is_none() && !forked[n] && r.bytes > 0;
-    is_plain(a, x) && is_plain(b, y) && x.placing == y.placing && x.members == y.members
+    let are_alike = x.placing == y.placing && x.placing != Placing::Huge && x.members == y.members;
+    is_plain(a, x) && is_plain(b, y) && are_alike && sliced(p, a) == sliced(p, b)
+}
+
+/// Phases, by kind of threads and number, in which each thread has its own slice of a region.
+fn sliced(p: &FittedProcess, region: usize) -> Vec<(usize, usize)> {
+    let is_slice = |v: &Visit| v.region == region && v.part == Part::Slice;
+    let of = |(c, class): (usize, &Class)| {
+        let phases = class.phases.iter().enumerate().filter(|(_, phase)| phase.visits.iter().any(is_slice));
+        phases.map(|(n, _)| (c, n)).collect::<Vec<_>>()
+    };
+    p.classes.iter().enumerate().flat_map(of).collect()
 }
 
 /// Both as one region: its size is that of both, its name that of the larger.
 fn joined(a: &Region, b: &Region) -> Region {
     let larger = if a.bytes >= b.bytes { a } else { b };
     let site = match (&a.site, &b.site) {
-        (Some(x), Some(y)) if x != y => larger.site.as_ref().map(|s| format!("{} and others", s.trim_end_matches(" and others"))),
+        (Some(x), Some(y)) if x != y => {
+            larger.site.as_ref().map(|s| format!("{} and others", s.trim_end_matches(" and others")))
+        }
         (x, y) => x.clone().or_else(|| y.clone()),
     };
     Region { bytes: a.bytes + b.bytes, site, ..larger.clone() }
@@ -32,7 +48,7 @@ struct Places {
 
 fn places(p: &FittedProcess, (a, b): (usize, usize)) -> Places {
     let (x, y) = (p.regions[a].bytes as f64, p.regions[b].bytes as f64);
-    let of = |c: &crate::fit::Class| (c.phases.clone(), c.threads.len() as f64);
+    let of = |c: &Class| (c.phases.clone(), c.threads.len() as f64);
     let lines = |region: usize| {
         let all = p.classes.iter().map(of).chain([(p.prologue.clone(), 1.0)]);
         let visits = |phases: &[Phase]| -> f64 {
@@ -72,6 +88,10 @@ pub fn apart(p: &FittedProcess, (a, b): (usize, usize)) -> (Moved, Moved, i64) {
             if own.is_empty() {
                 continue;
             }
+            // The kernel scans a mapping for the threads that use it: of one that they do not use, all pages are more.
+            let unused = [a, b].into_iter().filter(|r| own.iter().all(|v| v.region != *r));
+            let pages: f64 = unused.map(|r| p.regions[r].bytes as f64 / PAGE_BYTES as f64).sum();
+            apart.pages += pages * threads as f64;
             let before = all_moved(&own, (a, b), &of, 0, scope.site(0, threads));
             let after = scope.joined(before.clone(), threads);
             let (x, y) = (Profile::of(&before, &region, 1.0), Profile::of(&after, &region, 1.0));

@@ -14,6 +14,8 @@ const SAME_HEAT: f64 = 0.01;
 const NEAR: f64 = 1e-6;
 /// Difference in parts and passes up to which visits in order are one.
 const SAME_PASS: f64 = 0.05;
+/// Share of writes up to which memory counts as only read.
+const READ_MOSTLY: f64 = 0.02;
 /// Most parts of a histogram.
 const MOST_PARTS: usize = 1024;
 /// Run length of blocks from which they are no single lines.
@@ -44,6 +46,11 @@ pub fn join(a: &Visit, b: &Visit, at: Site<'_>) -> Option<Visit> {
         return None;
     }
     if a.is_pass() && (a.order != b.order || !are_one_pass(a, b)) {
+        return None;
+    }
+    // Readers of memory that nobody writes would wait for writers.
+    let is_written = |v: &Visit| v.write_share > READ_MOSTLY;
+    if is_written(a) != is_written(b) {
         return None;
     }
     // What is written of it is copied, so it stays apart from what is only read.
@@ -158,8 +165,8 @@ fn apart(a: &Piece, b: &Piece) -> f64 {
     (a.lines - (a.lines + b.lines) * (a.to - a.from) / (b.to - a.from).max(1e-12)).abs()
 }
 
-/// Joins neighbours, the most alike first, until at most `most` have lines, and those for which no more than `free` lines
-/// are elsewhere.
+/// Joins neighbours, the most alike first, until at most `most` have lines, and those for which no more than `free`
+/// lines are elsewhere.
 pub fn flatten(all: &mut Vec<Piece>, most: usize, free: f64) {
     while all.len() > 1 {
         let at = (0..all.len() - 1).min_by(|a, b| {
