@@ -4,8 +4,8 @@
 //! copied. No call tells of that memory in the child.
 //! Approach: an image has the areas of the one that forked it ([`regions::inherited`]). Where a child visits pages of
 //! them that the owner, who mapped them, or a process between both had touched before the fork, that stretch of memory
-//! is one region of the owner, which the others inherit. What a child has and does not visit is left out, and so is what
-//! nobody had touched before: a child's first touch there is as one of memory of its own.
+//! is one region of the owner, which the others inherit. What a child has and does not visit is left out, and so is
+//! what nobody had touched before: a child's first touch there is as one of memory of its own.
 //! Units: bytes, pages, model instructions.
 
 use super::parts;

@@ -11,6 +11,7 @@
 
 mod change;
 mod classes;
+mod coarse;
 mod fitted;
 mod forks;
 mod heat;
@@ -36,6 +37,7 @@ mod written_parts;
 
 pub use change::Change;
 pub use classes::{Class, Kept};
+pub use coarse::MOST_LINES;
 pub use fitted::Fit;
 pub use image::FittedProcess;
 pub use motion::Motion;

@@ -88,19 +88,23 @@ impl Fit {
     /// About how long the recorded work would take, s, where passes over memory are `longer` times as long; accesses at
     /// random keep their number. Only good for choosing how often it is repeated.
     pub fn seconds(&self, longer: f64) -> f64 {
-        let line = |order: Order| if order == Order::Random { LINE_NS.1 } else { LINE_NS.0 };
-        let of_phase = |p: &Phase| {
-            let passes: f64 = p.visits.iter().filter(|v| v.is_pass()).map(|v| v.lines).sum();
-            let share = passes / p.lines().max(1.0);
-            let times = |v: &Visit| if v.is_pass() { longer } else { 1.0 };
-            let lines: f64 = p.visits.iter().map(|v| v.lines * times(v) * line(v.order)).sum();
-            p.all_insns() * INSTRUCTION_NS * (share * longer + 1.0 - share)
-                + lines
-                + p.slept_ns
-                + p.awaited * INSTRUCTION_NS
-        };
         let classes = self.processes.iter().flat_map(|p| &p.classes);
-        let longest = classes.map(|c| c.phases.iter().map(of_phase).sum::<f64>()).fold(0.0, f64::max);
+        let longest = classes.map(|c| c.phases.iter().map(|p| p.ns(longer)).sum::<f64>()).fold(0.0, f64::max);
         longest / 1e9
+    }
+}
+
+impl Phase {
+    /// About how long a thread takes for it, ns, where passes over memory are `longer` times as long.
+    pub(super) fn ns(&self, longer: f64) -> f64 {
+        let line = |order: Order| if order == Order::Random { LINE_NS.1 } else { LINE_NS.0 };
+        let passes: f64 = self.visits.iter().filter(|v| v.is_pass()).map(|v| v.lines).sum();
+        let share = passes / self.lines().max(1.0);
+        let times = |v: &Visit| if v.is_pass() { longer } else { 1.0 };
+        let lines: f64 = self.visits.iter().map(|v| v.lines * times(v) * line(v.order)).sum();
+        self.all_insns() * INSTRUCTION_NS * (share * longer + 1.0 - share)
+            + lines
+            + self.slept_ns
+            + self.awaited * INSTRUCTION_NS
     }
 }

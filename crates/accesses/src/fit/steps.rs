@@ -11,11 +11,11 @@ use crate::format::LINE_BYTES;
 pub type Sizes = Vec<String>;
 
 /// Instructions for which a phase must visit a line; with fewer lines it computes.
-const INSNS_OF_A_LINE: f64 = 20_000.0;
+pub const INSNS_OF_A_LINE: f64 = 20_000.0;
 /// Instructions of others for which a loop sleeps.
 const LEAST_AWAITED: f64 = 2_000.0;
 /// Passes in a loop below which a part is not swept to its end.
-const WHOLE_PASS: f64 = 0.9;
+pub const WHOLE_PASS: f64 = 0.9;
 
 /// The node of a thread that is kept on one, as an expression.
 pub const NODE_OF_THREAD: &str = "thread * cpu_nodes // threads";
@@ -28,6 +28,8 @@ pub struct Scope<'a> {
     pub names: &'a [&'a str],
     /// Their sizes.
     pub sizes: &'a [String],
+    /// How many members each has, as an expression; empty if it is a single one.
+    pub members: &'a [String],
 }
 
 /// How lines follow each other, in words.
@@ -52,11 +54,12 @@ fn share(value: f64) -> String {
 
 impl Scope<'_> {
     /// Steps of a phase that every thread repeats; `None` if it does nothing. `barrier` is met at the end of each loop.
-    pub fn phase(&self, phase: &Phase, barrier: Option<&str>) -> Option<String> {
+    /// There are `threads` of them.
+    pub fn phase(&self, phase: &Phase, barrier: Option<&str>, threads: usize) -> Option<String> {
         let pieces = u64::from(motion::pieces(phase));
         let each = phase.loops().div_ceil(pieces);
         let loops = each * pieces;
-        let mut steps = self.steps(phase, loops, "thread");
+        let mut steps = self.steps(phase, loops, threads);
         if phase.slept_ns >= 1000.0 {
             steps.push(format!("{{ sleep = \"{:.0}ns\" }}", phase.slept_ns / loops as f64));
         }
@@ -76,15 +79,16 @@ impl Scope<'_> {
         Some(format!("timed = \"visited\"\ncount = {count}\nsteps = [\n    {},\n]", steps.join(",\n    ")))
     }
 
-    /// Steps of the initial thread before there are others. `members` says how many members a region has.
-    pub fn prologue(&self, phase: &Phase, members: impl Fn(usize) -> String) -> String {
+    /// Steps of the initial thread before there are others.
+    pub fn prologue(&self, phase: &Phase) -> String {
         let pieces = u64::from(motion::pieces(phase));
         let each = phase.loops().div_ceil(pieces);
         let loops = each * pieces;
         let cost = cost(phase);
         let mut steps = Vec::new();
         for v in &phase.visits {
-            let all = self.regions[v.region].members.map(|m| format!("for = \"m\", in = \"0..{} - 1\", ", members(m)));
+            let of = &self.members[v.region];
+            let all = self.regions[v.region].members.map(|_| format!("for = \"m\", in = \"0..{of} - 1\", "));
             for text in self.accesses(v, (loops, &cost), (pieces as u32, "m")) {
                 let text = text.replace(", counts = \"visited\", unit_bytes = \"1MB\"", "");
                 steps.push(format!("{{ {}{text} }}", all.clone().unwrap_or_default()));
@@ -130,7 +134,7 @@ impl Scope<'_> {
     }
 
     /// One step for each use; a computation if there is none to speak of.
-    fn steps(&self, phase: &Phase, loops: u64, member: &str) -> Vec<String> {
+    fn steps(&self, phase: &Phase, loops: u64, threads: usize) -> Vec<String> {
         let insns = phase.all_insns();
         if insns > INSNS_OF_A_LINE * phase.lines() {
             return match insns >= 1000.0 {
@@ -140,7 +144,13 @@ impl Scope<'_> {
         }
         let cost = cost(phase);
         let pieces = motion::pieces(phase);
-        let texts = phase.visits.iter().flat_map(|v| self.accesses(v, (loops, &cost), (pieces, member)));
+        let texts = phase.visits.iter().flat_map(|v| {
+            // Kinds that were put together may be more threads than there are members.
+            let is_more = self.regions[v.region].members.is_some_and(|m| m < threads);
+            let of = &self.members[v.region];
+            let member = if is_more { format!("thread % {of}") } else { "thread".into() };
+            self.accesses(v, (loops, &cost), (pieces, &member))
+        });
         texts.map(|t| format!("{{ {t} }}")).collect()
     }
 
@@ -174,7 +184,12 @@ impl Scope<'_> {
             let of = |t: &Tier| {
                 let accesses = (v.lines * t.accesses / loops as f64).round();
                 (accesses >= 1.0).then(|| {
-                    format!("{head}{}, pattern = \"random\", accesses = {accesses}{tail}", range(size, t.from, t.to))
+                    let part = range(size, t.from, t.to);
+                    let pattern = match v.order {
+                        Order::Blocks(bytes) => format!("\"blocks\", block = \"{bytes}B\""),
+                        _ => "\"random\"".into(),
+                    };
+                    format!("{head}{part}, pattern = {pattern}, accesses = {accesses}{tail}")
                 })
             };
             return v.tiers.iter().filter_map(of).collect();
@@ -228,19 +243,42 @@ fn cost(phase: &Phase) -> String {
     format!(", cost = \"{} * instruction_time\"", share(phase.all_insns() / phase.lines().max(1.0)))
 }
 
-/// From one share of a region to another, as keys.
+/// From one share of a region to another, as keys. What begins with the region needs no offset, and what ends with it
+/// no length. Fractions of a byte are cut off anyway.
 fn range(size: &str, from: f64, to: f64) -> String {
-    let at = |s: f64| format!("floor({s:.6} * {size})");
-    format!(", offset = \"{}\", len = \"max(64B, {} - {})\"", at(from), at(to), at(from))
+    let share = |s: f64| format!("{s:.6}");
+    let (begins, ends) = (share(from) == share(0.0), share(to) == share(1.0));
+    let at = |s: f64| format!("{} * {size}", share(s));
+    let offset = if begins { String::new() } else { format!(", offset = \"{}\"", at(from)) };
+    let len = match (begins, ends) {
+        (_, true) => String::new(),
+        (true, false) => format!(", len = \"max(64B, {})\"", at(to)),
+        (false, false) => format!(", len = \"max(64B, floor({}) - floor({}))\"", at(to), at(from)),
+    };
+    offset + &len
 }
 
 /// The first `passes` of a part, as keys.
 fn cut(part: Part, size: &str, passes: f64) -> String {
     match part {
-        Part::Whole => format!(", offset = 0, len = \"max(64B, floor({passes:.6} * {size}))\""),
-        Part::Slice => format!(
-            ", offset = \"floor(thread * {size} / threads)\", len = \"max(64B, floor({passes:.6} * {size} / threads))\""
-        ),
+        Part::Whole => format!(", len = \"max(64B, {passes:.6} * {size})\""),
+        Part::Slice => {
+            format!(", offset = \"thread * {size} / threads\", len = \"max(64B, {passes:.6} * {size} / threads)\"")
+        }
         Part::Range(from, to) => range(size, from, from + (to - from) * passes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_says_no_more_than_it_must() {
+        assert_eq!(range("size", 0.0, 1.0), "");
+        assert_eq!(range("size", 0.25, 1.0), ", offset = \"0.250000 * size\"");
+        assert_eq!(range("size", 0.0, 0.5), ", len = \"max(64B, 0.500000 * size)\"");
+        let len = ", len = \"max(64B, floor(0.500000 * size) - floor(0.250000 * size))\"";
+        assert_eq!(range("size", 0.25, 0.5), format!(", offset = \"0.250000 * size\"{len}"));
     }
 }

@@ -153,7 +153,9 @@ impl Fit {
             placed(out, r.placing)?;
         }
         let names: Vec<&str> = p.regions.iter().map(|r| r.name.as_str()).collect();
-        let of = steps::Scope { regions: &p.regions, names: &names, sizes: &sizes };
+        let count = |r: &Region| r.members.map(|m| self.member_count(n, p, m)).unwrap_or_default();
+        let members: Vec<String> = p.regions.iter().map(count).collect();
+        let of = steps::Scope { regions: &p.regions, names: &names, sizes: &sizes, members: &members };
         if p.begins >= LEAST_BEGIN {
             let begins = p.begins;
             writeln!(out, "\n[[process.prologue]]\nname = \"until others have begun it\"")?;
@@ -161,7 +163,7 @@ impl Fit {
         }
         for phase in &p.prologue {
             writeln!(out, "\n[[process.prologue]]\nname = \"by the initial thread: {}\"", about(phase, &names))?;
-            let text = of.prologue(phase, |m| self.member_count(n, p, m));
+            let text = of.prologue(phase);
             writeln!(out, "{text}")?;
         }
         if let Some(turn) = woven {
@@ -208,7 +210,7 @@ impl Fit {
                 continue;
             }
             let inside = barrier.as_deref().filter(|_| meets_each_loop);
-            let Some(text) = of.phase(phase, inside) else { continue };
+            let Some(text) = of.phase(phase, inside, class.threads.len()) else { continue };
             writeln!(out, "\n[[{table}]]\nname = \"{}\"\n{text}", about(phase, of.names))?;
             if let Some(name) = barrier.as_deref().filter(|_| !meets_each_loop) {
                 writeln!(out, "\n[[{table}]]\nbarrier = \"{name}\"")?;

@@ -6,7 +6,7 @@ use crate::failure::{note, Done, Failure};
 use crate::output_file;
 use crate::records::{self, Pick};
 use crate::service::carry_out::{carry_out, RunOptions};
-use numalab_accesses::fit::Fit;
+use numalab_accesses::fit::{Fit, MOST_LINES};
 use numalab_accesses::{histograms, record};
 use numalab_model::access::Histogram;
 use numalab_model::experiment::{Axes, Experiment};
@@ -30,6 +30,9 @@ pub struct Args {
     /// (a record of accesses; needs --out)
     #[arg(long, requires = "out")]
     exact: bool,
+    /// Most lines of the workload (a record of accesses): what is most alike is put together until it fits
+    #[arg(long, value_name = "N", default_value_t = MOST_LINES)]
+    lines: usize,
     /// Simulate the workload, and write a page that shows the record beside it (needs --out)
     #[arg(long, value_name = "FILE", requires = "out")]
     page: Option<PathBuf>,
@@ -96,7 +99,7 @@ fn fit_accesses(args: &Args) -> Result<Done, Failure> {
     }
     let record = record::read(dir).map_err(|e| Failure::usage(e.to_string()))?;
     let refused = |e| Failure::usage(format!("{}: {e}", dir.display()));
-    let mut fit = numalab_accesses::fit::fit(&record).map_err(refused)?;
+    let mut fit = numalab_accesses::fit::fit(&record).map_err(refused)?.within(args.lines);
     let exact = args.out.as_ref().filter(|_| args.exact);
     let histograms = exact.map(|out| beside_workload(out, &mut fit)).transpose()?;
     let source = format!("accesses of `{}`, numalab {}", record.manifest.command.join(" "), record.manifest.numalab);
