@@ -101,16 +101,21 @@ pub fn window(part: Part, motion: Motion, pieces: u32, size: &str) -> String {
         _ => (0.0, 1.0),
     };
     let width = (to - from) / f64::from(motion.pieces);
-    let step = (to - from - width) / f64::from(pieces.max(2) - 1);
+    // Cut off, not rounded: the last window must not go beyond the part.
+    let cut = |share: f64| (share.max(0.0) * 1e6).floor() / 1e6;
+    let (from, way, width) = (cut(from), cut(to - from - width), cut(width));
+    let steps = pieces.max(2) - 1;
     let at = match motion.falls {
-        false => format!("{from:.6} + {step:.6} * piece"),
-        true => format!("{:.6} - {step:.6} * piece", to - width),
+        false => format!("piece / {steps}"),
+        true => format!("({steps} - piece) / {steps}"),
     };
-    format!(", offset = \"floor(({at}) * {size})\", len = \"max(64B, floor({width:.6} * {size}))\"")
+    let offset = format!("floor(({from:.6} + {way:.6} * {at}) * {size})");
+    format!(", offset = \"{offset}\", len = \"max(64B, floor({width:.6} * {size}))\"")
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::format::Cell;
 
@@ -143,11 +148,17 @@ mod tests {
     fn windows_begin_and_end_with_their_part() {
         let motion = |falls: bool| Motion { pieces: 4, falls };
         let up = window(Part::Whole, motion(false), 4, "size");
-        assert_eq!(
-            up,
-            r#", offset = "floor((0.000000 + 0.250000 * piece) * size)", len = "max(64B, floor(0.250000 * size))""#
-        );
+        assert!(up.starts_with(", offset = \"floor((0.000000 + 0.750000 * piece / 3) * size)\""), "{up}");
+        assert!(up.ends_with(", len = \"max(64B, floor(0.250000 * size))\""), "{up}");
         let down = window(Part::Range(0.5, 1.0), motion(true), 8, "size");
-        assert!(down.contains("floor((0.875000 - 0.053571 * piece) * size)"), "{down}");
+        assert!(down.contains("floor((0.500000 + 0.375000 * (7 - piece) / 7) * size)"), "{down}");
+        // The last one of any part ends within it.
+        for pieces in 2..40 {
+            let text = window(Part::Range(0.1234567, 0.9999999), Motion { pieces, falls: false }, pieces, "1");
+            let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+            let numbers: Vec<f64> = words.filter(|w| w.len() == 8).map(|w| w.parse().unwrap()).collect();
+            assert_eq!(numbers.len(), 3);
+            assert!(numbers.iter().sum::<f64>() <= 0.9999999, "{text}");
+        }
     }
 }
