@@ -39,6 +39,8 @@ struct guest_task {
     struct process *process;
     struct thread *thread;
     int64_t call;                   /* the system call in which it is, or -1 */
+    int64_t cut_call;               /* one whose return led to a signal handler, or -1 */
+    uint64_t cut_arguments[6];
     uint64_t clones;                /* when it began to create a thread or process last; 0 = never */
     struct guest_task *next, *sibling;
 };
@@ -159,7 +161,7 @@ static struct guest_task *add_task(struct process *p, uint64_t task, uint32_t pi
     else if (!(g = malloc(sizeof *g)))
         abort();
     struct thread *t = thread_begin(p->image, creator, clock);
-    *g = (struct guest_task){.mm = p->mm, .pid = pid, .process = p, .thread = t, .call = -1,
+    *g = (struct guest_task){.mm = p->mm, .pid = pid, .process = p, .thread = t, .call = -1, .cut_call = -1,
                              .next = tasks[pid % BUCKETS], .sibling = p->tasks};
     __atomic_store_n(&g->task, task, __ATOMIC_RELEASE);
     t->task = g;
@@ -274,6 +276,36 @@ static void finish_call(unsigned vcpu, struct guest_task *g)
     calls_end(g->thread, call, r.result);
 }
 
+/* A call has returned to a signal handler, and not where it was made: its result is in the frame of the signal. */
+static void note_cut(struct guest_task *g)
+{
+    struct thread *t = g->thread;
+    if (g->call < 0 || g->call == SYS_execve || g->call == SYS_execveat || g->call == SYS_rt_sigreturn)
+        return;
+    g->cut_call = g->call;
+    memcpy(g->cut_arguments, (uint64_t[]){t->call_a1, t->call_a2, t->call_a3, t->call_a4, t->call_a5, 0},
+           sizeof g->cut_arguments);
+}
+
+/* A handler returns: with that the call returns which the signal had cut, unless it is made again. */
+static void finish_cut(struct guest_task *g, uint64_t stack)
+{
+    /* struct ucontext of a 64-bit frame: ax and ip of sigcontext. */
+    enum { FRAME_AX = 144, FRAME_IP = 168 };
+    struct thread *t = g->thread;
+    int64_t call = g->cut_call, result;
+    uint64_t next;
+    uint8_t code[2] = {0};
+    g->cut_call = -1;
+    if (call < 0 || !kernel_user_read(g->mm, stack + FRAME_AX, &result, sizeof result)
+        || !kernel_user_read(g->mm, stack + FRAME_IP, &next, sizeof next)
+        || !kernel_user_read(g->mm, next, code, sizeof code) || (code[0] == 0x0f && code[1] == 0x05))
+        return;
+    const uint64_t *a = g->cut_arguments;
+    t->call_a1 = a[0], t->call_a2 = a[1], t->call_a3 = a[2], t->call_a4 = a[3], t->call_a5 = a[4];
+    calls_end(t, call, result);
+}
+
 static void on_begin_of_call(unsigned vcpu, void *data)
 {
     (void)data;
@@ -282,6 +314,9 @@ static void on_begin_of_call(unsigned vcpu, void *data)
     if (!g || !kernel_registers(vcpu, g->mm, &r))
         return;
     name_image(g);
+    note_cut(g);
+    if (r.number == SYS_rt_sigreturn)
+        finish_cut(g, r.stack);
     g->call = r.number;
     if (creates(r.number))
         g->clones = __atomic_add_fetch(&clones, 1, __ATOMIC_RELAXED);

@@ -146,9 +146,10 @@ bool kernel_registers(unsigned cpu, uint64_t mm, struct registers *to)
     uint64_t saved[REGISTERS_BYTES / 8];
     if (!kernel_user_read(mm, per_cpu(cpu, PER_CPU_STACK) - REGISTERS_BYTES, saved, sizeof saved))
         return false;
-    enum { R10 = 7, R9 = 8, R8 = 9, AX = 10, DX = 12, SI = 13, DI = 14, NUMBER = 15 };
+    enum { R10 = 7, R9 = 8, R8 = 9, AX = 10, DX = 12, SI = 13, DI = 14, NUMBER = 15, SP = 19 };
     *to = (struct registers){(int64_t)saved[NUMBER], (int64_t)saved[AX],
-                             {saved[DI], saved[SI], saved[DX], saved[R10], saved[R8], saved[R9]}};
+                             {saved[DI], saved[SI], saved[DX], saved[R10], saved[R8], saved[R9]},
+                             saved[SP]};
     return true;
 }
 

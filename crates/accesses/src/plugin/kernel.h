@@ -26,6 +26,7 @@ extern uint64_t layout[WORDS];
 struct registers {
     int64_t number, result;
     uint64_t arguments[6];
+    uint64_t stack;                 /* of the program */
 };
 
 void kernel_base(const void *host, uint64_t address);

@@ -187,3 +187,47 @@ fn messages_through_sockets_of_unix_are_seen() {
         unix::check(&record);
     }
 }
+
+/// A parent that handles the signal of a child's end, as shells do, and waits for two children one after the other.
+const HANDLES_ENDS: &str = r#"
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile int ends;
+static volatile uint64_t sum;
+
+static void on_end(int number) { ends += number == SIGCHLD; }
+
+int main(void)
+{
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_RESTART};
+    sigaction(SIGCHLD, &action, 0);
+    for (int n = 0; n < 2; n++) {
+        int child = fork();
+        if (!child) {
+            for (int i = 0; i < 4000000; i++)
+                sum += i;
+            _exit(0);
+        }
+        if (waitpid(child, 0, 0) != child)
+            return 1;
+    }
+    return ends == 2 ? 0 : 2;
+}
+"#;
+
+#[test]
+#[ignore = "needs a guest: scripts/vm-tests.sh runs it"]
+fn a_wait_that_a_signal_cuts_still_waits() {
+    let Some(bench) = bench() else { return };
+    let program = bench.program("waits", HANDLES_ENDS);
+    let (recorded, record) = recorded(&bench, &[&program], &Settings::default(), &mut |_| Look::GoOn);
+    assert_eq!((recorded.manifest.ending, record.images.len()), (Ending::Exit(0), 3));
+    let [main, first, second] = [0, 1, 2].map(|n| &record.images[n]);
+    let reaped: Vec<u32> = main.reaped.iter().map(|r| r.0).collect();
+    assert_eq!(reaped, [first.head.pid, second.head.pid], "both waits are known");
+    let end = first.threads[&0].end_clock;
+    assert!(end > 12_000_000 && second.head.begin_clock >= end, "{end} {}", second.head.begin_clock);
+}
