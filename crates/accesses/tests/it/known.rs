@@ -89,7 +89,7 @@ const HELPED: Known =
 
 /// Two threads that go through their memory piece by piece.
 const MOVING: Known =
-    Known { name: "moving", text: include_str!("programs/moving.toml"), loops: 8, longer: 100, ..PLAIN };
+    Known { name: "moving", text: include_str!("programs/moving.toml"), loops: 8, longer: 100, seeds: 9, ..PLAIN };
 
 fn resolve(text: &str, m: &Machine, params: &[(&str, String)]) -> Workload {
     resolve_with(text, m, params, &[])
