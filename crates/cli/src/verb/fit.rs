@@ -31,8 +31,9 @@ pub struct Args {
     #[arg(long, requires = "out")]
     exact: bool,
     /// Most lines of the workload (a record of accesses): what is most alike is put together until it fits
-    #[arg(long, value_name = "N", default_value_t = MOST_LINES)]
-    lines: usize,
+    /// [default: 160]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(40..))]
+    lines: Option<u32>,
     /// Simulate the workload, and write a page that shows the record beside it (needs --out)
     #[arg(long, value_name = "FILE", requires = "out")]
     page: Option<PathBuf>,
@@ -55,8 +56,9 @@ pub fn run(context: &Context, args: &Args) -> Result<Done, Failure> {
     if record::is_record(args.run.place()) {
         return fit_accesses(args);
     }
-    if args.exact {
-        let what = format!("--exact: {} is no record of accesses", args.run.place().display());
+    let asked = [("--exact", args.exact), ("--lines", args.lines.is_some())];
+    if let Some((option, _)) = asked.iter().find(|a| a.1) {
+        let what = format!("{option}: {} is no record of accesses", args.run.place().display());
         return Err(Failure::usage(format!("{what}; expected one of `numalab record --accesses -- PROGRAM`")));
     }
     let mut record = records::find(&args.run)?;
@@ -99,7 +101,8 @@ fn fit_accesses(args: &Args) -> Result<Done, Failure> {
     }
     let record = record::read(dir).map_err(|e| Failure::usage(e.to_string()))?;
     let refused = |e| Failure::usage(format!("{}: {e}", dir.display()));
-    let mut fit = numalab_accesses::fit::fit(&record).map_err(refused)?.within(args.lines);
+    let mut fit =
+        numalab_accesses::fit::fit(&record).map_err(refused)?.within(args.lines.map_or(MOST_LINES, |n| n as usize));
     let exact = args.out.as_ref().filter(|_| args.exact);
     let histograms = exact.map(|out| beside_workload(out, &mut fit)).transpose()?;
     let source = format!("accesses of `{}`, numalab {}", record.manifest.command.join(" "), record.manifest.numalab);

@@ -48,7 +48,10 @@ fn a_program_is_recorded_fitted_and_simulated_elsewhere() {
     ] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
-    assert!(printed.lines().count() < 60, "a page: {printed}");
+    assert!(printed.lines().count() < 60 && !printed.contains("no longer than"), "a page: {printed}");
+    let shorter = lab.ok("fit rec --lines 40").out;
+    assert!(shorter.contains("no longer than 40 lines") || shorter.contains("more than 40 lines"), "{shorter}");
+    lab.refused("fit rec --lines 3", &["--lines", "3", "40"]);
     let ended = lab.ok("fit rec --out mine.toml");
     assert!(ended.out.contains("1 × sweep: 4 threads, memory") && ended.out.contains("measured:"), "{ended:?}");
     lab.ok("run --machine 2x1x2x1 --kernel off,6.12 --workload mine.toml --param repeat=20 --out tried");
@@ -146,6 +149,8 @@ fn an_exact_fit_keeps_a_histogram_beside_the_workload() {
     std::fs::write(lab.path("sub/mine.arrow"), &whole[..whole.len() - 4]).unwrap();
     lab.refused(run, &["sub/mine.arrow", "no Arrow file, or it is cut off", "fit the record again"]);
     lab.refused("fit rec --exact", &["--out"]);
+    lab.ok("run --machine 2x1x2x1 --kernel off --workload first-touch --param duration=0.1s --param memory=16MiB --out simulated");
+    lab.refused("fit simulated --lines 100", &["--lines: ", "no record of accesses"]);
     lab.refused("fit rec --exact --out -", &["--exact", "a file beside"]);
 }
 
