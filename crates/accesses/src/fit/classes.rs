@@ -1,7 +1,8 @@
 //! Threads that behave alike, and mappings that play the same part for different threads.
 
 use super::pattern::{self, Caches, Phase};
-use super::timeline::{Stretch, MOST_PHASES};
+use super::stretch::Stretch;
+use super::timeline::MOST_PHASES;
 use super::usage::Use;
 use super::windows;
 use super::written_parts;

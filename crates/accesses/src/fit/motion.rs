@@ -6,9 +6,9 @@
 //! the window, one after the other.
 //! Units: pages, chunks of 2 MiB; shares of a region from 0 to 1.
 
-use super::pattern::{Part, Phase};
-use super::timeline::Stretch;
-use super::windows::chunks_alike;
+use super::pattern::{Motion, Part, Phase};
+use super::stretch::Stretch;
+use super::usage::chunks_alike;
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 use std::collections::BTreeMap;
 
@@ -20,15 +20,6 @@ const FEWEST_CHUNKS: u64 = 3;
 const MOST_PIECES: f64 = 256.0;
 /// Pages of a chunk.
 const CHUNK_PAGES: u64 = CHUNK_BYTES / PAGE_BYTES;
-
-/// A window that moves through the part of a visit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Motion {
-    /// How many times as long as the window the part is, 2 or more.
-    pub pieces: u32,
-    /// Whether it moves towards lower addresses.
-    pub falls: bool,
-}
 
 /// Where a thread is at a time: the time as a share of its stretch, the middle of what it visits and how long that is,
 /// in chunks, and its lines.

@@ -1,7 +1,6 @@
 //! What threads of a kind do in a phase, in the words of the workload language.
 
 use super::heat;
-use super::motion::Motion;
 use super::usage::{Order, Use};
 use crate::format::{CHUNK_BYTES, LINE_BYTES, PAGE_BYTES};
 
@@ -36,6 +35,15 @@ pub enum Part {
     Slice,
     /// From one share of it to another.
     Range(f64, f64),
+}
+
+/// A window that moves through the part of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Motion {
+    /// How many times as long as the window the part is, 2 or more.
+    pub pieces: u32,
+    /// Whether it moves towards lower addresses.
+    pub falls: bool,
 }
 
 /// A hot or cold part of a region.

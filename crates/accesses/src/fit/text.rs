@@ -2,7 +2,7 @@
 
 use super::classes::{Class, Kept};
 use super::fitted::Fit;
-use super::idle;
+use super::idle_text;
 use super::image::FittedProcess;
 use super::messages::{self, Turns};
 use super::pattern::{Part, Phase, Visit};
@@ -219,7 +219,7 @@ impl Fit {
         if of_phases == Some(class.phases.len()) {
             self.wait(out, n, table)?;
         }
-        idle::meet(out, p, table)?;
+        idle_text::meet(out, p, table)?;
         self.end(out, n, table)?;
         if class.phases.is_empty() && !self.waits(n) {
             writeln!(out, "\n[[{table}]]\nname = \"end\"\ncompute = \"1us\"")?;

@@ -68,6 +68,13 @@ pub enum Order {
     Random,
 }
 
+/// As many chunks as are visited, if all were visited alike (the exponential of the entropy).
+pub fn chunks_alike<'a>(lines: impl Iterator<Item = &'a u64> + Clone) -> f64 {
+    let all: f64 = lines.clone().map(|n| *n as f64).sum();
+    let share = |n: &u64| *n as f64 / all.max(1.0);
+    lines.filter(|n| **n > 0).map(|n| -share(n) * share(n).ln()).sum::<f64>().exp()
+}
+
 impl Use {
     /// Adds a cell of a slice that began at a time.
     pub fn add_at(&mut self, c: &Cell, clock: u64) {

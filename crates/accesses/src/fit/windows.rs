@@ -7,15 +7,12 @@
 //! chunks that all of it visits, the phase is so many phases, each with the runs of chunks that it visits.
 //! Units: chunks of 2 MiB, lines.
 
-use super::classes::Extent;
 use super::motion;
 use super::pattern::{Part, Visit};
-use super::timeline::Stretch;
-use super::usage::{Order, Use};
+use super::stretch::Stretch;
+use super::usage::{chunks_alike, Order, Use};
 use crate::format::{CHUNK_BYTES, PAGE_BYTES};
 
-/// Most stretches that are kept of what one was joined from.
-pub const MOST_KEPT: usize = 64;
 /// Parts of equal time into which a phase is cut.
 pub const PARTS: usize = 6;
 /// Chunks that a part visits, against those of the whole, up to which a thread moves through a region.
@@ -35,27 +32,6 @@ const MOST_RUNS: usize = 4;
 /// Pages of a chunk.
 const CHUNK_PAGES: u64 = CHUNK_BYTES / PAGE_BYTES;
 
-/// The stretches that one consists of: itself, if it was joined from none.
-pub fn take(s: &mut Stretch) -> Vec<Stretch> {
-    let windows = std::mem::take(&mut s.windows);
-    if windows.is_empty() {
-        vec![s.clone()]
-    } else {
-        windows
-    }
-}
-
-/// At most [`MOST_KEPT`] of them: neighbours with the fewest instructions are joined.
-pub fn few(mut all: Vec<Stretch>) -> Vec<Stretch> {
-    while all.len() > MOST_KEPT {
-        let both = |i: &usize| all[*i].insns + all[*i + 1].insns;
-        let Some(at) = (0..all.len() - 1).min_by_key(both) else { break };
-        let next = all.remove(at + 1);
-        all[at].add(&next, false);
-    }
-    all
-}
-
 /// A stretch in parts of about equal instructions: at most [`PARTS`].
 fn parts(s: &Stretch) -> Vec<Stretch> {
     let all: u64 = s.windows.iter().map(|w| w.insns).sum();
@@ -69,13 +45,6 @@ fn parts(s: &Stretch) -> Vec<Stretch> {
         out[at].windows.push(w.clone());
     }
     out
-}
-
-/// As many chunks as are visited, if all were visited alike (the exponential of the entropy).
-pub fn chunks_alike<'a>(lines: impl Iterator<Item = &'a u64> + Clone) -> f64 {
-    let all: f64 = lines.clone().map(|n| *n as f64).sum();
-    let share = |n: &u64| *n as f64 / all.max(1.0);
-    lines.filter(|n| **n > 0).map(|n| -share(n) * share(n).ln()).sum::<f64>().exp()
 }
 
 /// Whether a thread moves through what it visits in a stretch, which has `parts`, in a way that one window does not
@@ -114,7 +83,7 @@ pub fn of(stretches: &[&Stretch]) -> Vec<Vec<Stretch>> {
 pub fn apart(
     visit: Visit,
     all: &Use,
-    (base_page, bytes): Extent,
+    (base_page, bytes): (u64, u64),
     (stretches, area): (&[&Stretch], usize),
 ) -> Vec<Visit> {
     if matches!(visit.order, Order::Sweep | Order::Strided(_)) || visit.part == Part::Slice {

@@ -310,7 +310,9 @@ fn a_thread_that_only_sleeps_beside_another() {
 
 #[test]
 fn pieces_one_after_the_other() {
-    check(&MOVING, &[]);
+    // On a busy host a recording may show a piece more or less. A pass of the scanner hangs on that, and it is made
+    // again, as a user would.
+    check_again(&MOVING);
 }
 
 #[test]

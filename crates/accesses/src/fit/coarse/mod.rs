@@ -20,7 +20,7 @@ use super::classes::Class;
 use super::fitted::Fit;
 use super::image::FittedProcess;
 use super::pattern::{Phase, Visit};
-use super::INSTRUCTION_NS_VALUE;
+use super::scale::INSTRUCTION_NS;
 use phases::Scope;
 use profile::{Moved, Profile};
 use std::collections::BTreeMap;
@@ -329,7 +329,7 @@ impl Time {
 }
 
 fn time(phases: &[Phase]) -> Time {
-    let insns = |p: &Phase| p.all_insns() + p.awaited + p.slept_ns / INSTRUCTION_NS_VALUE;
+    let insns = |p: &Phase| p.all_insns() + p.awaited + p.slept_ns / INSTRUCTION_NS;
     Time { ns: phases.iter().map(|p| p.ns(1.0)).sum(), insns: phases.iter().map(insns).sum() }
 }
 

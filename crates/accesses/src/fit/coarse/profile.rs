@@ -1,6 +1,6 @@
 //! Where what threads do goes: lines and pages by places of regions. Two profiles tell how many accesses a join moves.
 
-use crate::fit::pattern::{Part, Visit};
+use crate::fit::pattern::{Part, Tier, Visit};
 use crate::fit::region::Region;
 use crate::fit::usage::Order;
 use crate::format::{LINE_BYTES, PAGE_BYTES};
@@ -68,7 +68,7 @@ pub struct Piece {
 /// The stretches that a visit goes to.
 pub fn pieces(v: &Visit) -> Vec<Piece> {
     if !v.tiers.is_empty() {
-        let of = |t: &crate::fit::Tier| Piece { from: t.from, to: t.to, lines: v.lines * t.accesses };
+        let of = |t: &Tier| Piece { from: t.from, to: t.to, lines: v.lines * t.accesses };
         return v.tiers.iter().map(of).collect();
     }
     let (from, to) = match v.part {

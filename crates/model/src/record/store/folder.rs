@@ -7,6 +7,8 @@ use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 /// The right to write into a directory. It ends with this value, and with the process however the process ends.
 #[derive(Debug)]
@@ -21,11 +23,20 @@ pub(super) struct Lock(#[allow(dead_code)] File);
 /// Another process has the right, or `dir` cannot be opened.
 pub(super) fn lock(dir: &Path) -> Result<Lock, RecordError> {
     let file = File::open(dir).map_err(|e| RecordError::unwritable(dir, &e))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(RecordError::Busy { path: dir.into() }),
-        _ => Ok(Lock(file)),
+    for _ in 0..TRIES {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => thread::sleep(BETWEEN_TRIES),
+            _ => return Ok(Lock(file)),
+        }
     }
+    Err(RecordError::Busy { path: dir.into() })
 }
+
+/// How often the right is asked for. A process that this one has forked holds what this one has given back, until it
+/// executes its program.
+const TRIES: u32 = 20;
+/// Time between two of them.
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// Creates `dir`, or accepts it if it is empty or holds nothing but records and what belongs to them.
 ///
