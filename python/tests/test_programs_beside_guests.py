@@ -114,9 +114,11 @@ def test_the_page_counts_what_is_held(tmp_path: Path, monkeypatch: pytest.Monkey
     record(tmp_path / "p-2x1x2x1-sim", "6.12[scan]", 1, 12, 300)
     record(tmp_path / "p-2x1x2x1-sim", "off", 1, 7, 0)
     text = m.page(Namespace(out=str(tmp_path)), [m.Program("p", [], ["p"])])
-    assert "holds 2 of 3 (67 %) figures. The sign of the time is right in 1 of 1 (100 %)." in text
+    one, none = "1 of 1 (100 %)", "0 of 1 (0 %)"
+    assert f"| all | 2 of 3 (67 %) | 2 of 2 (100 %) | – | – | – | {none} | {one} |" in text
+    assert f"| in sample | 2 of 3 (67 %) | 2 of 2 (100 %) | – | – | – | {none} | {one} |" in text
+    assert "| predicted | – | – | – | – | – | – | – |" in text
     assert "| p | 6.12 | 3 | 11 to 13; 12: held | – | – | – | 100; 300: off by 3.00 |" in text
     assert "| p | off | 3 | 6 to 8; 7: held | – |" in text
-    assert "| `numa_pages_migrated` | 0 of 1 (0 %) |" in text
     kept = json.loads((tmp_path / "guests.json").read_text())
     assert kept["p-2x1x2x1"]["off"]["elapsed_s"] == [6, 7, 8]

@@ -6,8 +6,8 @@ use numalab_accesses::fit::fit;
 use numalab_accesses::record::{AccessRecord, Ending};
 use numalab_accesses::recorder::Settings;
 
-/// A parent asks its child ROUNDS times. The child reads 3 MiB before it answers, and the parent 2 MiB of its own before
-/// it asks again. WAY says how they are connected.
+/// A parent asks its child ROUNDS times. The child reads 3 MiB before it answers, and the parent 2 MiB of its own
+/// before it asks again. WAY says how they are connected.
 pub const UNIX: &str = r#"
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -64,7 +64,8 @@ static int handed(int by, int descriptor)
 int main(int argc, char **argv)
 {
     const char *way = WAY;
-    int by[2], ends[2] = {-1, -1}, is_sent = !strcmp(way, "sent"), kind = strcmp(way, "datagrams") ? SOCK_STREAM : SOCK_DGRAM;
+    int by[2], ends[2] = {-1, -1}, is_sent = !strcmp(way, "sent");
+    int kind = strcmp(way, "datagrams") ? SOCK_STREAM : SOCK_DGRAM;
     int is_pair = !strcmp(way, "pair") || !strcmp(way, "executed") || kind == SOCK_DGRAM, anew = !strcmp(way, "anew");
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     /* An abstract name begins with a zero. */
@@ -73,7 +74,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         return answers(atoi(argv[1]));
     int listener = socket(AF_UNIX, kind, 0);
-    if (is_sent ? socketpair(AF_UNIX, kind, 0, by) : is_pair ? socketpair(AF_UNIX, kind, 0, ends) : bind(listener, (void *)&at, length) || listen(listener, 8))
+    if (is_sent   ? socketpair(AF_UNIX, kind, 0, by)
+        : is_pair ? socketpair(AF_UNIX, kind, 0, ends)
+                  : bind(listener, (void *)&at, length) || listen(listener, 8))
         return 1;
     pid_t child = fork();
     if (!child && anew) {

@@ -149,7 +149,8 @@ fn an_exact_fit_keeps_a_histogram_beside_the_workload() {
     std::fs::write(lab.path("sub/mine.arrow"), &whole[..whole.len() - 4]).unwrap();
     lab.refused(run, &["sub/mine.arrow", "no Arrow file, or it is cut off", "fit the record again"]);
     lab.refused("fit rec --exact", &["--out"]);
-    lab.ok("run --machine 2x1x2x1 --kernel off --workload first-touch --param duration=0.1s --param memory=16MiB --out simulated");
+    let short = "--workload first-touch --param duration=0.1s --param memory=16MiB";
+    lab.ok(&format!("run --machine 2x1x2x1 --kernel off {short} --out simulated"));
     lab.refused("fit simulated --lines 100", &["--lines: ", "no record of accesses"]);
     lab.refused("fit rec --exact --out -", &["--exact", "a file beside"]);
 }
