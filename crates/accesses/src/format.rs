@@ -4,6 +4,7 @@
 //! layouts as C structures, and says what each field counts; a test holds both against each other.
 
 use crate::costs::Costs;
+use crate::fields::Fields;
 
 /// Bytes of a unit.
 pub const UNIT: usize = 64;
@@ -275,28 +276,6 @@ pub enum Unit {
     Writer(Writer),
     /// What the kernel does.
     Work(Work),
-}
-
-/// Reads numbers one after the other; what is not there is 0.
-struct Fields<'a>(&'a [u8]);
-
-impl Fields<'_> {
-    fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        let mut out = [0; N];
-        let n = N.min(self.0.len());
-        out[..n].copy_from_slice(&self.0[..n]);
-        self.0 = &self.0[n..];
-        out
-    }
-    fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.bytes())
-    }
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.bytes())
-    }
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.bytes())
-    }
 }
 
 /// The control file; `None` if it is none.

@@ -13,6 +13,7 @@
 pub mod calls;
 pub mod costs;
 pub mod encode;
+mod fields;
 pub mod fit;
 pub mod format;
 pub mod guest_recorder;

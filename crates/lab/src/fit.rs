@@ -131,22 +131,36 @@ pub fn divisor_of(workload: &Workload) -> u64 {
     text.and_then(|t| t.parse().ok()).filter(|&d| d > 0).unwrap_or(1)
 }
 
-/// The topology of the guest that runs a fitted workload.
+/// The topology of the guest that runs a fitted workload, or a program with so many bytes of files.
 ///
 /// # Errors
 /// QEMU cannot build it.
-pub fn guest_topology(machine: &Machine, limits: Limits, divisor: u64) -> Result<GuestTopology, TopologyError> {
+pub fn guest_topology(
+    machine: &Machine,
+    limits: Limits,
+    divisor: u64,
+    files_bytes: u64,
+) -> Result<GuestTopology, TopologyError> {
     let mut guest = machine.clone();
     for (node, size) in guest.nodes.iter_mut().zip(node_sizes(machine, limits, divisor)?) {
         node.memory_bytes = size;
+    }
+    if let Some(first) = guest.nodes.first_mut() {
+        first.memory_bytes += room_for_files(files_bytes);
     }
     GuestTopology::of(&guest)
 }
 
 /// Memory that node 0 has beside the machine's for the files of a program, bytes: a guest keeps them in its memory, and
 /// as an archive too while it boots. Up to half of what node 0 has in any case is there for them.
-pub fn room_for_files(files_bytes: u64) -> u64 {
+fn room_for_files(files_bytes: u64) -> u64 {
     (2 * files_bytes).saturating_sub(NODE0_BYTES / 2).next_multiple_of(MEMORY_UNIT)
+}
+
+/// What a record says of the memory for the files of a program, if there is any.
+pub fn note_of_files(files_bytes: u64) -> Option<String> {
+    let room = room_for_files(files_bytes);
+    (room > 0).then(|| format!("node 0 has {} MiB more than the machine, for the program's files", room >> 20))
 }
 
 /// Memory of each guest node, bytes: the machine's divided by `divisor`, or a proportional share of the guest's limit.
@@ -310,6 +324,10 @@ mod tests {
         assert_eq!(room_for_files(0), 0);
         assert_eq!(room_for_files(128 << 20), 0);
         assert_eq!(room_for_files(300 << 20), 384 << 20, "344 MiB, as whole units");
+        assert!(note_of_files(300 << 20).unwrap().contains("384 MiB more") && note_of_files(0).is_none());
+        let m = numalab_model::machine::from_shorthand("2x1x2x1").unwrap();
+        let of = |files: u64| guest_topology(&m, limits(8, 2), 1, files).unwrap().nodes[0].memory_bytes;
+        assert_eq!(of(300 << 20), of(0) + (384 << 20));
     }
 
     #[test]
@@ -325,7 +343,7 @@ mod tests {
         assert_eq!(divisor_of(&w), 4);
         assert_eq!(shrink::memory_bytes(&w), 3 * GIB / 4);
         assert_eq!(w.warnings.len(), 2, "{:?}", w.warnings);
-        assert_eq!(guest_topology(&m, limits(8, 2), 4).unwrap().memory_bytes(), 2 * GIB);
+        assert_eq!(guest_topology(&m, limits(8, 2), 4, 0).unwrap().memory_bytes(), 2 * GIB);
         // With enough memory nothing is changed.
         let w = fit_workload(&m, limits(8, 8), &mut { resolve }).unwrap();
         assert_eq!((divisor_of(&w), w.warnings.len()), (1, 0));

@@ -259,10 +259,9 @@ impl Lab {
     pub fn run(&self, plan: &Plan<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Run, RunError> {
         let divisor = fit::divisor_of(plan.workload);
         let failed = |detail: String| RunError::new(Failure::QemuFailed, detail);
-        let mut topology =
-            fit::guest_topology(plan.machine, self.settings.limits, divisor).map_err(|e| failed(e.to_string()))?;
-        let room = plan.program.map_or(0, |p| fit::room_for_files(p.tree.bytes()));
-        topology.nodes[0].memory_bytes += room;
+        let files = plan.program.map_or(0, |p| p.tree.bytes());
+        let topology = fit::guest_topology(plan.machine, self.settings.limits, divisor, files);
+        let topology = topology.map_err(|e| failed(e.to_string()))?;
         let mut guest = self.guest(plan.image, &topology);
         if let Some(library) = &self.library {
             let model = Model::of(plan.machine, &topology, divisor);
@@ -279,10 +278,7 @@ impl Lab {
         let memory = topology.memory_bytes().min(needed + GUEST_BYTES);
         guest.files = plan.program.map(|p| &p.tree);
         let reservation = self.capacity.reserve(processors, memory);
-        let mut notes = Vec::new();
-        if room > 0 {
-            notes.push(format!("node 0 has {} MiB more than the machine, for the program's files", room >> 20));
-        }
+        let mut notes: Vec<String> = fit::note_of_files(files).into_iter().collect();
         let report = self.boot_any(&mut guest, &job, progress, &mut notes)?;
         drop(reservation);
         self.check_charge(&report, &topology)?;

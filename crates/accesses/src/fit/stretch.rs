@@ -35,10 +35,11 @@ pub struct Stretch {
 }
 
 impl Stretch {
+    /// Adds what another has, which comes after it in time, and keeps what both were joined from.
     pub fn join(&mut self, other: &Self) {
         let is_first = self.insns == 0 && self.uses.is_empty();
-        let mut windows = if is_first { Vec::new() } else { take(self) };
-        windows.extend(take(&mut other.clone()));
+        let mut windows = if is_first { Vec::new() } else { windows_of(self) };
+        windows.extend(windows_of(other));
         self.add(other, is_first);
         self.windows = few(windows);
     }
@@ -99,12 +100,11 @@ impl Stretch {
 }
 
 /// The stretches that one consists of: itself, if it was joined from none.
-fn take(s: &mut Stretch) -> Vec<Stretch> {
-    let windows = std::mem::take(&mut s.windows);
-    if windows.is_empty() {
+fn windows_of(s: &Stretch) -> Vec<Stretch> {
+    if s.windows.is_empty() {
         vec![s.clone()]
     } else {
-        windows
+        s.windows.clone()
     }
 }
 
